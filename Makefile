@@ -35,9 +35,10 @@ lint: setup ## format, lint rules and types
 	@$(BIN)/ruff format --check
 	@$(BIN)/pyright
 
-docs: setup ## write anew what comes from tables: diagnostics, operators, the operators of Python
+docs: setup ## write anew what comes from tables: diagnostics, operators, the operators of Python, metrics
 	@$(BIN)/python -m streams_orchestration.model.diagnostics_page
 	@$(BIN)/python -m streams_orchestration.builder.operators_page
+	@$(BIN)/python -m streams_orchestration.runtime.observing.exposition.page
 	@$(BIN)/python -m streams_orchestration.builder.operators_source
 	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py
 

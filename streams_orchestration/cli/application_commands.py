@@ -10,6 +10,7 @@ from streams_orchestration.cli.command import command
 from streams_orchestration.cli.completing import complete_application, complete_pe, complete_unit
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
+    Address,
     FiniteRange,
     application_argument,
     compile_options,
@@ -141,10 +142,46 @@ def reset() -> None:
     metavar="FILE.svg",
     help="Draw its regions' cuts, failures and resets over time into a file instead.",
 )
+@click.option("--watch", is_flag=True, help="Show it anew every two seconds, until Ctrl-C.")
 @format_option
 @loaded(f"{CLI}.observing:status")
 def status() -> None:
     """Show what one application does, or all that are deployed."""
+
+
+@command()
+@click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
+@click.option(
+    "--delay",
+    type=FiniteRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Between two looks.",
+)
+@loaded(f"{CLI}.top.command:top")
+def top() -> None:
+    """Show what runs, what is slow and what has failed, as `htop` does for processes; `h` there shows its keys.
+
+    Where standard output or input is no terminal, the table is written once. The terminal needs the extra `top`.
+    """
+
+
+@command()
+@click.option(
+    "--serve",
+    type=Address(),
+    metavar="[HOST:]PORT",
+    help="Serve them for Prometheus until Ctrl-C; on 127.0.0.1 if no host is named.",
+)
+@click.option(
+    "--otlp",
+    is_flag=True,
+    help="Send them by OpenTelemetry's protocol until Ctrl-C, as the OTEL_... variables say; needs the extra `otlp`.",
+)
+@loaded(f"{CLI}.exposing:metrics")
+def metrics() -> None:
+    """Write the metrics of all applications in Prometheus' text format, or serve or send them."""
 
 
 @command()

@@ -10,11 +10,13 @@ from streams_orchestration.cli.application_commands import (
     cancel,
     deploy,
     logs,
+    metrics,
     profile,
     redeploy,
     reset,
     run,
     status,
+    top,
 )
 from streams_orchestration.cli.command import Group, command
 from streams_orchestration.cli.compiler_commands import compile_, decouple, diff, explain, graph, lineage
@@ -134,7 +136,7 @@ def completion_() -> None:
 
 for _command in (
     *(compile_, explain, diff, decouple),
-    *(run, deploy, redeploy, savepoint, cancel, reset, status, logs, profile),
+    *(run, deploy, redeploy, savepoint, cancel, reset, status, top, logs, metrics, profile),
     *(agent, machines),
     *(graph, lineage, console, ui, catalog, init_, completion_),
 ):

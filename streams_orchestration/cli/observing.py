@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Group, RenderableType
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
@@ -21,7 +25,7 @@ from streams_orchestration.cli.regions import region_lines
 from streams_orchestration.cli.tasks import tasks_table
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, NotDeployedError
 from streams_orchestration.runtime.hosts.start_up import in_words
 from streams_orchestration.runtime.observing.documents import document
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
@@ -33,9 +37,16 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import deployed_applications
 
+WATCH_SECONDS = 2.0
+"""Between two looks with `--watch`."""
 
-def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool) -> None:
+
+def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
     """Show what one application does, or all that are deployed."""
+    if watch and (format_ == "json" or timeline is not None):
+        other = "--format json is one document" if format_ == "json" else "--timeline is one picture"
+        message = f"--watch has no end, and {other}. Leave one of the two out."
+        raise click.UsageError(message, click.get_current_context())
     for needs_one, option in ((measured, "--metrics"), (timeline is not None, "--timeline FILE.svg")):
         if needs_one and application is None:
             message = f"{option.split()[0]} is of one application. Write `streams status APP {option}`."
@@ -46,23 +57,48 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
     if timeline is not None and application is not None:
         _draw(home, application, timeline)
         return
-    names = [application] if application else deployed_applications(home)
-    statuses = [read_status(home, name) for name in names]
-    now = clock.now()
     if format_ == "json":
-        documents = [document(each, read_metrics(home, each.application, now), now) for each in statuses]
+        names = [application] if application else deployed_applications(home)
+        documents = [status_document(home, read_status(home, name)) for name in names]
         write_json(documents[0] if application else documents)
-        return
-    console = results()
-    if application:
-        metrics = read_metrics(home, application, now)
-        console.print(details(statuses[0], now, metrics))
-        if measured:
-            console.print(metrics_tables(metrics))
-    elif statuses:
-        console.print(overview(statuses, now))
+    elif watch:
+        _watch(lambda: _shown(home, application, measured=measured))
+    elif application or deployed_applications(home):
+        results().print(_shown(home, application, measured=measured))
     else:
-        note(f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application.")
+        note(_nothing(home))
+
+
+def _shown(home: Home, application: str | None, *, measured: bool) -> RenderableType:
+    """One application, or a line for each."""
+    if application is None:
+        statuses = [read_status(home, name) for name in deployed_applications(home)]
+        return overview(statuses, clock.now()) if statuses else Text(_nothing(home))
+    status, now = read_status(home, application), clock.now()
+    metrics = read_metrics(home, application, now)
+    shown = details(status, now, metrics)
+    return Group(shown, metrics_tables(metrics)) if measured else shown
+
+
+def _nothing(home: Home) -> str:
+    return f"Nothing is deployed in {home.root}. `streams run SPEC` runs an application."
+
+
+def _watch(look: Callable[[], RenderableType], pause: Callable[[], object] = lambda: time.sleep(WATCH_SECONDS)) -> None:
+    """Show what a look finds, again and again: in place on a terminal, else one after the other."""
+    console = results()
+    last = shown = look()  # what is wrong with the command is said once, before anything is shown
+    with Live(console=console, auto_refresh=False, screen=True) if console.is_terminal else nullcontext() as live:
+        while True:
+            if live is None:
+                console.print(shown, end="\n\n")
+            else:
+                live.update(shown, refresh=True)
+            pause()
+            try:
+                last = shown = look()
+            except CatalogUnavailableError as error:
+                shown = Group(Text(str(error), "red"), last)
 
 
 def _draw(home: Home, application: str, place: Path) -> None:
@@ -97,7 +133,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
         took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""
         lines.append(Text(f"host {host.id}  {host.state}, {process}{took}", "dim"))
     for sink in status.sinks:
-        lines.append(Text.assemble((sink.operator, "bold"), f"  {_visible(sink)}  {sink.path or sink.place}"))
+        lines.append(Text.assemble((sink.operator, "bold"), f"  {_visible(sink, now)}  {sink.path or sink.place}"))
         if sink.error is not None:
             lines.append(Text(f"{sink.error}. Failed {duration(now - (sink.failed_at or now))} ago.", "red"))
     lines += connection_lines(status)
@@ -108,9 +144,11 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     return Group(*lines)
 
 
-def _visible(sink: SinkStatus) -> str:
-    """What of a sink can be seen, what a reset would take back, and what waits."""
-    parts = [f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"]
+def _visible(sink: SinkStatus, now: float) -> str:
+    """What of a sink can be seen and since when, what a reset would take back, and what waits."""
+    seen = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"
+    last = "" if sink.delivered_at is None else f", the last {duration(now - sink.delivered_at)} ago"
+    parts = [seen + last]
     if sink.uncommitted:
         parts.append(f"{plural(sink.uncommitted, 'file')} of them uncommitted")
     if sink.waiting:

@@ -151,6 +151,20 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class Address(click.ParamType):
+    """Where to listen: `PORT`, `HOST:PORT` or `[IPv6]:PORT`; gives (host, port)."""
+
+    name = "[HOST:]PORT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """See `click.ParamType.convert`."""
+        host, _, port = value.rpartition(":")
+        bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+        if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535 or (":" in bare and bare == host):
+            self.fail(f"{value!r} is not [HOST:]PORT. Write for example 9464, or 0.0.0.0:9464.", param, ctx)
+        return bare or "127.0.0.1", int(port)
+
+
 class _Document(click.Path):
     """A file that is read when it is named on the command line, so that what is wrong with it is an error there."""
 

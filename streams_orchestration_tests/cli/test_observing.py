@@ -34,6 +34,16 @@ def test_details_show_hosts_results_and_logs():
     )
 
 
+def test_details_say_how_old_the_last_delivery_is():
+    delivered = status(sinks=(sink(delivered_at=NOW - 3),))
+    assert "16 rows in 1 file, the last 3.0 s ago  /results" in rendered(
+        details(delivered, NOW, metrics()), colour=False
+    )
+    actual = json.loads(json.dumps(document(delivered, metrics(), NOW), default=str))
+    assert (actual["sinks"][0]["delivered_at"], actual["sinks"][0]["delivery_age_seconds"]) == (NOW - 3, 3.0)
+    assert document(status(), metrics(), NOW)["sinks"][0]["delivery_age_seconds"] is None
+
+
 def test_details_show_how_channels_are_spread_over_tasks():
     levels = (
         LevelSpread(1, Share(2, 2, 2)),

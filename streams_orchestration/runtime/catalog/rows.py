@@ -261,6 +261,7 @@ class SinkRow(CatalogRow):
     error: str | None
     failures: int
     failed_at: float | None
+    delivered_at: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,7 @@ sink = Table(
     Column("error", Text),  # why what waits cannot become visible
     Column("failures", Integer, nullable=False, default=0),  # in a row
     Column("failed_at", Float),
+    Column("delivered_at", Float),  # when an output became visible last
 )
 
 sink_file = Table(

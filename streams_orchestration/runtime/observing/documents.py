@@ -26,4 +26,7 @@ def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float)
             "average_drain_seconds": unit.drain_times.average,
             "average_reset_seconds": unit.reset_times.average,
         }
+    for each, sink in zip(described["sinks"], status.sinks, strict=True):
+        age = None if sink.delivered_at is None else max(now - sink.delivered_at, 0.0)
+        each["delivery_age_seconds"] = age
     return described

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.retraction import Output, retract
-from streams_orchestration.runtime.sinks.sinks import count_output
+from streams_orchestration.runtime.sinks.sinks import count_output, show_early
 
 ADDRESSES = "%://%"
 """Final names in object stores, which their sinks publish themselves (`gathering.py`)."""
@@ -128,14 +128,12 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
         for directory in {row.place.parent for row in done if not row.published}:
             with contextlib.suppress(FileNotFoundError):
                 sync(directory)
-        f = tables.sink_file
         with catalog.write_unit(application, done[0].unit) as connection:
             for row in done:
                 if row.complete:
                     count_output(connection, application, row)
                 else:
-                    mine = (f.c.application == application, f.c.pending == row.pending)
-                    connection.execute(update(f).where(*mine).values(published=True))
+                    show_early(connection, application, row)
     return moved, error
 
 

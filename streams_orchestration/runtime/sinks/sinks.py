@@ -45,6 +45,10 @@ class SinkStatus:
     """Why what is late cannot become visible; it is tried again and again."""
     failed_at: float | None = None
     """Unix seconds."""
+    uncommitted_rows: int = 0
+    """Of `rows`, how many a reset would take back."""
+    delivered_at: float | None = None
+    """Unix seconds: when an output became visible last; None before the first."""
 
 
 _ITS_SINK = (
@@ -59,14 +63,29 @@ _GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(Non
 def count_output(connection: Connection, application: str, row: SinkFileRow, outputs: int = 1) -> bool:
     """Count a visible output that no reset can take back, and forget its file; False when that was done before."""
     f, s = tables.sink_file, tables.sink
+    seen = {} if row.published else {"delivered_at": clock.now()}
     gone = connection.execute(f.delete().where(f.c.application == application, f.c.pending == row.pending))
     if gone.rowcount == 1:
         connection.execute(
             update(s)
             .where(s.c.application == application, s.c.operator == row.operator)
-            .values(outputs=s.c.outputs + outputs, rows=s.c.rows + row.rows, pending=row.pending.rpartition("/")[0])
+            .values(
+                outputs=s.c.outputs + outputs,
+                rows=s.c.rows + row.rows,
+                pending=row.pending.rpartition("/")[0],
+                **seen,
+            )
         )
     return gone.rowcount == 1
+
+
+def show_early(connection: Connection, application: str, row: SinkFileRow) -> None:
+    """Write down that an output is visible that a reset can take back."""
+    f, s = tables.sink_file, tables.sink
+    mine = (f.c.application == application, f.c.pending == row.pending)
+    connection.execute(update(f).where(*mine).values(published=True))
+    its_sink = (s.c.application == application, s.c.operator == row.operator)
+    connection.execute(update(s).where(*its_sink).values(delivered_at=clock.now()))
 
 
 def record_failure(catalog: Catalog, application: str, operator: str, error: OutputError) -> None:
@@ -153,6 +172,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 func.sum(case((seen, 1), else_=0)).label("visible"),
                 func.sum(case((seen, f.c.rows), else_=0)).label("visible_rows"),
                 func.sum(case((seen, open_), else_=0)).label("uncommitted"),
+                func.sum(case((seen, open_ * f.c.rows), else_=0)).label("uncommitted_rows"),
                 func.sum(case((seen | f.c.retracted, 0), else_=1)).label("waiting"),
                 func.sum(case((seen | f.c.retracted, 0), else_=f.c.rows)).label("waiting_rows"),
                 func.sum(case((seen | f.c.retracted | _GATHERED, 0), else_=1 - open_)).label("late"),
@@ -183,6 +203,8 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 late=int(now.late) if now else 0,
                 error=row.error,
                 failed_at=row.failed_at,
+                uncommitted_rows=int(now.uncommitted_rows) if now else 0,
+                delivered_at=row.delivered_at,
             )
         )
     return tuple(statuses)

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus, count_output
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
@@ -95,6 +97,38 @@ def test_a_reset_takes_back_what_is_after_the_cut_and_nothing_else(uncommitted: 
     assert waiting(uncommitted) == []
     uncommitted.run()
     assert visible(uncommitted) == sorted(rows(COUNT))
+
+
+@pytest.mark.usefixtures("database")
+def test_a_sink_knows_when_an_output_became_visible_last(local: LocalApplication):
+    local.commit()
+    publish(local.catalog, local.name)
+    assert status(local).delivered_at is None
+    local.commit(boundary=True)
+    before = clock.now()
+    publish(local.catalog, local.name)
+    first = status(local).delivered_at
+    assert first is not None
+    assert before <= first <= clock.now()
+    local.commit()
+    publish(local.catalog, local.name)
+    assert status(local).delivered_at == first, "what waits was not delivered"
+
+
+@pytest.mark.usefixtures("database")
+def test_an_output_that_was_visible_early_is_not_delivered_again_when_its_epoch_is_complete(
+    uncommitted: LocalApplication,
+):
+    uncommitted.commit()
+    publish(uncommitted.catalog, uncommitted.name)
+    early = status(uncommitted)
+    assert early.delivered_at is not None
+    assert early.uncommitted_rows == 5
+    with uncommitted.catalog.write() as connection:
+        (row,) = SinkFileRow.all(connection, select(tables.sink_file))
+        assert count_output(connection, uncommitted.name, row)
+    settled = status(uncommitted)
+    assert (settled.rows, settled.uncommitted_rows, settled.delivered_at) == (5, 0, early.delivered_at)
 
 
 def test_what_is_visible_for_good_leaves_nothing_in_the_catalog(uncommitted: LocalApplication):

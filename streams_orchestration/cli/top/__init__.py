@@ -1,0 +1,1 @@
+"""`streams top`: applications, regions, PEs and operators as `htop` shows processes."""

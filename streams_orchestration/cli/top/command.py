@@ -1,0 +1,61 @@
+"""`streams top`, where it begins: on a terminal the screen, elsewhere the table, once."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from streams_orchestration.cli.extras import require
+from streams_orchestration.cli.invocation import current
+from streams_orchestration.cli.loading import load
+from streams_orchestration.cli.messages import detail
+from streams_orchestration.cli.terminal import results
+from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
+from streams_orchestration.runtime.observing.snapshots import Snapshot, read_snapshot
+from streams_orchestration.runtime.storage.home import Home
+
+SCREEN = "streams_orchestration.cli.top.screen:Screen"
+
+
+def top(application: str | None, delay: float) -> int:
+    """Show what runs until the user ends it, or once where there is no terminal; the exit status."""
+    home = Home.default()
+    current().application = application
+    detail(f"State directory {home.root}")
+    snapshot = read_snapshot(home, application)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        results().print(once(snapshot))
+        return 0
+    require("streams top on a terminal", "textual", "textual", "top")
+    load(SCREEN)(snapshot, lambda: read_snapshot(home, application), delay).run()
+    return 0
+
+
+def once(snapshot: Snapshot) -> RenderableType:
+    """All rows as a tree, what is slow first; what is wrong stands below."""
+    rows = Arrangement().of(rows_of(snapshot))
+    if not rows:
+        return Text("Nothing is deployed.")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", expand=False)
+    for column in COLUMNS:
+        table.add_column(column.title, justify="left" if column.title in ("name", "state") else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*cells(row, tree=True))
+    wrong = [Text(f"{' / '.join(row.path)}: {row.trouble.splitlines()[0]}", "red") for row in rows if row.trouble]
+    return Group(table, *wrong)
+
+
+def indent(row: Row) -> str:
+    """Blanks before the name of a row in the tree."""
+    return "  " * (len(row.path) - 1)
+
+
+def cells(row: Row, *, tree: bool) -> list[Text]:
+    """The figures of a row as texts: red when something is wrong with it."""
+    style = "bold red" if row.trouble else "bold" if row.kind == "application" else ""
+    texts = [Text(column.text(row), style) for column in COLUMNS]
+    name = f"{indent(row)}{row.name}" if tree else "/".join((row.path[0], row.name))
+    return [Text(name, style, overflow="ellipsis"), *texts[1:]]

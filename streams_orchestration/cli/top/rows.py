@@ -1,0 +1,249 @@
+"""The rows of `streams top`: taken from a snapshot, sorted, filtered, as a tree or as a list of operators; pure."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from streams_orchestration.cli.names import count, duration
+from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, ReaderMetrics
+from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime.units.status import PeStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that works, or fails."""
+
+    path: tuple[str, ...]
+    """Its name behind those of what it is part of: application, region, PE, operator."""
+    kind: Literal["application", "region", "pe", "operator"]
+    state: str = ""
+    trouble: str = ""
+    """What is wrong; empty when nothing is."""
+    cores: float | None = None
+    """Processors that it keeps busy."""
+    cpu_seconds: float | None = None
+    rate: float | None = None
+    """Tuples a second."""
+    tuples: int | None = None
+    lag: int | None = None
+    """Tuples that wait for it."""
+    lag_seconds: float | None = None
+    """Age of the oldest of them."""
+    state_bytes: int | None = None
+    resets: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Its own."""
+        return self.path[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One figure of a row: how it is written, and what rows are sorted by."""
+
+    title: str
+    value: Callable[[Row], float | str | None]
+    text: Callable[[Row], str]
+
+
+def _natural(name: str) -> str:
+    """For sorting: numbers in names by their size."""
+    return re.sub(r"\d+", lambda number: number.group().zfill(12), name.lower())
+
+
+def _percent(row: Row) -> str:
+    return "" if row.cores is None else f"{row.cores:.0%}"
+
+
+def _seconds(row: Row) -> str:
+    return "" if row.cpu_seconds is None else f"{row.cpu_seconds:,.1f}"
+
+
+def _number(number: float | None) -> str:
+    return "" if number is None else count(number)
+
+
+COLUMNS = (
+    Column("name", lambda row: _natural(row.name), lambda row: row.name),
+    Column("state", lambda row: f"{0 if row.trouble else 1} {row.state}", lambda row: row.state),
+    Column("CPU", lambda row: row.cores, _percent),
+    Column("CPU s", lambda row: row.cpu_seconds, _seconds),
+    Column("tuples/s", lambda row: row.rate, lambda row: _number(row.rate)),
+    Column("tuples", lambda row: row.tuples, lambda row: _number(row.tuples)),
+    Column("behind", lambda row: row.lag, lambda row: _number(row.lag)),
+    Column(
+        "oldest", lambda row: row.lag_seconds, lambda row: duration(row.lag_seconds) if row.lag_seconds else ""
+    ),
+    Column(
+        "state kB", lambda row: row.state_bytes, lambda row: f"{row.state_bytes / 1e3:,.1f}" if row.state_bytes else ""
+    ),
+    Column("resets", lambda row: row.resets, lambda row: _number(row.resets)),
+)  # fmt: skip
+ASCENDING = ("name", "state")
+"""Columns whose smallest value comes first; of the others the largest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """What of the rows is shown, and in which order."""
+
+    column: str = "CPU"
+    inverted: bool = False
+    tree: bool = True
+    words: str = ""
+    """Only what has them in its path."""
+
+    def moved(self, by: int) -> Arrangement:
+        """Sorted by a column further to the right, or to the left."""
+        titles = [column.title for column in COLUMNS]
+        return replace(self, column=titles[(titles.index(self.column) + by) % len(titles)])
+
+    def of(self, rows: Iterable[Row]) -> list[Row]:
+        """The rows to show, from the top."""
+        listed = [row for row in rows if self.tree or row.kind == "operator"]
+        wanted = [row for row in listed if self.words.lower() in "/".join(row.path).lower()]
+        above = {row.path[:depth] for row in wanted for depth in range(1, len(row.path) + 1)}
+        shown = wanted if not self.tree else [row for row in listed if row.path in above]
+        if not self.tree:
+            return self._sorted(shown)
+        children: dict[tuple[str, ...], list[Row]] = {}
+        for row in shown:
+            children.setdefault(row.path[:-1], []).append(row)
+        return list(self._below((), children))
+
+    def _below(self, path: tuple[str, ...], children: dict[tuple[str, ...], list[Row]]) -> Iterator[Row]:
+        for row in self._sorted(children.get(path, [])):
+            yield row
+            yield from self._below(row.path, children)
+
+    def _sorted(self, rows: Iterable[Row]) -> list[Row]:
+        """By the column, then by name; what has no value there comes last."""
+        by = next(column.value for column in COLUMNS if column.title == self.column)
+        rows = sorted(rows, key=lambda row: [_natural(part) for part in row.path])
+        known = [row for row in rows if by(row) is not None]
+        descending = (self.column not in ASCENDING) != self.inverted
+        ordered = sorted(known, key=lambda row: by(row) or 0, reverse=descending)
+        return [*ordered, *(row for row in rows if by(row) is None)]
+
+
+def rows_of(snapshot: Snapshot) -> list[Row]:
+    """A row for every application, region, PE and operator; a PE outside of regions is right below its application."""
+    return [row for observed in snapshot.applications for row in _application(observed)]
+
+
+def _application(observed: Observed) -> Iterator[Row]:
+    status, failed = observed.status, {failure.unit: failure for failure in observed.failures}
+    measured = _by_pe(observed.metrics)
+    pes = [_pe(observed, pe, failed, measured[pe.id]) for pe in status.pes]
+    whole = _sum(pes)
+    trouble = f"{len(failed)} of {len(status.units)} units have failed" if failed else ""
+    resets = sum(unit.resets for unit in status.units)
+    yield replace(whole, path=(observed.name,), kind="application", state=status.state, trouble=trouble, resets=resets)
+    for unit in status.units:
+        if unit.region is None:
+            continue
+        mine = _sum(row for row, pe in zip(pes, status.pes, strict=True) if pe.unit == unit.name)
+        yield replace(
+            mine, path=(observed.name, unit.name), kind="region", state=unit.state, resets=unit.resets,
+            trouble=_trouble(failed.get(unit.name)),
+        )  # fmt: skip
+    yield from pes
+    for row, pe in zip(pes, status.pes, strict=True):
+        yield from _operators(row.path, pe.operators, measured[pe.id].operators)
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What was measured of one PE."""
+
+    operators: list[OperatorMetrics] = field(default_factory=list)
+    readers: list[ReaderMetrics] = field(default_factory=list)
+    rows_per_second: float | None = None
+
+
+def _by_pe(metrics: ApplicationMetrics) -> dict[int, _Measured]:
+    measured: dict[int, _Measured] = defaultdict(_Measured)
+    for operator in metrics.operators:
+        measured[operator.pe].operators.append(operator)
+    for reader in (reader for stream in metrics.streams for reader in stream.readers):
+        measured[reader.pe].readers.append(reader)
+    for pe in metrics.pes:
+        measured[pe.pe].rows_per_second = pe.rows_per_second
+    return measured
+
+
+def _trouble(failure: UnitFailure | None) -> str:
+    return "" if failure is None else f"{failure.reason.rstrip('.')}. {failure.remedy}"
+
+
+def _pe(observed: Observed, pe: PeStatus, failed: dict[str, UnitFailure], measured: _Measured) -> Row:
+    unit = next(unit for unit in observed.status.units if unit.name == pe.unit)
+    above = (observed.name,) if unit.region is None else (observed.name, unit.name)
+    operators, behind = measured.operators, measured.readers
+    alone = failed.get(unit.name) if unit.region is None else None
+    known = [each.cores for each in operators if each.cores is not None]
+    return Row(
+        path=(*above, f"PE {pe.id}"),
+        kind="pe",
+        state=pe.state,
+        trouble=_trouble(alone) or (pe.error or "").strip(),
+        cores=sum(known) if known else None,
+        cpu_seconds=sum(each.cpu_ns for each in operators) / 1e9 if operators else None,
+        rate=measured.rows_per_second,
+        tuples=max(pe.rows_in, pe.rows_out),
+        lag=sum(reader.lag_tuples for reader in behind) if behind else None,
+        lag_seconds=max((reader.lag_seconds for reader in behind), default=None),
+        state_bytes=sum(each.state_bytes for each in operators) if operators else None,
+        resets=unit.resets if unit.region is None else None,
+    )
+
+
+def _operators(above: tuple[str, ...], names: Iterable[str], measured: Iterable[OperatorMetrics]) -> Iterator[Row]:
+    known = {each.name: each for each in measured}
+    for name in dict.fromkeys((*names, *known)):
+        path = (*above, name)
+        yield _operator(path, known[name]) if name in known else Row(path, "operator")
+
+
+def _operator(path: tuple[str, ...], measured: OperatorMetrics) -> Row:
+    own = {metric.name: metric.value for metric in measured.custom}
+    lag = own.get(LAG_TUPLES)
+    return Row(
+        path=path,
+        kind="operator",
+        cores=measured.cores,
+        cpu_seconds=measured.cpu_ns / 1e9,
+        rate=measured.tuples_per_second,
+        tuples=sum(port.tuples for port in measured.inputs or measured.outputs),
+        lag=None if lag is None else int(lag),
+        lag_seconds=own.get(LAG_SECONDS),
+        state_bytes=measured.state_bytes if measured.checkpoints else None,
+    )
+
+
+def _sum(rows: Iterable[Row]) -> Row:
+    """What several PEs do together: sums of what adds up, and the oldest of what waits."""
+    rows = list(rows)
+
+    def total(values: Iterable[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if known else None
+
+    lag, size = total(row.lag for row in rows), total(row.state_bytes for row in rows)
+    return Row(
+        path=(),
+        kind="application",
+        cores=total(row.cores for row in rows),
+        cpu_seconds=total(row.cpu_seconds for row in rows),
+        lag=None if lag is None else int(lag),
+        lag_seconds=max((row.lag_seconds for row in rows if row.lag_seconds is not None), default=None),
+        state_bytes=None if size is None else int(size),
+    )

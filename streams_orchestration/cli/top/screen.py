@@ -1,0 +1,225 @@
+"""The screen of `streams top`, by Textual. It looks at the catalog on a thread, so keys never wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.console import Group
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import DataTable, Footer, Input, Static
+
+from streams_orchestration.cli.metrics import facts
+from streams_orchestration.cli.names import plural
+from streams_orchestration.cli.top.command import cells
+from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.observing.snapshots import Snapshot
+
+MOST_ROWS = 1000
+"""That are shown; a filter finds the others."""
+MOST_FACTS = 4
+"""Lines about what stands out."""
+HELP = """\
+F5 t  a tree, or operators only          P T M N  sort by processor, its time, memory of the state, name
+F6 >  sort by the next column            R L      sort by tuples a second, by tuples that wait
+<     sort by the column before          I        the other way round
+F4 / \\  only what has these words         Esc      all again
+Z     hold still                         F10 q    end"""
+
+
+class Screen(App[None]):
+    """Looks again and again, and shows the rows as they are arranged."""
+
+    CSS = """
+    #head { height: auto; max-height: 8; }
+    #detail { height: auto; max-height: 8; color: $error; }
+    #filter { display: none; }
+    DataTable { height: 1fr; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1,h,question_mark", "keys", "Keys", key_display="F1"),
+        Binding("f4,slash,backslash", "filter", "Filter", key_display="F4"),
+        Binding("f5,t", "tree", "Tree", key_display="F5"),
+        Binding("f6,greater_than_sign,full_stop", "sort(1)", "Sort", key_display="F6"),
+        Binding("less_than_sign,comma", "sort(-1)", "Sort", show=False),
+        Binding("I", "invert", "Invert"),
+        Binding("P", "by('CPU')", "CPU", show=False),
+        Binding("T", "by('CPU s')", "Time", show=False),
+        Binding("M", "by('state kB')", "Memory", show=False),
+        Binding("N", "by('name')", "Name", show=False),
+        Binding("R", "by('tuples/s')", "Rate", show=False),
+        Binding("L", "by('behind')", "Lag", show=False),
+        Binding("Z", "hold", "Hold"),
+        Binding("escape", "all", "All", show=False),
+        Binding("f10,q,ctrl+c", "quit", "Quit", key_display="F10"),
+    ]
+
+    def __init__(self, snapshot: Snapshot, look: Callable[[], Snapshot], delay: float) -> None:
+        """`snapshot` is shown first; `look` gives the next one every `delay` seconds."""
+        super().__init__()
+        self.snapshot = snapshot
+        self.arrangement = Arrangement()
+        self.held = False
+        self.problem = ""
+        self.shown: list[Row] = []
+        self._look = look
+        self._delay = delay
+        self._keys = False
+
+    def compose(self) -> ComposeResult:
+        """See `App.compose`."""
+        yield Static(id="head", markup=False)
+        yield Input(id="filter", placeholder="words in the name; Enter keeps them, Esc shows all")
+        yield DataTable[Text](cursor_type="row", zebra_stripes=True)
+        yield Static(id="detail", markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """See `App.on_mount`."""
+        self.table.focus()
+        self.refill()
+        self.set_interval(self._delay, self.look_again)
+
+    @property
+    def table(self) -> DataTable[Text]:
+        """The rows."""
+        return self.query_one(DataTable)
+
+    @work(thread=True, exclusive=True)
+    def look_again(self) -> None:
+        """Read the catalog; what is wrong with it is said until it can be read."""
+        if self.held:
+            return
+        try:
+            snapshot, problem = self._look(), ""
+        except StreamsRuntimeError as error:
+            snapshot, problem = self.snapshot, str(error)
+        self.call_from_thread(self.show, snapshot, problem)
+
+    def show(self, snapshot: Snapshot, problem: str = "") -> None:
+        """Show another snapshot."""
+        self.snapshot, self.problem = snapshot, problem
+        self.refill()
+
+    def refill(self) -> None:
+        """Show the snapshot as it is arranged now; the cursor stays with its row."""
+        before = self.selected
+        rows = self.arrangement.of(rows_of(self.snapshot))
+        self.shown = rows[:MOST_ROWS]
+        table, tree = self.table, self.arrangement.tree
+        x, y = table.scroll_offset
+        table.clear(columns=True)
+        for column in COLUMNS:
+            mark = (" ▲" if self._ascends(column.title) else " ▼") if column.title == self.arrangement.column else ""
+            table.add_column(Text(f"{column.title}{mark}"), key=column.title)
+        for row in self.shown:
+            first, second, *figures = cells(row, tree=tree)
+            for text in figures:
+                text.justify = "right"
+            table.add_row(first, second, *figures)
+        paths = [row.path for row in self.shown]
+        if before is not None and before.path in paths:
+            table.move_cursor(row=paths.index(before.path), scroll=False)
+        table.scroll_to(x, y, animate=False)
+        self.query_one("#head", Static).update(self._head(len(rows)))
+        self._detail()
+
+    @property
+    def selected(self) -> Row | None:
+        """The row under the cursor."""
+        row = self.table.cursor_row
+        return self.shown[row] if 0 <= row < len(self.shown) else None
+
+    def on_data_table_row_highlighted(self) -> None:
+        """The cursor has moved."""
+        self._detail()
+
+    def _ascends(self, title: str) -> bool:
+        return (title in ("name", "state")) != self.arrangement.inverted
+
+    def _head(self, rows: int) -> Group:
+        lines = [self._line()]
+        if self.problem:
+            lines.append(Text(self.problem, "bold red"))
+        if rows > MOST_ROWS:
+            lines.append(Text(f"{plural(rows - MOST_ROWS, 'row')} more: / filters", "yellow"))
+        standing_out = [line for each in self.snapshot.applications for line in facts(each.metrics)]
+        return Group(*lines, *standing_out[:MOST_FACTS])
+
+    def _line(self) -> Text:
+        failed = sum(len(each.failures) for each in self.snapshot.applications)
+        states = ", ".join(f"{each.name} {each.status.state}" for each in self.snapshot.applications)
+        line = Text.assemble((states or "nothing is deployed", "bold"))
+        if failed:
+            line.append(f"  {plural(failed, 'unit')} failed", "bold red")
+        if self.arrangement.words:
+            line.append(f"  filter: {self.arrangement.words}", "yellow")
+        if self.held:
+            line.append("  held", "yellow")
+        return line
+
+    def _detail(self) -> None:
+        row = self.selected
+        trouble = f"{' / '.join(row.path)}: {row.trouble}" if row is not None and row.trouble else ""
+        self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else Text(trouble))
+
+    def _arrange(self, **facts: object) -> None:
+        from dataclasses import replace
+
+        self.arrangement = replace(self.arrangement, **facts)  # type: ignore[arg-type]
+        self.refill()
+
+    def action_tree(self) -> None:
+        """A tree, or operators only."""
+        self._arrange(tree=not self.arrangement.tree)
+
+    def action_sort(self, by: int) -> None:
+        """Sort by a column beside."""
+        self.arrangement = self.arrangement.moved(by)
+        self.refill()
+
+    def action_by(self, column: str) -> None:
+        """Sort by a column."""
+        self._arrange(column=column)
+
+    def action_invert(self) -> None:
+        """The other way round."""
+        self._arrange(inverted=not self.arrangement.inverted)
+
+    def action_hold(self) -> None:
+        """Look no more, or again."""
+        self.held = not self.held
+        self.refill()
+
+    def action_keys(self) -> None:
+        """Show what the keys do, or no more."""
+        self._keys = not self._keys
+        self._detail()
+
+    def action_filter(self) -> None:
+        """Ask for words."""
+        words = self.query_one(Input)
+        words.display = True
+        words.focus()
+
+    def action_all(self) -> None:
+        """Show all rows."""
+        words = self.query_one(Input)
+        words.value = ""
+        words.display = False
+        self.table.focus()
+        self._arrange(words="")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while words are typed."""
+        self._arrange(words=event.value.strip())
+
+    def on_input_submitted(self) -> None:
+        """Keep the words."""
+        self.query_one(Input).display = False
+        self.table.focus()

@@ -1,0 +1,109 @@
+"""The same metrics for OpenTelemetry: instruments that read the last snapshot, sent by OTLP in HTTP.
+
+The SDK's environment variables hold: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
+`OTEL_METRIC_EXPORT_INTERVAL`, `OTEL_RESOURCE_ATTRIBUTES` and the others. It needs the extra `otlp`.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import MeterProvider, ObservableCounter, ObservableGauge
+from opentelemetry.sdk.metrics.export import (
+    CardinalityLimits,
+    MetricExporter,
+    MetricReader,
+    PeriodicExportingMetricReader,
+)
+
+from streams_orchestration.runtime.errors import CatalogError
+from streams_orchestration.runtime.observing.exposition.families import UP, all_families
+from streams_orchestration.runtime.observing.exposition.family import Family
+from streams_orchestration.runtime.observing.snapshots import Snapshot, read_snapshot
+from streams_orchestration.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Meter
+
+log = logging.getLogger("streams.metrics")
+INTERVAL = "OTEL_METRIC_EXPORT_INTERVAL"
+USUAL_INTERVAL = 60_000
+"""Milliseconds, the SDK's own."""
+MOST_SERIES = 1_000_000
+"""Of one metric. The SDK sums up what is above its own limit of 2,000, fewer than a large application has operators."""
+
+
+class Sender:
+    """Sends one snapshot after the other; the SDK keeps what backends need to know of earlier ones."""
+
+    def __init__(self, home: Home, exporter: MetricExporter | None = None) -> None:
+        """`exporter` takes the place of the one that sends by OTLP."""
+        self.home = home
+        self._snapshot: Snapshot | None = None
+        os.environ.setdefault("OTEL_SERVICE_NAME", "streams")
+        self._provider = MeterProvider([_reader(exporter)])
+        meter = self._provider.get_meter("streams_orchestration", version("streams-orchestration"))
+        for family in all_families():
+            self._instrument(meter, family)
+
+    def send(self) -> None:
+        """Read the catalog and send what it says; when it cannot be read, only that it cannot."""
+        try:
+            self._snapshot = read_snapshot(self.home)
+        except CatalogError as error:
+            log.warning("%s", error)
+            self._snapshot = None
+        self._provider.force_flush()
+
+    def close(self) -> None:
+        """Disconnect; nothing more is sent."""
+        self._snapshot = None
+        self._provider.shutdown()
+
+    def _instrument(self, meter: Meter, family: Family) -> None:
+        make = meter.create_observable_counter if family.kind == "counter" else meter.create_observable_gauge
+        make(family.base, [self._callback(family)], unit=family.unit, description=family.about)
+
+    def _callback(self, family: Family) -> Callable[[CallbackOptions], Iterator[Observation]]:
+        def observe(_options: CallbackOptions) -> Iterator[Observation]:
+            if self._snapshot is None:
+                if family is UP:
+                    yield Observation(0.0)
+                return
+            for labels, value in family.samples(self._snapshot):
+                yield Observation(value, dict(zip(family.labels, labels, strict=True)))
+
+        return observe
+
+
+def interval_seconds() -> float:
+    """Between two snapshots, as `OTEL_METRIC_EXPORT_INTERVAL` says.
+
+    Raises:
+        ValueError: it holds no number of milliseconds above 0.
+    """
+    text = os.environ.get(INTERVAL, "") or str(USUAL_INTERVAL)
+    try:
+        milliseconds = float(text)
+    except ValueError:
+        milliseconds = math.nan
+    if not 0 < milliseconds < math.inf:
+        message = f"{INTERVAL} is {text!r}; it is to be a number of milliseconds above 0, such as 15000"
+        raise ValueError(message)
+    return milliseconds / 1000
+
+
+def _reader(exporter: MetricExporter | None) -> MetricReader:
+    """Collects when it is asked to; the interval is the command's, so that each snapshot is sent once."""
+    if exporter is None:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+
+        exporter = OTLPMetricExporter()
+    limits: CardinalityLimits = {ObservableCounter: MOST_SERIES, ObservableGauge: MOST_SERIES}
+    return PeriodicExportingMetricReader(exporter, export_interval_millis=math.inf, cardinality_limits=limits)

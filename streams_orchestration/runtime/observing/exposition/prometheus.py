@@ -1,0 +1,71 @@
+"""`/metrics`: a snapshot of the catalog as the text that Prometheus scrapes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from streams_orchestration.runtime.errors import CatalogError
+from streams_orchestration.runtime.observing.exposition.families import UP, all_families
+from streams_orchestration.runtime.observing.exposition.family import Family, Sample
+from streams_orchestration.runtime.observing.snapshots import read_snapshot
+from streams_orchestration.runtime.storage.home import Home
+
+log = logging.getLogger("streams.metrics")
+
+
+class SnapshotCollector(Collector):
+    """Reads the catalog at every scrape."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing, so that registering it does not read the catalog."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """All families; `streams_catalog_up` alone, with 0, when the catalog cannot be read."""
+        try:
+            snapshot = read_snapshot(self.home)
+        except CatalogError as error:
+            log.warning("%s", error)
+            yield _metric(UP, [((), 0.0)])
+            return
+        for family in all_families():
+            yield _metric(family, family.samples(snapshot))
+
+
+def registry_of(home: Home) -> CollectorRegistry:
+    """A registry with the applications of a state directory, and nothing of this process."""
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(home))
+    return registry
+
+
+def metrics_text(home: Home, accept: str = "") -> tuple[bytes, str]:
+    """What a scrape gets.
+
+    Args:
+        home: the state directory.
+        accept: header of the request; Prometheus' text format unless it asks for OpenMetrics.
+
+    Returns:
+        The text and its content type.
+    """
+    encode, content_type = choose_encoder(accept)
+    return encode(registry_of(home)), content_type
+
+
+def _metric(family: Family, samples: Iterable[Sample]) -> Metric:
+    make = CounterMetricFamily if family.kind == "counter" else GaugeMetricFamily
+    about = family.about[0].upper() + family.about[1:]
+    metric = make(family.base, f"{about}.", labels=family.labels)
+    for labels, value in samples:
+        metric.add_metric(labels, value)
+    return metric

@@ -1,0 +1,206 @@
+"""The things that have metrics, as a snapshot has them, each with the values of its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from streams_orchestration.operators.metrics import LAG_BYTES, LAG_SECONDS, LAG_TUPLES
+from streams_orchestration.runtime.machines.register import MachineStatus
+from streams_orchestration.runtime.observing.exposition.family import Labels, Subject
+from streams_orchestration.runtime.observing.metrics import (
+    ConnectionMetrics,
+    CustomMetric,
+    OperatorMetrics,
+    PeMetrics,
+    PortMetrics,
+    QueueMetrics,
+    ReaderMetrics,
+    StreamMetrics,
+)
+from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.observing.status import ConnectionStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
+from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus
+from streams_orchestration.runtime.units.unit_status import UnitStatus
+
+KNOWN = {**dict.fromkeys((LAG_TUPLES, LAG_BYTES, LAG_SECONDS), "gauge"), "dropped": "counter", "errors": "counter"}
+"""Metrics of operators that the SDK names, with their kinds; each has a family of its own."""
+
+
+def is_known(metric: CustomMetric, name: str | None = None) -> bool:
+    """Whether a metric is one that the SDK names, or just that one; not what an operator calls the same itself."""
+    return KNOWN.get(metric.name) == metric.kind and name in (None, metric.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of recovery, and why it needs a reset if it does."""
+
+    status: UnitStatus
+    failure: UnitFailure | None
+    deployed_at: float
+    """Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An imported stream as all ports of one PE read it."""
+
+    lag_tuples: int
+    lag_segments: int
+    lost: int
+    connected: bool
+
+
+def everything(snapshot: Snapshot) -> Iterator[tuple[Labels, Snapshot]]:
+    """The snapshot itself."""
+    yield (), snapshot
+
+
+def applications(snapshot: Snapshot) -> Iterator[tuple[Labels, Observed]]:
+    """By name."""
+    for each in snapshot.applications:
+        yield (each.name,), each
+
+
+def units(snapshot: Snapshot) -> Iterator[tuple[Labels, Unit]]:
+    """By application and name."""
+    for each in snapshot.applications:
+        failed = {failure.unit: failure for failure in each.failures}
+        for unit in each.status.units:
+            yield (each.name, unit.name), Unit(unit, failed.get(unit.name), each.status.deployed_at)
+
+
+def hosts(snapshot: Snapshot) -> Iterator[tuple[Labels, HostStatus]]:
+    """By application and number."""
+    for each in snapshot.applications:
+        for host in each.status.hosts:
+            yield (each.name, str(host.id)), host
+
+
+def pes(snapshot: Snapshot) -> Iterator[tuple[Labels, PeStatus]]:
+    """By application and number."""
+    for each in snapshot.applications:
+        for pe in each.status.pes:
+            yield (each.name, str(pe.id)), pe
+
+
+def measured_pes(snapshot: Snapshot) -> Iterator[tuple[Labels, PeMetrics]]:
+    """Those that have made a batch."""
+    for each in snapshot.applications:
+        for pe in each.metrics.pes:
+            yield (each.name, str(pe.pe)), pe
+
+
+def operators(snapshot: Snapshot) -> Iterator[tuple[Labels, OperatorMetrics]]:
+    """By application, PE and name."""
+    for each in snapshot.applications:
+        for operator in each.metrics.operators:
+            yield (each.name, str(operator.pe), operator.name), operator
+
+
+def inputs(snapshot: Snapshot) -> Iterator[tuple[Labels, PortMetrics]]:
+    """Input ports of operators."""
+    for labels, operator in operators(snapshot):
+        for port in operator.inputs:
+            yield (*labels, str(port.port)), port
+
+
+def outputs(snapshot: Snapshot) -> Iterator[tuple[Labels, PortMetrics]]:
+    """Output ports of operators."""
+    for labels, operator in operators(snapshot):
+        for port in operator.outputs:
+            yield (*labels, str(port.port)), port
+
+
+def custom(snapshot: Snapshot) -> Iterator[tuple[Labels, CustomMetric]]:
+    """Metrics of operators' own, but those that have a family of their own."""
+    for labels, operator in operators(snapshot):
+        for metric in operator.custom:
+            if not is_known(metric):
+                yield (*labels, metric.name), metric
+
+
+def streams(snapshot: Snapshot) -> Iterator[tuple[Labels, StreamMetrics]]:
+    """Streams between PEs, by the PE that writes them."""
+    for each in snapshot.applications:
+        for stream in each.metrics.streams:
+            yield (each.name, str(stream.pe), stream.name), stream
+
+
+def readers(snapshot: Snapshot) -> Iterator[tuple[Labels, ReaderMetrics]]:
+    """The PEs that read them."""
+    for labels, stream in streams(snapshot):
+        for reader in stream.readers:
+            yield (*labels, str(reader.pe)), reader
+
+
+def queues(snapshot: Snapshot) -> Iterator[tuple[Labels, QueueMetrics]]:
+    """Exchanges within PEs, by the input port that they stand before."""
+    for each in snapshot.applications:
+        for queue in each.metrics.queues:
+            yield (each.name, str(queue.pe), queue.operator, str(queue.port)), queue
+
+
+def copies(snapshot: Snapshot) -> Iterator[tuple[Labels, ConnectionMetrics]]:
+    """Connections within PEs whose tuples are copied."""
+    for each in snapshot.applications:
+        for connection in each.metrics.connections:
+            yield (each.name, str(connection.pe), connection.name), connection
+
+
+def sinks(snapshot: Snapshot) -> Iterator[tuple[Labels, SinkStatus]]:
+    """By application and operator."""
+    for each in snapshot.applications:
+        for sink in each.status.sinks:
+            yield (each.name, sink.operator), sink
+
+
+def imports(snapshot: Snapshot) -> Iterator[tuple[Labels, Link]]:
+    """Imported streams, by the Import, the PE that reads, and the exported stream."""
+    for each in snapshot.applications:
+        parts: dict[Labels, list[ConnectionStatus]] = {}
+        for link in each.status.imports:
+            for connection in link.connections:
+                labels = (each.name, connection.name, str(connection.pe), connection.exporter, connection.stream)
+                parts.setdefault(labels, []).append(connection)
+        for labels, connections in parts.items():
+            yield (
+                labels,
+                Link(
+                    sum(part.lag_tuples for part in connections),
+                    sum(part.lag_segments for part in connections),
+                    sum(part.lost for part in connections),
+                    all(part.problem is None for part in connections),
+                ),
+            )
+
+
+def machines(snapshot: Snapshot) -> Iterator[tuple[Labels, MachineStatus]]:
+    """By name."""
+    for machine in snapshot.machines:
+        yield (machine.name,), machine
+
+
+_OPERATOR = ("application", "pe", "operator")
+HOME = Subject("state_directory", (), everything)
+BUILD = Subject("build", (), everything)
+APPLICATION = Subject("application", ("application",), applications)
+UNIT = Subject("unit", ("application", "unit"), units)
+HOST = Subject("host", ("application", "host"), hosts)
+PE = Subject("pe", ("application", "pe"), pes)
+MEASURED_PE = Subject("pe", ("application", "pe"), measured_pes)
+OPERATOR = Subject("operator", _OPERATOR, operators)
+INPUT = Subject("operator_input", (*_OPERATOR, "port"), inputs)
+OUTPUT = Subject("operator_output", (*_OPERATOR, "port"), outputs)
+CUSTOM = Subject("operator_custom", (*_OPERATOR, "metric"), custom)
+SOURCE = Subject("source", _OPERATOR, operators)
+STREAM = Subject("stream", ("application", "pe", "stream"), streams)
+READER = Subject("stream_reader", ("application", "pe", "stream", "reader"), readers)
+QUEUE = Subject("queue", (*_OPERATOR, "port"), queues)
+COPY = Subject("copy", ("application", "pe", "connection"), copies)
+SINK = Subject("sink", ("application", "operator"), sinks)
+IMPORT = Subject("import", ("application", "import", "pe", "exporter", "stream"), imports)
+MACHINE = Subject("machine", ("machine",), machines)

@@ -1,0 +1,79 @@
+"""Reads what all applications of a state directory do at one moment, with their machines and the disk."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.machines.register import MachineStatus, read_machines
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.reading import deployed_applications
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One application: what it does, what was measured of it, and which of its units need a reset."""
+
+    status: ApplicationStatus
+    metrics: ApplicationMetrics
+    failures: tuple[UnitFailure, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the application."""
+        return self.status.application
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All applications of a state directory."""
+
+    at: float
+    """Unix seconds."""
+    applications: tuple[Observed, ...]
+    """By name."""
+    machines: tuple[MachineStatus, ...]
+    """By name; none where hosts are processes of the machine that deploys."""
+    disk_free: int
+    """Bytes of the file system of the state directory that are free."""
+    disk_size: int
+    """Bytes that it has."""
+
+
+def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
+    """Read all that is known now.
+
+    Args:
+        home: the state directory.
+        application: the only one to read; all when None.
+
+    Raises:
+        NotDeployedError: the catalog does not know the one that is named.
+        CatalogError: the catalog cannot be read.
+    """
+    applications = tuple(_all(home)) if application is None else (_observed(home, application),)
+    disk = shutil.disk_usage(next(place for place in (home.root, *home.root.parents) if place.exists()))
+    return Snapshot(clock.now(), applications, read_machines(home), disk.free, disk.total)
+
+
+def _all(home: Home) -> list[Observed]:
+    observed: list[Observed] = []
+    for name in deployed_applications(home):
+        try:
+            observed.append(_observed(home, name))
+        except NotDeployedError:  # it was dropped since its name was read
+            continue
+    return observed
+
+
+def _observed(home: Home, application: str) -> Observed:
+    status = read_status(home, application)
+    now = clock.now()
+    return Observed(status, read_metrics(home, application, now), failures(status, now))

@@ -1,0 +1,119 @@
+"""`streams metrics` writes, serves or sends; `streams status --watch` shows again and again."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import urllib.request
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.text import Text
+
+from streams_orchestration.cli import main, observing
+from streams_orchestration.cli.exposing import _serve
+from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.observing.exposition import opentelemetry
+from streams_orchestration.runtime.storage.home import Home
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
+    return Home(tmp_path)
+
+
+def test_without_an_option_they_are_written_once(capsys: pytest.CaptureFixture[str]):
+    assert main(["metrics"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# HELP streams_catalog_up")
+    assert "streams_state_directory_size_bytes " in text
+
+
+def test_they_are_served_and_nothing_is_left_behind(home: Home, capsys: pytest.CaptureFixture[str]):
+    with ExitStack() as stack:
+        _serve(home, "127.0.0.1", 0, stack)
+        url = capsys.readouterr().err.split()[3]
+        with urllib.request.urlopen(url) as answer:
+            assert answer.headers["Content-Type"].startswith("text/plain")
+            assert b"streams_catalog_up 1.0" in answer.read()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(url)
+
+
+def test_a_port_that_is_taken_is_an_error(home: Home, capsys: pytest.CaptureFixture[str]):
+    with ExitStack() as stack:
+        _serve(home, "127.0.0.1", 0, stack)
+        port = capsys.readouterr().err.split()[3].split(":")[2].partition("/")[0]
+        assert main(["metrics", "--serve", port]) == 2
+    assert f"127.0.0.1:{port} cannot be listened on: Address already in use" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "99999", ":", "host:", "::1:80", "-1", "1.5"])
+def test_what_is_no_address_is_refused(wrong: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["metrics", f"--serve={wrong}"]) == 2
+    assert "is not [HOST:]PORT" in capsys.readouterr().err
+
+
+def test_otlp_names_its_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert main(["metrics", "--otlp"]) == 1
+    assert "pip install 'streams-orchestration[otlp]'" in capsys.readouterr().err
+
+
+def test_otlp_sends_at_once_and_until_it_is_ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    done: list[str] = []
+
+    class Sender:
+        def __init__(self, home: Home) -> None:
+            done.append(str(home.root))
+
+        def send(self) -> None:
+            done.append("sent")
+
+        def close(self) -> None:
+            done.append("closed")
+
+    monkeypatch.setattr(opentelemetry, "Sender", Sender)
+    monkeypatch.setattr(Interrupts, "requested", property(lambda _self: done.count("sent") == 2))
+    monkeypatch.setattr(Interrupts, "pause", lambda _self, _seconds: done.append("paused"))
+    assert threading.current_thread() is threading.main_thread()
+    assert main(["metrics", "--otlp"]) == 0
+    assert done[1:] == ["sent", "paused", "sent", "paused", "closed"]
+    assert "every 60 s" in capsys.readouterr().err
+
+
+def test_an_interval_that_is_none_is_an_error_of_the_command_line(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(opentelemetry.INTERVAL, "soon")
+    assert main(["metrics", "--otlp"]) == 2
+
+
+def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str]):
+    looks: list[Any] = ["one", CatalogUnavailableError("the catalog is away"), "two"]
+
+    def look() -> Text:
+        found = looks.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return Text(found)
+
+    def pause() -> None:
+        if not looks:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        observing._watch(look, pause)
+    assert capsys.readouterr().out.split() == ["one", *["the", "catalog", "is", "away", "one", "two"]]
+
+
+@pytest.mark.parametrize("other", [["--format", "json"], ["--timeline", "x.svg"]])
+def test_what_has_no_end_is_no_document(other: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["status", "app", "--watch", *other]) == 2
+    assert "Leave one of the two out" in capsys.readouterr().err
+
+
+def test_watching_what_is_not_deployed_is_an_error():
+    assert main(["status", "nobody", "--watch"]) == 1

@@ -1,0 +1,291 @@
+"""`streams top`: what is slow and what has failed, on a terminal with htop's keys, elsewhere as a table."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import io
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import RenderableType
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from streams_orchestration.cli import main
+from streams_orchestration.cli.terminal import rendered
+from streams_orchestration.cli.top import command
+from streams_orchestration.cli.top.command import once
+from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
+from streams_orchestration.cli.top.screen import Screen
+from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.observing.metrics import CustomMetric
+from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration_tests.cli.made_up import NOW, metrics, operator_metrics, pe, status, unit
+
+UNITS = (unit(pes=(0,)), unit(name="pe-1", region=None, pes=(1,), resets=2))
+PES = (pe(0, operators=("In", "Slow")), pe(1, unit="pe-1", operators=("Out",)))
+OPERATORS = (
+    operator_metrics("In", cores=0.1, custom=(CustomMetric("lag", "gauge", 70, ""),), tuples_per_second=5.0),
+    operator_metrics("Slow", cores=0.9, tuples_per_second=1.0),
+    operator_metrics("Out", cores=0.5, pe=1, tuples_per_second=3.0),
+)
+
+
+def snapshot(**facts: Any) -> Snapshot:
+    observed = status(**{"units": UNITS, "pes": PES} | facts)
+    measured = metrics(operators=OPERATORS)
+    return Snapshot(NOW, (Observed(observed, measured, failures(observed, NOW)),), (), 1, 2)
+
+
+FAILED = snapshot(pes=(PES[0], pe(1, unit="pe-1", operators=("Out",), state="FAILED", error="boom")))
+
+
+def names(rows: list[Row]) -> list[str]:
+    return [row.name for row in rows]
+
+
+def test_rows_are_a_tree_by_region_with_what_works_most_first():
+    assert names(Arrangement().of(rows_of(snapshot()))) == [
+        *("flights", "region-0", "PE 0", "Slow", "In"),
+        *("PE 1", "Out"),
+    ]
+
+
+def test_a_region_and_an_application_have_what_their_pes_have_together():
+    rows = {row.name: row for row in rows_of(snapshot())}
+    assert rows["PE 0"].cores == rows["region-0"].cores == pytest.approx(1.0)
+    assert rows["flights"].cores == pytest.approx(1.5)
+    assert rows["flights"].resets == 2
+    assert (rows["PE 1"].lag, rows["PE 1"].lag_seconds, rows["In"].lag) == (4500, 12.0, 70)
+
+
+def test_operators_that_were_not_measured_have_no_figures():
+    unmeasured = Snapshot(NOW, (Observed(status(pes=PES, units=UNITS), metrics(operators=(), pes=()), ()),), (), 1, 2)
+    rows = [row for row in rows_of(unmeasured) if row.kind == "operator"]
+    assert {(row.name, row.cores, row.rate) for row in rows} == {(n, None, None) for n in ("In", "Slow", "Out")}
+
+
+def test_what_failed_says_why_and_what_to_do():
+    rows = {row.name: row for row in rows_of(FAILED)}
+    assert "boom" in rows["PE 1"].trouble
+    assert "streams reset flights --unit pe-1" in rows["PE 1"].trouble
+    assert rows["flights"].trouble == "1 of 2 units have failed"
+    assert rows["region-0"].trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("arrangement", "expected"),
+    [
+        (Arrangement(tree=False), ["Slow", "Out", "In"]),
+        (Arrangement(tree=False, inverted=True), ["In", "Out", "Slow"]),
+        (Arrangement(tree=False, column="name"), ["In", "Out", "Slow"]),
+        (Arrangement(tree=False, column="tuples/s"), ["In", "Out", "Slow"]),
+        (Arrangement(tree=False, column="behind"), ["In", "Out", "Slow"]),
+        (Arrangement(tree=False, words="REGION-0"), ["Slow", "In"]),
+        (Arrangement(words="slow"), ["flights", "region-0", "PE 0", "Slow"]),
+        (Arrangement(words="nothing has these"), []),
+    ],
+)
+def test_rows_are_arranged(arrangement: Arrangement, expected: list[str]):
+    assert names(arrangement.of(rows_of(snapshot()))) == expected
+
+
+@given(
+    cores=st.lists(st.none() | st.floats(0, 9), min_size=1, max_size=8),
+    column=st.sampled_from([column.title for column in COLUMNS]),
+    inverted=st.booleans(),
+    tree=st.booleans(),
+)
+def test_no_arrangement_loses_a_row_or_puts_one_before_its_parent(
+    cores: list[float | None], column: str, inverted: bool, tree: bool
+):
+    rows = [Row(("a",), "application"), Row(("a", "PE 0"), "pe")]
+    rows += [Row(("a", "PE 0", f"O{n}"), "operator", cores=value) for n, value in enumerate(cores)]
+    shown = Arrangement(column, inverted, tree).of(rows)
+    assert {row.path for row in shown} == {row.path for row in rows if tree or row.kind == "operator"}
+    places = {row.path: place for place, row in enumerate(shown)}
+    assert all(places[path[:-1]] < place for path, place in places.items() if path[:-1] in places)
+    if column == "CPU":
+        values = [row.cores for row in shown if row.kind == "operator"]
+        known = [value for value in values if value is not None]
+        assert values == [*sorted(known, reverse=not inverted), *[None] * (len(values) - len(known))]
+
+
+def test_numbers_in_names_count_as_numbers():
+    rows = [Row(("a", f"PE {number}"), "pe") for number in (10, 2, 1)]
+    assert names(Arrangement(tree=False, column="name")._sorted(rows)) == ["PE 1", "PE 2", "PE 10"]
+
+
+def test_sorting_goes_round_the_columns():
+    arrangement = Arrangement()
+    for _ in COLUMNS:
+        arrangement = arrangement.moved(1)
+    assert arrangement == Arrangement()
+    assert arrangement.moved(1).moved(-1) == arrangement
+
+
+def played(
+    play: Callable[[Pilot[None], Screen], Awaitable[None]], shown: Snapshot, *later: Snapshot | Exception
+) -> None:
+    """Play with the screen, without a terminal. It never looks by itself; `look_again` gives the later snapshots."""
+    coming = iter(later)
+
+    def look() -> Snapshot:
+        following = next(coming)
+        if isinstance(following, Exception):
+            raise following
+        return following
+
+    async def run() -> None:
+        screen = Screen(shown, look, 3600.0)
+        async with screen.run_test(size=(120, 30)) as pilot:
+            await play(pilot, screen)
+
+    asyncio.run(run())
+
+
+async def looked(pilot: Pilot[None], screen: Screen) -> None:
+    screen.look_again()
+    await screen.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def text_of(screen: Screen, name: str) -> str:
+    return rendered(cast(RenderableType, screen.query_one(name, Static).content), colour=False)
+
+
+def test_keys_are_those_of_htop():
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        assert names(screen.shown) == ["flights", "region-0", "PE 0", "Slow", "In", "PE 1", "Out"]
+        await pilot.press("f5")
+        assert names(screen.shown) == ["Slow", "Out", "In"]
+        await pilot.press("I")
+        assert names(screen.shown) == ["In", "Out", "Slow"]
+        await pilot.press("I", "N")
+        assert screen.arrangement.column == "name"
+        await pilot.press("f6")
+        assert screen.arrangement.column == "state"
+        await pilot.press("less_than_sign", "t")
+        assert (screen.arrangement.column, screen.arrangement.tree) == ("name", True)
+        await pilot.press("slash", *"slow")
+        assert names(screen.shown) == ["flights", "region-0", "PE 0", "Slow"]
+        await pilot.press("enter")
+        assert screen.focused is screen.table
+        assert not screen.query_one(Input).display
+        await pilot.press("escape")
+        assert len(screen.shown) == 7
+        await pilot.press("h")
+        assert "sort by processor" in text_of(screen, "#detail")
+        await pilot.press("q")
+        assert not screen.is_running
+
+    played(play, snapshot())
+
+
+def test_the_cursor_stays_with_its_row_and_says_what_is_wrong_with_it():
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        await pilot.press(*["down"] * 5)
+        assert screen.selected is not None
+        assert screen.selected.name == "PE 1"
+        await looked(pilot, screen)
+        assert screen.selected.name == "PE 1"
+        assert "boom" in text_of(screen, "#detail")
+        assert "1 unit failed" in text_of(screen, "#head")
+        await pilot.press("N", "I")
+        assert screen.selected is not None
+        assert screen.selected.name == "PE 1"
+
+    played(play, snapshot(), FAILED)
+
+
+def test_a_catalog_that_is_away_is_said_and_the_rows_stay():
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        await looked(pilot, screen)
+        assert "the catalog is away" in text_of(screen, "#head")
+        assert len(screen.shown) == 7
+        await looked(pilot, screen)
+        assert "the catalog is away" not in text_of(screen, "#head")
+
+    played(play, snapshot(), CatalogUnavailableError("the catalog is away"), snapshot())
+
+
+def test_what_is_held_does_not_look():
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        await pilot.press("Z")
+        await looked(pilot, screen)
+        assert not any(row.trouble for row in screen.shown)
+        await pilot.press("Z")
+        await looked(pilot, screen)
+        assert any(row.trouble for row in screen.shown)
+
+    played(play, snapshot(), FAILED)
+
+
+def test_nothing_deployed_is_shown():
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        assert "nothing is deployed" in text_of(screen, "#head")
+        await pilot.press("down", "f5", "I", "slash", "x", "escape")
+        assert screen.shown == []
+
+    played(play, Snapshot(NOW, (), (), 1, 2))
+
+
+def test_many_rows_are_cut_and_said_to_be():
+    many = tuple(operator_metrics(f"Op{number}") for number in range(1200))
+    observed = Observed(status(pes=(pe(0),), units=(unit(pes=(0,)),)), metrics(operators=many), ())
+
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        assert len(screen.shown) == 1000
+        assert "more: / filters" in text_of(screen, "#head")
+
+    played(play, Snapshot(NOW, (observed,), (), 1, 2))
+
+
+def test_without_a_terminal_the_table_is_written_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(command, "read_snapshot", lambda _home, _application: FAILED)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(["top", "flights"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == " ".join(column.title for column in COLUMNS).split()
+    assert [line.split()[0] for line in lines[1:4]] == ["flights", "region-0", "PE"]
+    assert any("boom" in line for line in lines)
+    assert not any("\x1b" in line for line in lines)
+
+
+def test_without_a_terminal_the_extra_is_not_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert main(["top"]) == 0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(command, "read_snapshot", lambda _home, _application: snapshot())
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert main(["top"]) == 1
+    assert "pip install 'streams-orchestration[top]'" in capsys.readouterr().err
+
+
+def test_an_application_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert main(["top", "nobody"]) == 1
+
+
+def test_the_table_of_nothing_says_so():
+    assert rendered(once(Snapshot(NOW, (), (), 1, 2)), colour=False) == "Nothing is deployed.\n"
