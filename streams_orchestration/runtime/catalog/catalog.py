@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import RootTransaction
@@ -146,6 +146,14 @@ class Catalog:
         """
         with self._transaction("unit", f"{application}/{unit}") as connection:
             yield connection
+
+    def together(self, connection: Connection) -> AbstractContextManager[None]:
+        """A block of statements that give back nothing: they are sent together, where the database can do so.
+
+        Raises:
+            DBAPIError: one failed, and those behind it were not run.
+        """
+        return self._database.together(connection)
 
     @contextmanager
     def note(self) -> Iterator[Connection]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 from sqlalchemy import Connection, Engine, event
@@ -74,6 +75,10 @@ class Database(ABC):
     @abstractmethod
     def committed(self, connection: Connection) -> None:
         """Ring; called after the commit of a transaction of mode `write` or `unit`, with its connection."""
+
+    def together(self, connection: Connection) -> AbstractContextManager[None]:
+        """A block in which statements need not be answered one by one; they give back nothing."""
+        return nullcontext()
 
     def sound(self, connection: Connection) -> bool:
         """May the transaction be committed; the server would roll back one of which a statement has failed."""

@@ -7,7 +7,8 @@ import os
 import re
 import threading
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine
@@ -132,6 +133,21 @@ class PostgresqlDatabase(Database):
     def prepare(self, connection: Connection) -> None:
         """Make the schema."""
         connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"')
+
+    @contextmanager
+    def together(self, connection: Connection) -> Iterator[None]:
+        """By the pipeline of the driver, whose errors SQLAlchemy does not see."""
+        from psycopg import Error
+
+        driver: Any = connection.connection.dbapi_connection
+        try:
+            with driver.pipeline():
+                yield
+        except Error as error:
+            lost = driver.closed
+            if lost:
+                connection.invalidate(error)
+            raise DBAPIError.instance(None, None, error, Error, connection_invalidated=lost) from error
 
     def sound(self, connection: Connection) -> bool:
         """By the state that the driver has from the server."""

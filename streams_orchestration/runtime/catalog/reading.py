@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -31,18 +32,22 @@ class CatalogRow:
         return cls(*cls._execute(connection, statement).one())
 
     @classmethod
-    def one_or_none(cls, connection: Connection, statement: Executable) -> Self | None:
+    def one_or_none(
+        cls, connection: Connection, statement: Executable, parameters: Mapping[str, Any] | None = None
+    ) -> Self | None:
         """The only row, or None when there is none.
 
         Raises:
             MultipleResultsFound: there are several.
         """
-        row = cls._execute(connection, statement).one_or_none()
+        row = cls._execute(connection, statement, parameters).one_or_none()
         return None if row is None else cls(*row)
 
     @classmethod
-    def _execute(cls, connection: Connection, statement: Executable) -> CursorResult[Any]:
-        result = connection.execute(statement)
+    def _execute(
+        cls, connection: Connection, statement: Executable, parameters: Mapping[str, Any] | None = None
+    ) -> CursorResult[Any]:
+        result = connection.execute(statement, parameters)
         columns, expected = tuple(result.keys()), _columns(cls)
         if columns != expected:
             message = f"{cls.__name__} has the fields {expected}, the statement has the columns {columns}"

@@ -102,6 +102,7 @@ class UnitRow(CatalogRow):
     trigger_epoch: int
     current_epoch: int
     completed_epoch: int
+    unclosed: int
     shown_epoch: int | None
     held_until: float | None
     drain_asked: int | None

@@ -105,6 +105,9 @@ unit = Table(
     Column("trigger_epoch", Count, nullable=False, default=0),  # start PEs close epochs up to this one
     Column("current_epoch", Count, nullable=False, default=1),  # the sequence id that the next drain has
     Column("completed_epoch", Count, nullable=False, default=0),
+    # PEs that work in the current epoch or before it: the commit of the last one tells the state machine. A hint only:
+    # the machine counts for itself
+    Column("unclosed", Integer, nullable=False, default=0),
     Column("shown_epoch", Count),  # the last one that others see, while a redeploy is on trial; else all complete ones
     Column("held_until", Float),  # until then nothing new comes in: it is drained for another plan
     Column("drain_asked", Count),  # the sequence id that the trigger operator has begun to drain

@@ -179,6 +179,7 @@ def insert_unit(connection: Connection, application: str, unit: Unit, **values: 
         "drain_timeout": unit.drain_timeout,
         "reset_timeout": unit.reset_timeout,
         "since": clock.now(),
+        "unclosed": len(unit.pes),
         "max_attempts": unit.max_attempts,
         "configured_attempts": unit.max_attempts,
     }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
@@ -14,13 +14,33 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.catalog.states import UnitState
+from streams_orchestration.runtime.catalog.states import PeState, UnitState
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, TaskResult
-from streams_orchestration.runtime.queries.recording import batch_counts, record
+from streams_orchestration.runtime.programs.counts import Counts
+from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
 from streams_orchestration.runtime.units.controller import advance, note_commit
 from streams_orchestration.runtime.units.region_machine import LIMIT
 
+# made once: making a statement takes longer than running it
+_u, _p, _a, _m = tables.unit, tables.pe, tables.application, tables.pe_metrics
+_SEGMENT, _STATE, _FILE, _COMMIT = map(insert, (tables.segment, tables.state, tables.sink_file, tables.commit))
+_PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
+_OF_UNIT = (_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
+_CLOSED = update(_u).where(*_OF_UNIT).values(unclosed=_u.c.unclosed - 1)
+_CUT = update(_u).where(*_OF_UNIT).values(max_attempts=_u.c.configured_attempts)
+_STANDING = (
+    select(
+        *(_p.c.unit, _p.c.feeds, _p.c.state, _p.c.batch, _p.c.rows_in, _p.c.rows_out, _p.c.busy_seconds),
+        *(_u.c.generation, _u.c.region, _u.c.state.label("unit_state"), _u.c.outage),
+        *(_u.c.current_epoch, _u.c.final_epoch, _u.c.unclosed, _a.c.life),
+        *(_m.c.since, _m.c.sampled_at, _m.c.counts),
+    )
+    .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+    .join(_a, _a.c.name == _p.c.application)
+    .outerjoin(_m, (_m.c.application == _p.c.application) & (_m.c.pe == _p.c.id))
+    .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
+)
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
 """What a reset to the batch goes back to."""
 
@@ -31,6 +51,7 @@ class _Standing(CatalogRow):
 
     unit: str
     feeds: bool
+    state: PeState
     batch: int
     rows_in: int
     rows_out: int
@@ -39,7 +60,20 @@ class _Standing(CatalogRow):
     region: int | None
     unit_state: UnitState
     outage: dict[str, float] | None
+    current_epoch: int
+    final_epoch: int | None
+    unclosed: int
     life: str
+    since: float | None
+    sampled_at: float | None
+    counts: Counts | None
+
+    @property
+    def total(self) -> Total | None:
+        """What was measured of it."""
+        if self.since is None or self.sampled_at is None or self.counts is None:
+            return None
+        return Total(self.since, self.sampled_at, self.counts)
 
 
 def commit_batch(
@@ -75,95 +109,79 @@ def commit_batch(
             if _is_made(connection, key, plan.token):
                 return
             raise
-        position = _advance(plan, results)
-        numbers = dict(plan.position.outputs)
-        for segment in (segment for result in results for segment in result.segments):
-            number = numbers.get(segment.stream, 0)
-            numbers[segment.stream] = number + 1
-            connection.execute(
-                insert(tables.segment).values(
-                    **key,
-                    number=number,
-                    epoch=plan.epoch,
-                    committed_at=now,
-                    uncommitted=segment.stream in program.seen_early,
-                    **asdict(segment),
-                )
-            )
-        for state in (state for result in results for state in result.states):
-            connection.execute(insert(tables.state).values(**key, **asdict(state)))
-        for file in (file for result in results for file in result.files):
-            values = asdict(file) | {"generation": plan.generation, "epoch": plan.epoch}
-            connection.execute(insert(tables.sink_file).values(**key, **values))
-        sources = {program.operators[index].name for index in program.sources}
-        foreign = {stream.stream for stream in program.inputs if stream.foreign}
-        exhausted = not program.imports and sources | foreign <= set(position.exhausted)
-        progress = {
-            "epoch": plan.epoch + 1 if plan.boundary else plan.epoch,
-            "running": plan.generation,
-            "exhausted": exhausted,
-            "final": plan.final,
-            "position": asdict(replace(position, outputs=numbers)),
-            "rows_in": row.rows_in + sum(result.rows_in for result in results),
-            "rows_out": row.rows_out + sum(result.rows_out for result in results),
-            "busy_seconds": row.busy_seconds + seconds,
-            "committed_at": now,
-        }
-        connection.execute(
-            insert(tables.commit).values(
-                **key,
-                **{name: progress[name] for name in _KEPT},
-                epoch=plan.epoch,
-                generation=plan.generation,
-                boundary=plan.boundary,
-                token=plan.token or None,
-            )
-        )
-        if plan.final:
-            progress["state"] = "COMPLETED"
-        connection.execute(
-            update(tables.pe)
-            .where(tables.pe.c.application == application, tables.pe.c.id == pe)
-            .values(batch=plan.batch, **progress)
-        )
+        progress = _progress(program, plan, results, row, seconds, now)
+        closes = row.region is not None and plan.boundary and plan.epoch == row.current_epoch
+        with catalog.together(connection):
+            _insert_outputs(connection, program, plan, results, key, now)
+            kept = {name: progress[name] for name in _KEPT}
+            marks = {"epoch": plan.epoch, "generation": plan.generation, "boundary": plan.boundary}
+            connection.execute(_COMMIT, [key | kept | marks | {"token": plan.token or None}])
+            connection.execute(_PE, {"of": application, "at": pe, "batch": plan.batch, **progress})
+            if row.region is None:
+                _complete_batch(connection, application, row.unit, plan.epoch, now)
+            elif closes:
+                connection.execute(_CLOSED, {"of": application, "by": row.unit})
+            if counts:
+                record(connection, program, row.total, counts, now - spark - plan.plan_seconds, now)
         note_commit(connection, application, row.unit, row.outage, now)
-        if counts:
-            record(connection, program, counts, now - spark - plan.plan_seconds, now)
-        reported = any(result.consistent for result in results) and not plan.boundary
-        if reported:
+        news = closes and row.unclosed <= 1
+        if any(result.consistent for result in results) and not plan.boundary:
             _report_drain(connection, application, row.unit, plan.epoch)
-        if row.feeds and exhausted:
-            _announce_end(connection, application, row.unit)
-        if row.region is None:
-            _complete_batch(connection, application, row.unit, plan.epoch, now)
-        elif plan.boundary or exhausted or reported:
+            news = True
+        if row.feeds and progress["exhausted"] and row.final_epoch is None:
+            news |= _announce_end(connection, application, row.unit)
+        if news and row.region is not None:
             advance(connection, application, row.unit, now)
+
+
+def _progress(
+    program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing, seconds: float, now: float
+) -> dict[str, Any]:
+    """The columns of the PE that a batch changes, its number left out."""
+    position = _advance(plan, results)
+    numbers = dict(plan.position.outputs)
+    for segment in (segment for result in results for segment in result.segments):
+        numbers[segment.stream] = numbers.get(segment.stream, 0) + 1
+    sources = {program.operators[index].name for index in program.sources}
+    foreign = {stream.stream for stream in program.inputs if stream.foreign}
+    return {
+        "epoch": plan.epoch + 1 if plan.boundary else plan.epoch,
+        "running": plan.generation,
+        "exhausted": not program.imports and sources | foreign <= set(position.exhausted),
+        "final": plan.final,
+        "position": asdict(replace(position, outputs=numbers)),
+        "rows_in": row.rows_in + sum(result.rows_in for result in results),
+        "rows_out": row.rows_out + sum(result.rows_out for result in results),
+        "busy_seconds": row.busy_seconds + seconds,
+        "committed_at": now,
+        "state": "COMPLETED" if plan.final else row.state,
+    }
+
+
+def _insert_outputs(
+    connection: Connection, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], key: dict[str, Any],
+    now: float,
+) -> None:  # fmt: skip
+    """Enter the segments, states and files that the tasks have written."""
+    numbers = dict(plan.position.outputs)
+    segments: list[dict[str, Any]] = []
+    for segment in (segment for result in results for segment in result.segments):
+        number = numbers.get(segment.stream, 0)
+        numbers[segment.stream] = number + 1
+        early = segment.stream in program.seen_early
+        marks = {"number": number, "epoch": plan.epoch, "committed_at": now, "uncommitted": early}
+        segments.append(key | asdict(segment) | marks)
+    states = [key | asdict(state) for result in results for state in result.states]
+    marks = {"generation": plan.generation, "epoch": plan.epoch}
+    files = [key | asdict(file) | marks for result in results for file in result.files]
+    for statement, rows in ((_SEGMENT, segments), (_STATE, states), (_FILE, files)):
+        if rows:
+            connection.execute(statement, rows)
 
 
 def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> _Standing:
     """Where the PE stands, if the commit may follow that."""
-    row = _Standing.one_or_none(
-        connection,
-        select(
-            tables.pe.c.unit,
-            tables.pe.c.feeds,
-            tables.pe.c.batch,
-            tables.pe.c.rows_in,
-            tables.pe.c.rows_out,
-            tables.pe.c.busy_seconds,
-            tables.unit.c.generation,
-            tables.unit.c.region,
-            tables.unit.c.state.label("unit_state"),
-            tables.unit.c.outage,
-            tables.application.c.life,
-        )
-        .join(
-            tables.unit,
-            (tables.unit.c.application == tables.pe.c.application) & (tables.unit.c.name == tables.pe.c.unit),
-        )
-        .join(tables.application, tables.application.c.name == tables.pe.c.application)
-        .where(tables.pe.c.application == application, tables.pe.c.id == pe),
-    )
+    row = _Standing.one_or_none(connection, _STANDING, {"of": application, "at": pe})
     current = (row.life, row.generation, row.batch + 1) if row else None
     wanted = (plan.life, plan.generation, plan.batch)
     if row is None or current != wanted:
@@ -198,29 +216,30 @@ def _report_drain(connection: Connection, application: str, unit: str, epoch: in
     connection.execute(update(u).where(u.c.application == application, u.c.name == unit).values(drain_asked=epoch))
 
 
-def _announce_end(connection: Connection, application: str, unit: str) -> None:
-    """Nothing comes into the unit any more: the epoch that no PE has closed yet becomes the last."""
+def _announce_end(connection: Connection, application: str, unit: str) -> bool:
+    """Nothing comes into the unit any more: the epoch that no PE has closed yet becomes the last.
+
+    Returns:
+        Whether that is new.
+    """
     u = tables.unit
     row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
     if row.final_epoch is not None or row.region is None:
-        return
+        return False
     p = tables.pe
     waiting = select(p.c.id).where(p.c.application == application, p.c.unit == unit, p.c.feeds, ~p.c.exhausted)
-    if connection.execute(waiting).first() is None:
-        closing = row.state in ("DRAINING", "RESETTING")
-        open_epoch = row.current_epoch + 1 if closing else row.current_epoch
-        working = select(func.max(p.c.epoch)).where(p.c.application == application, p.c.unit == unit)
-        last = max(open_epoch, connection.scalar(working) or 0)
-        this = (u.c.application == application, u.c.name == unit)
-        connection.execute(update(u).where(*this).values(final_epoch=last))
+    if connection.execute(waiting.limit(1)).first() is not None:
+        return False
+    closing = row.state in ("DRAINING", "RESETTING")
+    open_epoch = row.current_epoch + 1 if closing else row.current_epoch
+    working = select(func.max(p.c.epoch)).where(p.c.application == application, p.c.unit == unit)
+    last = max(open_epoch, connection.scalar(working) or 0)
+    this = (u.c.application == application, u.c.name == unit)
+    connection.execute(update(u).where(*this).values(final_epoch=last))
+    return True
 
 
 def _complete_batch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
     """Every batch of a PE outside of regions is a cut of its own (A49)."""
-    u = tables.unit
     values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0}
-    connection.execute(
-        update(u)
-        .where(u.c.application == application, u.c.name == unit)
-        .values(**values, max_attempts=u.c.configured_attempts)
-    )
+    connection.execute(_CUT, {"of": application, "by": unit, **values})

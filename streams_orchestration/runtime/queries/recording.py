@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
@@ -20,10 +21,6 @@ SAMPLES = 16
 """Totals in the ring of a PE: somewhat more than the window of the rates."""
 
 _m = tables.pe_metrics
-# made once: every commit runs them, and making a statement takes longer than running it
-_TOTAL = select(_m.c.since, _m.c.sampled_at, _m.c.counts).where(
-    _m.c.application == bindparam("application"), _m.c.pe == bindparam("pe")
-)
 
 
 def batch_counts(plan: BatchPlan, results: Sequence[TaskResult], spark: float, commit: float) -> Counts:
@@ -72,26 +69,39 @@ def nothing_yet(program: PeProgram) -> Counts:
     }
 
 
-def record(connection: Connection, program: PeProgram, counts: Counts, began: float, now: float) -> None:
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The total of a PE before a batch."""
+
+    since: float
+    """Unix seconds."""
+    sampled_at: float
+    """Of the newest one in the ring."""
+    counts: Counts
+
+
+def record(
+    connection: Connection, program: PeProgram, total: Total | None, counts: Counts, began: float, now: float
+) -> None:
     """Add what a batch counted to the total of its PE, in the transaction of its commit.
 
     Args:
         connection: of the transaction.
         program: the PE.
+        total: before the batch; None before the first one.
         counts: of the batch.
         began: unix seconds; of a first batch the total is known to have been 0 then.
         now: unix seconds.
     """
     key = {"application": program.application, "pe": program.pe}
-    row = connection.execute(_TOTAL, key).one_or_none()
-    total = add(row.counts if row else nothing_yet(program), counts)
-    since, sampled = (row.since, row.sampled_at) if row else (began, began)
-    if row is None:
+    if total is None:
+        total = Total(began, began, nothing_yet(program))
         _sample(connection, key, began, {})
+    after, sampled = add(total.counts, counts), total.sampled_at
     if now - sampled >= SAMPLE_SECONDS:
-        _sample(connection, key, now, total)
+        _sample(connection, key, now, after)
         sampled = now
-    values = {"since": since, "at": now, "sampled_at": sampled, "counts": total}
+    values = {"since": total.since, "at": now, "sampled_at": sampled, "counts": after}
     connection.execute(upsert(connection, _m), key | values)
 
 

@@ -26,6 +26,7 @@ from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.roll_back import roll_back
 from streams_orchestration.runtime.units.trial import is_on_trial
+from streams_orchestration.runtime.units.unit_store import count_unclosed
 from streams_orchestration.runtime.units.watch import observe
 
 HOLD_SECONDS = 30.0
@@ -202,6 +203,7 @@ def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
         .values(
             generation=unit.generation + 1, state="STARTED", dirty=False, timer=None, deadline=None, cause=None,
             trigger_epoch=unit.completed_epoch, current_epoch=unit.completed_epoch + 1, drain_asked=None,
+            unclosed=count_unclosed(unit, unit.completed_epoch + 1),
         )
     )  # fmt: skip
     return garbage

@@ -139,7 +139,7 @@ def _unit_values(epoch: int, generation: int) -> Row:
         "generation": generation, "trigger_epoch": epoch, "current_epoch": epoch + 1, "completed_epoch": epoch,
         "shown_epoch": None, "held_until": None, "drain_asked": None, "final_epoch": None, "attempts": 0,
         "state": "STARTED", "dirty": False, "since": clock.now(), "timer": None, "deadline": None, "cause": None,
-        "asked": 0, "outage": None,
+        "asked": 0, "outage": None, "unclosed": 0,
     }  # fmt: skip
 
 

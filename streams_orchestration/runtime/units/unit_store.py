@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, ScalarSelect, delete, func, insert, select, update
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -76,9 +76,19 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
         "drains": [record.drains.sequence, record.drains.at, list(record.drains.seconds)],
         "resets": [record.resets.sequence, record.resets.at, list(record.resets.seconds)],
     }
+    unclosed = count_unclosed(unit, record.current)
     connection.execute(
-        update(u).where(u.c.application == unit.application, u.c.name == unit.name).values(**(values | more))
+        update(u)
+        .where(u.c.application == unit.application, u.c.name == unit.name)
+        .values(**(values | more), unclosed=unclosed)
     )
+
+
+def count_unclosed(unit: UnitRow, epoch: int) -> ScalarSelect[int]:
+    """How many PEs of a unit have not closed an epoch, as a statement."""
+    p = tables.pe
+    members = (p.c.application == unit.application, p.c.unit == unit.name)
+    return select(func.count()).select_from(p).where(*members, p.c.epoch <= epoch).scalar_subquery()
 
 
 def log_event(

@@ -95,6 +95,31 @@ def test_a_commit_of_a_transaction_in_which_a_statement_failed_is_refused(home: 
     assert hosts(home) == []
 
 
+def test_what_is_sent_together_is_committed_together(home: Home):
+    with Catalog(home).write() as connection, Catalog(home).together(connection):
+        for number in range(3):
+            connection.execute(insert(tables.host).values(**HOST | {"id": number}))
+    assert sorted(hosts(home)) == [0, 1, 2]
+
+
+def test_one_that_fails_among_statements_that_are_sent_together_changes_nothing(home: Home):
+    catalog = Catalog(home)
+    refused = pytest.raises(CatalogError, match="wrote the same entry")
+    with refused, catalog.write() as connection, catalog.together(connection):
+        for number in (0, 1, 0):
+            connection.execute(insert(tables.host).values(**HOST | {"id": number}))
+    assert hosts(home) == []
+
+
+def test_a_session_that_is_ended_while_statements_wait_to_be_sent_changes_nothing(home: Home, postgresql: Server):
+    catalog = Catalog(home)
+    lost = pytest.raises(CatalogLostError, match="Nothing was changed")
+    with lost, catalog.write() as connection, catalog.together(connection):
+        connection.execute(insert(tables.host).values(**HOST))
+        postgresql.end_sessions()
+    assert hosts(home) == []
+
+
 def test_a_writer_that_stands_still_loses_the_lock(home: Home, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(product, "IDLE_SECONDS", 1)
     forget_engines()

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, 
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.programs.counts import add, difference
 from streams_orchestration.runtime.queries.commits import commit_batch
-from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, record
+from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, Total, record
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
@@ -215,8 +215,11 @@ def deployed(tmp_path: Path) -> LocalApplication:
 
 
 def commit_at(application: LocalApplication, seconds: float, counts: dict[str, Any]) -> None:
+    m = tables.pe_metrics
     with application.catalog.write() as connection:
-        record(connection, application.programs[0], counts, seconds - 1, seconds)
+        row = connection.execute(select(m.c.since, m.c.sampled_at, m.c.counts)).one_or_none()
+        total = None if row is None else Total(*row)
+        record(connection, application.programs[0], total, counts, seconds - 1, seconds)
 
 
 def test_the_catalog_does_not_grow_over_days(deployed: LocalApplication):
