@@ -1,0 +1,28 @@
+"""Commits a second of a catalog in PostgreSQL, with fsync: of one unit and of ten, against bare `INSERT ... COMMIT`.
+
+100 simulated PEs, by the product's own transactions (`catalog_load.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.catalog_load import Load, run
+from benchmarks.harness import Row
+from streams_orchestration_tests.postgresql import why_not
+
+COMMITS, GROWTH = 500, 2.0
+"""At least: a second over ten units; ten units to one."""
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Nothing where there is no PostgreSQL."""
+    if why_not() is not None:
+        return []
+    load = Load(pes=100, region=10, seconds=4.0 if quick else 15.0, views=False)
+    ten, one = run(load), run(replace(load, region=100))
+    return [
+        Row("catalog: commits of 100 PEs in 10 units", ten.commits, "1/s", COMMITS, 1.0, at_least=True),
+        Row("catalog: the same, to one unit", ten.commits, "1/s", one.commits, GROWTH, at_least=True),
+        Row("catalog: the same, to bare inserts", ten.commits, "1/s", ten.bare),
+    ]
