@@ -108,6 +108,15 @@ def with_several(target: Target, *statements: str) -> None:
             connection.execute(statement)
 
 
+def alone(target: Target, *statements: str) -> None:
+    """Statements in no transaction."""
+    connection = target.connect()
+    connection.autocommit = True
+    with connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
 def test_what_is_confirmed_is_forgotten_and_nothing_else(target: Target):
     bench = source(target)
     offset = drained(bench)
@@ -254,6 +263,31 @@ def test_lost_changes_are_an_error_or_left_out(target: Target):
     drained(skipping, offset)
     assert skipping.rows() == [("insert", 2, "b")]
     assert skipping.metrics["lost"] == 1
+
+
+def test_a_slot_that_the_server_gave_up_is_named_with_the_remedy(target: Target):
+    bench = source(target)
+    offset = drained(bench)
+    events(target, (1, "a"))
+    operator_of(bench)._let_go()
+    alone(target, "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'", "SELECT pg_reload_conf()")
+    try:
+        for _ in range(4):
+            alone(target, "SELECT pg_logical_emit_message(false, 'x', 'x')", "SELECT pg_switch_wal()")
+        alone(target, "CHECKPOINT")
+        with pytest.raises(
+            DataError,
+            match=r"slot slot_\w+: it was given up by the server, as max_slot_wal_keep_size wants; changes .*--fr",
+        ):
+            source(target).produce(offset)
+        skipping = source(target, onLostData="skip")
+        offset = drained(skipping, offset)
+        events(target, (2, "b"))
+        drained(skipping, offset)
+        assert skipping.rows() == [("insert", 2, "b")]
+        operator_of(skipping)._let_go()
+    finally:
+        alone(target, "ALTER SYSTEM RESET max_slot_wal_keep_size", "SELECT pg_reload_conf()")
 
 
 WRONG = [

@@ -322,6 +322,22 @@ def test_how_far_it_is_behind_is_measured(target: Target, clock: Clock):
     assert (bench.metrics["lag"], bench.metrics["lag_seconds"]) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("key", "warned"), [("", 1), (", PRIMARY KEY (k, id)", 1), (", PRIMARY KEY (id, k)", 0), (", UNIQUE (id)", 0)]
+)
+def test_a_column_without_an_index_is_warned_of_once(
+    target: Target, clock: Clock, caplog: pytest.LogCaptureFixture, key: str, warned: int
+):
+    events(target, (1, "a"), definition=f"id BIGINT NOT NULL, k VARCHAR(9) NOT NULL{key}")
+    bench = source(target)
+    offset, _ = drained(bench)
+    clock.now += 10
+    drained(bench, offset)
+    warnings = [message for message in caplog.messages if "CREATE INDEX" in message]
+    assert len(warnings) == warned
+    assert all("table events: no index begins with the column id" in each for each in warnings)
+
+
 def test_a_database_that_is_away_holds_up_with_growing_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SECRET_OF_THE_TEST", "p@ss/word")
     nowhere = f"postgresql://me:{{env:SECRET_OF_THE_TEST}}@/db?host={tmp_path}"

@@ -60,6 +60,8 @@ class GrowingTable:
         self._by: Any = sa.column(column)
         self._relation: Any = _relation(table, query)
         self._order: list[str] | None = None
+        self.unindexed = False
+        """The growing column begins no index, as far as that is known; found out with the first statement."""
 
     def highest(self) -> Any:
         """The largest value of the growing column, None when there is no row.
@@ -133,8 +135,24 @@ class GrowingTable:
             if column not in names:
                 message = f"{self.name} has no column {column}{nearest(column, names)}"
                 raise DatabaseError(message)
+        self.unindexed = self._is_unindexed(connection)
         key = self._primary_key(connection) or [self.column, *self._columns.values()]
         self._order = [name for name in dict.fromkeys(key) if name != self.column]
+
+    def _is_unindexed(self, connection: Connection) -> bool:
+        if self._table is None:
+            return False
+        owner, _, name = self._table.rpartition(".")
+        inspector = sa.inspect(connection)
+        try:
+            of_table = {"table_name": name, "schema": owner or None}
+            indexes = [each["column_names"] for each in inspector.get_indexes(**of_table)]
+            indexes += [each["column_names"] for each in inspector.get_unique_constraints(**of_table)]
+            indexes.append(inspector.get_pk_constraint(**of_table)["constrained_columns"])
+            is_view = name in inspector.get_view_names(schema=owner or None)
+        except (NoSuchTableError, NotImplementedError):  # a view, or a database that does not tell
+            return False
+        return not is_view and not any(columns[:1] == [self.column] for columns in indexes)
 
     def _primary_key(self, connection: Connection) -> list[str]:
         """By which rows with the same value of the growing column are ordered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.history import (
+    MOST_AHEAD,
     Changed,
     DataPart,
     LostVersionsError,
@@ -24,6 +26,7 @@ from streams_orchestration.operators.lakes.history import (
     Start,
     StartAt,
     VersionParts,
+    Waiting,
 )
 
 Result = TypeVar("Result")
@@ -44,6 +47,7 @@ class DeltaHistory:
         self._opened: Any = None
         self._last: tuple[int | None, int | None] | None = None
         """Of the log's newest file: its size in bytes, and when it was written."""
+        self._ahead: dict[int, Waiting | None] = {}
 
     def start(self, start: Start) -> Position:
         """Where a source begins."""
@@ -132,6 +136,23 @@ class DeltaHistory:
             (action["commitInfo"].get("operation", "") for action in actions if "commitInfo" in action), ""
         )
         return VersionParts(parts, Changed(operation) if removed else None)
+
+    def behind(self, position: Position) -> Sequence[Waiting]:
+        """As the log says, of which each version is read once."""
+        last = self.newest() if position.until is None else position.until
+        wanted = range(position.version, min(last, position.version + MOST_AHEAD) + 1)
+        self._ahead = {
+            version: self._ahead[version] if version in self._ahead else self._waiting(version) for version in wanted
+        }
+        return [waiting for waiting in self._ahead.values() if waiting is not None]
+
+    def _waiting(self, version: int) -> Waiting | None:
+        actions = self._log_of(version)
+        if actions is None:
+            return None
+        rows = sum(_rows(action["add"]) for action in actions if action.get("add", {}).get("dataChange"))
+        stamps = [action["commitInfo"].get("timestamp", 0) for action in actions if "commitInfo" in action]
+        return Waiting(version, rows, stamps[0] / 1000 if stamps else time.time())
 
     def feed(self, version: int) -> pa.Table:
         """The changes of a version."""
@@ -225,6 +246,7 @@ class DeltaHistory:
                         for name, value in row.items()
                         if name.startswith("partition.")
                     },
+                    row.get("num_records") or 0,
                 )
                 for row in rows
             ]
@@ -239,7 +261,7 @@ class DeltaHistory:
             for name, text in add["partitionValues"].items()
             if name in types.names
         }
-        return DataPart(unquote(add["path"]), values)
+        return DataPart(unquote(add["path"]), values, _rows(add))
 
     def _reached(self, action: Callable[[], Result]) -> Result:
         try:
@@ -254,6 +276,11 @@ class DeltaHistory:
                 f"the table {self.place} cannot be read: {self.store.text(error)}; see that it is there, and the rights"
             )
             raise LakeError(message) from error
+
+
+def _rows(add: Mapping[str, Any]) -> int:
+    """Of a data file that was added; 0 where the log does not say."""
+    return int(json.loads(add.get("stats") or "{}").get("numRecords", 0))
 
 
 def _value(text: str | None, kind: pa.DataType) -> pa.Array:

@@ -52,12 +52,18 @@ class Position(NamedTuple):
     """The id of the table at this version; None in offsets that were stored without."""
 
 
+MOST_AHEAD = 50
+"""Versions that are looked at beforehand, to tell how far a source is behind."""
+
+
 class DataPart(NamedTuple):
     """A data file, as far as a version has brought it."""
 
     path: str
     values: Mapping[str, Any]
     """Column -> an Arrow array of one value, of those that are not in the file."""
+    rows: int = 0
+    """As the table says; 0 where it does not."""
 
 
 class Changed(NamedTuple):
@@ -71,6 +77,16 @@ class VersionParts(NamedTuple):
 
     parts: Sequence[DataPart]
     changed: Changed | None = None
+
+
+class Waiting(NamedTuple):
+    """A version that was not read yet, or not to its end."""
+
+    version: int
+    rows: int
+    """That it adds, as the table says."""
+    committed: float
+    """Seconds since 1970."""
 
 
 class LostVersionsError(Exception):
@@ -110,6 +126,13 @@ class TableHistory(Protocol):
 
     def parts(self, position: Position) -> VersionParts:
         """What there is to read; raises LostVersionsError."""
+        ...
+
+    def behind(self, position: Position) -> Sequence[Waiting]:
+        """The version of the position, then those that are to be read behind it, oldest first; some at most.
+
+        What can be read no more is left out.
+        """
         ...
 
     def feed(self, version: int) -> pa.Table:

@@ -15,6 +15,7 @@ from pyiceberg.transforms import IdentityTransform
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.history import (
+    MOST_AHEAD,
     Changed,
     DataPart,
     LostVersionsError,
@@ -22,6 +23,7 @@ from streams_orchestration.operators.lakes.history import (
     Start,
     StartAt,
     VersionParts,
+    Waiting,
 )
 from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
 
@@ -136,6 +138,15 @@ class IcebergHistory:
             what = f"snapshot {position.version}"
             raise LostVersionsError(what, following[0] if following else None) from error
 
+    def behind(self, position: Position) -> Sequence[Waiting]:
+        """As the summaries of the snapshots say; a snapshot that only rewrites files adds nothing."""
+        self.newest()
+        lineage = self._lineage()
+        ids = _ids(lineage)
+        first = ids.index(position.version) if position.version in ids else 0
+        last = ids.index(position.until) + 1 if position.until in ids else len(ids)
+        return [_waiting(snapshot) for snapshot in lineage[first:last]][: MOST_AHEAD + 1]
+
     def feed(self, version: int) -> pa.Table:
         """There is none."""
         raise NotImplementedError
@@ -222,7 +233,14 @@ class IcebergHistory:
         return VersionParts(parts, None if operation == Operation.APPEND else Changed(operation.value))
 
     def _part(self, file: DataFile) -> DataPart:
-        return DataPart(file.file_path, {})
+        return DataPart(file.file_path, {}, file.record_count)
+
+
+def _waiting(snapshot: Snapshot) -> Waiting:
+    summary = snapshot.summary
+    adds = summary is not None and summary.operation != Operation.REPLACE
+    rows = int(summary.get("added-records", "0") or 0) if summary is not None and adds else 0
+    return Waiting(snapshot.snapshot_id, rows, snapshot.timestamp_ms / 1000)
 
 
 def _ids(lineage: Sequence[Snapshot]) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -27,6 +29,7 @@ from streams_orchestration.operators.lakes.history import (
     Start,
     TableHistory,
     VersionParts,
+    Waiting,
 )
 from streams_orchestration.operators.lakes.part_reader import FEED, PartReader
 from streams_orchestration.operators.libraries import pa
@@ -96,6 +99,7 @@ class LakeSource(SourceOperator):
         self._idle = False
         self._place = ""
         self._hold_up = HoldUp(self.context)
+        self._measured = float("-inf")
         self._reached: Offset = {}
         """Where the next call goes on if this one fails."""
 
@@ -119,6 +123,7 @@ class LakeSource(SourceOperator):
         self._reached = offset
         try:
             produced = self._produce(offset, limit)
+            self._measure(Position(**produced.offset))
         except LakeError as error:
             if not is_away(error):
                 raise
@@ -269,6 +274,29 @@ class LakeSource(SourceOperator):
             raise DataError(message)
         self.context.logger.warning("%s: %s cannot be read any more, and is left out", self._table.place, what)
         self.context.metrics.counter("lost", "versions and data files that were gone before they were read").add(1)
+
+    def _measure(self, position: Position) -> None:
+        """See now and then how many rows are waiting, and since when the first of them does."""
+        now = time.monotonic()
+        if now < self._measured + self.parameters.poll_period:
+            return
+        self._measured = now
+        all_read = self._idle or (position.done and position.version == position.until)
+        versions = () if all_read else self._behind(position)
+        waiting = [version for version in versions if version.rows > 0]
+        since = min((version.committed for version in waiting), default=time.time())
+        self.context.metrics.lag(sum(version.rows for version in waiting), max(time.time() - since, 0.0))
+
+    def _behind(self, position: Position) -> Iterator[Waiting]:
+        """The versions that are not read yet, with the rows that are left of them."""
+        for waiting in self._table.behind(position):
+            if waiting.version != position.version:
+                yield waiting
+            elif not position.done:
+                known = self._cached is not None and self._cached[0] == (position.version, position.whole)
+                parts = self._cached[1].parts if self._cached is not None and known else ()
+                rows = sum(part.rows for part in parts[position.part :]) - position.row
+                yield waiting if not known and not position.whole else waiting._replace(rows=rows)
 
     def _check_columns(self) -> None:
         """See that the table has the attributes."""

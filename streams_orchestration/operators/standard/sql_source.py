@@ -84,7 +84,7 @@ class SqlSource(SourceOperator):
         self._hold_up = HoldUp(self.context)
         self._seen: list[_Seen] = []
         self._looked = self._inspected = float("-inf")
-        self._warned = False
+        self._warned = self._scans = False
         self._more = False
         self._place = ""
 
@@ -154,6 +154,17 @@ class SqlSource(SourceOperator):
         self.punctuate(Punctuation.WINDOW)
         return ProducedTo(offset, exhausted=True)
 
+    def _warn_of_scans(self) -> None:
+        """Say once that each look reads the whole table."""
+        assert self._source is not None
+        if self._source.unindexed and not self._scans:
+            self._scans = True
+            column = self._source.column
+            self.context.logger.warning(
+                "%s: no index begins with the column %s, so that each look reads all of it; CREATE INDEX for (%s)",
+                self._source.name, column, column,
+            )  # fmt: skip
+
     def _begun(self, offset: Offset) -> Offset:
         """The offset with where production begins, and where it ends if it does."""
         if "rows" not in offset:
@@ -194,6 +205,7 @@ class SqlSource(SourceOperator):
         if now < self._inspected + self.parameters.poll_period:
             return offset
         self._look_for_nulls()
+        self._warn_of_scans()
         offset = self._look_behind(offset, after)
         self._measure_lag(after, until)
         self._inspected = now

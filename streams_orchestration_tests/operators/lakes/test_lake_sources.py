@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 from streams_orchestration.operators.lakes.errors import LakeError
@@ -52,6 +53,22 @@ def test_reading_begins_where_it_is_to(lake: Delta, start: Any, expected: list[i
     read(bench, offset)
     assert sorted(numbers(bench)) == expected
     assert bench.operator.pause() == 1.0  # type: ignore[attr-defined]
+
+
+def test_how_far_it_is_behind_is_measured(lake: Delta):
+    bench = lake.source(startAt={"version": lake.versions()[0]}, pollPeriod=0.01)
+    offset: Offset = {}
+    lags: list[float] = []
+    for limit in (1, 1, 1, 2, 10, 10):
+        bench.operator._measured = 0.0  # type: ignore[attr-defined]  it looks at each call
+        offset = bench.produce(offset, limit).offset
+        lags.append(bench.metrics["lag"])
+        assert (bench.metrics["lag_seconds"] > 0) == (lags[-1] > 0)
+    assert lags == [6, 5, 4, 2, 0, 0]
+    lake.append(("c", 6), ("d", 7), ("e", 8))
+    bench.operator._measured = 0.0  # type: ignore[attr-defined]
+    bench.produce(offset, 1)
+    assert bench.metrics["lag"] == 2
 
 
 @pytest.mark.parametrize("start", ["snapshot", "earliest", "latest", 1, 2])
