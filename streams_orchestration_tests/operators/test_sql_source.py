@@ -281,7 +281,7 @@ def test_rows_that_do_not_fit_are_dropped_or_sent_elsewhere(target: Target):
 
 def test_the_log_has_the_first_rows_that_do_not_fit(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     target = sqlite(tmp_path / "x.db")
-    events(target, *((number, "x") for number in range(100)))
+    events(target, *((number, "x") for number in range(100)), definition="id BIGINT PRIMARY KEY, k VARCHAR(9)")
     bench = source(target, schema="id bigint, k int", onBadTuple="drop")
     drained(bench, limit=10)
     assert bench.metrics["dropped"] == 100

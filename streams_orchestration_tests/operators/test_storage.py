@@ -12,7 +12,9 @@ from streams_orchestration.operators.references import ReferenceError, resolved
 from streams_orchestration.operators.standard.file_sink import FileSink
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.storage.addresses import parse_address
-from streams_orchestration.operators.storage.port import is_address
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import StorageRefusedError, is_address
+from streams_orchestration.operators.storage.storages import storage_of
 from streams_orchestration_tests.operators.harness import Bench
 
 PLANTED = "planted-secret"
@@ -73,6 +75,20 @@ def test_what_is_wrong_is_said_without_secrets(kind: type, parameters: dict[str,
 def test_read_uncommitted_does_not_go_with_an_object_store():
     with pytest.raises(ValidationError, match="does not go with an object store"):
         Bench(FileSink, inputs=["n int"], file="s3://bucket/a", visibility="read_uncommitted")
+
+
+@pytest.mark.parametrize("library", ["libjvm", "libhdfs"])
+def test_hadoop_that_is_not_installed_is_named_in_a_few_words(monkeypatch: pytest.MonkeyPatch, library: str):
+    def refuse(*_arguments: Any, **_options: Any) -> Any:
+        message = f"Unable to load {library} " + "dlopen(/usr/lib/there/libjvm.so) failed " * 200
+        raise OSError(message)
+
+    monkeypatch.setattr("pyarrow.fs.HadoopFileSystem", refuse)
+    storage = storage_of("hdfs://node:8020/data/x.csv", options=StorageOptions())
+    wanted = rf"hdfs://node:8020/data/x.csv: {library} cannot be loaded: .*HADOOP_HOME"
+    with pytest.raises(StorageRefusedError, match=wanted) as error:
+        storage.files("hdfs://node:8020/data/x.csv")
+    assert len(str(error.value)) < 400
 
 
 def test_references_are_read_where_they_are_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Any):

@@ -284,8 +284,8 @@ class LakeSource(SourceOperator):
         all_read = self._idle or (position.done and position.version == position.until)
         versions = () if all_read else self._behind(position)
         waiting = [version for version in versions if version.rows > 0]
-        since = min((version.committed for version in waiting), default=time.time())
-        self.context.metrics.lag(sum(version.rows for version in waiting), max(time.time() - since, 0.0))
+        seconds = time.time() - min(version.committed for version in waiting) if waiting else 0.0
+        self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
     def _behind(self, position: Position) -> Iterator[Waiting]:
         """The versions that are not read yet, with the rows that are left of them."""

@@ -27,12 +27,18 @@ BUFFER_BYTES = 4 << 20
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 10.0
 """How long Google's library tries by itself; it would go on for a quarter of an hour."""
+_NATIVE = re.compile(r"Unable to load (libjvm|libhdfs)")
+"""The library names every place where it has looked, which are some hundred."""
+_HADOOP = (
+    "hdfs:// needs Java and Hadoop's native library here; set JAVA_HOME, HADOOP_HOME (or ARROW_LIBHDFS_DIR) and "
+    "CLASSPATH, as `hadoop classpath --glob` prints it, for the process that starts the hosts"
+)
 _REFUSED = re.compile(
     r"ACCESS_DENIED|NO_SUCH_BUCKET|NO_SUCH_KEY|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|UNRECOGNIZED_CLIENT"
     r"|INVALID_CLIENT_TOKEN_ID|MISSING_AUTHENTICATION_TOKEN|ExpiredToken|InvalidToken|InvalidBucketName"
     r"|HTTP status (301|400|401|403|404|405)\b|PERMISSION_DENIED|UNAUTHENTICATED|INVALID_ARGUMENT|\bNOT_FOUND"
     r"|AuthenticationFailed|AuthorizationFailure|AuthorizationPermissionMismatch|InvalidAuthenticationInfo"
-    r"|ContainerNotFound|AccountIsDisabled|Unable to load lib|HDFS connection failed"
+    r"|ContainerNotFound|AccountIsDisabled|HDFS connection failed"
 )
 """In what the libraries say when trying again does not help. Everything else may pass."""
 
@@ -69,6 +75,9 @@ class RemoteStorage:
             raise StorageRefusedError(str(error)) from None
         except (OSError, ValueError, NotImplementedError) as error:
             text = self.options.without_secrets(" ".join(str(error).split()))
+            if missing := _NATIVE.search(text):
+                message = f"{address}: {missing[1]} cannot be loaded: {_HADOOP}"
+                raise StorageRefusedError(message) from None
             if _REFUSED.search(text) or not isinstance(error, OSError):
                 message = f"{address}: refused: {text}; see that the place is there, and the rights and credentials"
                 raise StorageRefusedError(message) from None
