@@ -41,8 +41,8 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     machine = Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    memory = Settings.from_environment().driver_memory
-    launcher = Standbys(home.prepare(), machine.name, standbys, memory, LocalLauncher())
+    engine = Settings.from_environment().engine(carried)
+    launcher = Standbys(home.prepare(), machine.name, standbys, engine, LocalLauncher())
     running = Agent(home, machine, launcher)
 
     def end(_signal: int, _frame: FrameType | None) -> None:

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 COMPRESSION, HANG = "STREAMS_COMPRESSION", "STREAMS_HANG_LIMIT"
+MASTER, SPARK_CONF = "STREAMS_MASTER", "STREAMS_SPARK_CONF"
+LOCAL = "local"
+"""The master of a host whose tasks run on its own machine."""
+_MASTERS = r"local|yarn|spark://\S+|k8s://\S+"
+_WORDS = rf"(?:[\w.-]+=)?(?:{_MASTERS})(?:\s+(?:[\w.-]+=)?(?:{_MASTERS}))*"
+OURS = (
+    "spark.master", "spark.submit.deployMode", "spark.task.maxFailures", "spark.speculation",
+    "spark.stage.maxConsecutiveAttempts", "spark.python.daemon.module", "spark.python.worker.reuse",
+    "spark.sql.adaptive.enabled", "spark.driver.memory",
+)  # fmt: skip
+"""Properties of Spark that the runtime sets itself, since it depends on them, or has a setting of its own for them."""
 
 
 class SettingError(StreamsRuntimeError):
@@ -18,6 +31,51 @@ class SettingError(StreamsRuntimeError):
 
     def __init__(self, name: str, value: str, wanted: str) -> None:
         super().__init__(f"{name}={value}: {wanted} is wanted. Correct the variable, or unset it.")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """What the engine of a host is started with, before the host can read the catalog."""
+
+    memory: str = "1g"
+    """Heap of the JVM."""
+    master: str = LOCAL
+    """Where tasks run: `local`, or the address of a Spark cluster as `spark-submit --master` takes it."""
+    conf: str = ""
+    """File of Spark's properties for this engine, as `spark-submit --properties-file` takes it; none when empty."""
+
+    @property
+    def cluster(self) -> bool:
+        """Tasks run in executors, which may be on other machines."""
+        return self.master != LOCAL
+
+    def properties(self) -> dict[str, str]:
+        """What the file says.
+
+        Raises:
+            SettingError: it cannot be read, or a line of it cannot be used.
+        """
+        if not self.conf:
+            return {}
+        try:
+            lines = Path(self.conf).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise SettingError(
+                SPARK_CONF, self.conf, f"a file of Spark's properties that can be read ({reason})"
+            ) from error
+        found: dict[str, str] = {}
+        for number, line in enumerate(lines, start=1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            match = re.fullmatch(r"\s*(spark\.[^\s=:]+)(?:\s*[=:]\s*|\s+)(.*?)\s*", line)
+            if match is None:
+                raise SettingError(SPARK_CONF, f"{self.conf}:{number}", "`spark.NAME VALUE` in every line")
+            if match[1] in OURS:
+                wanted = f"a file without {match[1]}, which the runtime sets itself,"
+                raise SettingError(SPARK_CONF, f"{self.conf}:{number}", wanted)
+            found[match[1]] = match[2]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +93,18 @@ class Settings:
     hang_limit: int = 15
     """Seconds without an answer of the JVM, or without progress of a task, until it is killed; 0: never
     (`STREAMS_HANG_LIMIT`)."""
+    master: str = LOCAL
+    """Masters of hosts (`STREAMS_MASTER`): one for all, and `TAG=MASTER` for hosts of pools with that tag."""
+    spark_conf: str = ""
+    """Absolute path of a file of Spark's properties (`STREAMS_SPARK_CONF`)."""
+
+    def engine(self, tags: Iterable[str] = ()) -> EngineSettings:
+        """The settings of the engine of a host whose pool has these tags."""
+        words = self.master.split()
+        usual = next((word for word in words if re.fullmatch(_MASTERS, word)), LOCAL)
+        tagged = dict(word.split("=", 1) for word in words if not re.fullmatch(_MASTERS, word))
+        master = next((tagged[tag] for tag in tags if tag in tagged), usual)
+        return EngineSettings(self.driver_memory, master, self.spark_conf)
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -48,7 +118,20 @@ class Settings:
         metrics = _read(METRICS, "on", r"on|off", "on or off")
         compression = _read(COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
         hang = _read(HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,")
-        return cls(int(limit), memory, metrics == "on", compression, int(hang))
+        wanted = "local, yarn, spark://HOST:PORT or k8s://https://HOST:PORT, and TAG=MASTER for pools with a tag,"
+        master = _read(MASTER, LOCAL, _WORDS, wanted)
+        conf = os.environ.get(SPARK_CONF, "")
+        settings = cls(
+            int(limit),
+            memory,
+            metrics == "on",
+            compression,
+            int(hang),
+            master,
+            str(Path(conf).absolute()) if conf else "",
+        )
+        settings.engine().properties()
+        return settings
 
 
 def _read(name: str, default: str, form: str, wanted: str) -> str:

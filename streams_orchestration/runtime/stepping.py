@@ -80,7 +80,7 @@ class SteppedApplication:
             (part.partition, 0, PLAN, 0, 0, plan_codec.dump_json(replace(plan, inputs=(part,)))) for part in plan.inputs
         ]
         assert not run_levels(scratch, rows)
-        return take_answers(scratch.answers, plan.batch)
+        return take_answers(scratch.answers, plan.batch, program.tasks)
 
     def _scratch(self, program: PeProgram) -> Scratch:
         if program.pe not in self.scratches:

@@ -61,6 +61,17 @@ class Machine:
         """Its network namespace."""
         return _name(self.name)
 
+    @property
+    def address(self) -> str:
+        """Of its end of the link."""
+        return f"10.91.{self.number}.2"
+
+    @property
+    def command(self) -> list[str]:
+        """Put before another command, it runs that one there, in a process table of its own."""
+        inside = ["ip", "netns", "exec", self.space]
+        return [*inside, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
     def connect(self) -> None:
         """Make its network, and the link to the servers."""
         here, there = f"{self.space}h"[-15:], "eth0"
@@ -76,8 +87,8 @@ class Machine:
 
     def boot(self) -> None:
         """Start its agent, in a process table of its own."""
-        command = ["ip", "netns", "exec", self.space, "unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        command += [sys.executable, "-m", "streams_orchestration", "agent", "--name", self.name, "--cores", "2"]
+        command = [*self.command, sys.executable, "-m", "streams_orchestration", "agent"]
+        command += ["--name", self.name, "--cores", "2"]
         command += ["--tags", self.tags] if self.tags else []
         environment = dict(self.environment) | {"STREAMS_TEST_CLOCK": str(self.clock)}
         with self.log.open("ab") as output:

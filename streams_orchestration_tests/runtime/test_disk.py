@@ -8,6 +8,7 @@ import pytest
 
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
 
@@ -28,4 +29,4 @@ def test_a_host_whose_log_cannot_be_made_is_named(tmp_path: Path, monkeypatch: p
     launcher = LocalLauncher()
     monkeypatch.setattr("streams_orchestration.runtime.hosts.launcher._require_java", lambda _java: None)
     with pytest.raises(HostLaunchError, match=r"host 0 of app could not be started: .*logs"):
-        launcher.launch(HostStart(home, "app", 0, "i", tmp_path, "1g"))
+        launcher.launch(HostStart(home, "app", 0, "i", tmp_path, EngineSettings()))

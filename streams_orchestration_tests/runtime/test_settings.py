@@ -47,6 +47,10 @@ def application(home: Home) -> str:
         ("STREAMS_COMPRESSION", "gzip"),
         ("STREAMS_METRICS", "no"),
         ("STREAMS_HANG_LIMIT", "15s"),
+        ("STREAMS_MASTER", "north:7077"),
+        ("STREAMS_MASTER", "mesos://north"),
+        ("STREAMS_MASTER", "gpu= yarn"),
+        ("STREAMS_SPARK_CONF", "/no/such/file"),
     ],
 )
 def test_a_bad_one_is_named_with_its_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch):

@@ -81,12 +81,14 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-def wait_for_port(port: int, process: subprocess.Popen[bytes], seconds: float, log: Path) -> None:
+def wait_for_port(
+    port: int, process: subprocess.Popen[bytes], seconds: float, log: Path, host: str = "127.0.0.1"
+) -> None:
     """Return when a server listens."""
     until = time.monotonic() + seconds
     while True:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            socket.create_connection((host, port), timeout=1).close()
         except OSError:
             if process.poll() is not None or time.monotonic() > until:
                 message = f"the server does not come up: {log.read_text(errors='replace')[-2000:]}"

@@ -100,7 +100,7 @@ def _start_missing(
     """Start the hosts that have work and do not live: by the agents of machines if any has registered."""
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name
-    memory = Settings(**row.settings).driver_memory
+    settings = Settings(**row.settings)
     started, now, machines = _Started(), clock.now(), registered(connection)
     load = load_of(HostRow.all(connection, select(h).where(h.c.machine.is_not(None))), application, now)
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
@@ -109,10 +109,11 @@ def _start_missing(
         if HostStatus.of(host, now).alive:
             continue
         incarnation = uuid.uuid4().hex
+        wish = read_wish(host.id, host.wish)
         where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}
         if machines:
             try:
-                machine = choose(read_wish(host.id, host.wish), machines, load, now)
+                machine = choose(wish, machines, load, now)
             except NoMachineError as error:
                 started.refusals.append(f"host {host.id} of {application} cannot be started: {error}")
                 continue
@@ -120,7 +121,8 @@ def _start_missing(
             started.hosts.append(f"host {host.id} on {machine.name}")
             where |= {"machine": machine.name, "space": machine.space}
         else:
-            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), memory))
+            engine = settings.engine(wish.tags)
+            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), engine))
             started.hosts.append(f"host {host.id}, pid {process.pid}")
             record_processes(connection, application, host.id, incarnation, [process])
             where |= {"pid": process.pid, "process_started": process.started}

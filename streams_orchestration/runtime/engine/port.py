@@ -14,6 +14,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.directories import Directories
 from streams_orchestration.runtime.storage.home import Home
 
@@ -27,8 +28,8 @@ class EngineStart:
     host: int
     incarnation: str
     """Names this start of the host."""
-    memory: str
-    """Of the process that the queries depend on, `1g`."""
+    settings: EngineSettings
+    """Its memory, and where its tasks run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,15 @@ class QueryStart:
     measured: bool = True
     """Whether tasks count and time."""
 
-    def make_scratch(self) -> Scratch:
-        """A directory for the query, in which the host, the planner and the tasks meet."""
+    def make_scratch(self, *, in_rows: bool = False) -> Scratch:
+        """A directory for the query, in which the host, the planner and the tasks meet.
+
+        Args:
+            in_rows: all that tasks send to each other is in the rows, since they need not be on one machine.
+        """
         name = f"pe-{self.program.pe}-g{self.generation}-{time.time_ns()}"
         path = self.home.data(self.program.application) / "spark" / name
-        return Scratch.create(path, Launched(self.program, self.directories, self.measured))
+        return Scratch.create(path, Launched(self.program, self.directories, self.measured, in_rows))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:
         """What the query's `Planner` is made of."""

@@ -23,6 +23,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from streams_orchestration.runtime.engine.port import Engine, EngineStart
+from streams_orchestration.runtime.settings import LOCAL, EngineSettings, SettingError
 from streams_orchestration.runtime.storage.home import Home
 
 if TYPE_CHECKING:
@@ -53,17 +54,19 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     parser = argparse.ArgumentParser(description="Runs PEs of one application; started by `streams deploy`.")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--memory", required=True)
+    parser.add_argument("--master", default=LOCAL)
+    parser.add_argument("--spark-conf", default="")
     parser.add_argument("--application", help="without one it is a standby, which gets it from its standard input")
     parser.add_argument("--host", type=int)
     parser.add_argument("--incarnation")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    home = Home(options.home)
+    home, settings = Home(options.home), EngineSettings(options.memory, options.master, options.spark_conf)
     if options.application is None:
-        start = EngineStart(home, STANDBY, secrets.randbelow(1 << 31), uuid.uuid4().hex, options.memory)
+        start = EngineStart(home, STANDBY, secrets.randbelow(1 << 31), uuid.uuid4().hex, settings)
     else:
-        start = EngineStart(home, options.application, options.host, options.incarnation, options.memory)
+        start = EngineStart(home, options.application, options.host, options.incarnation, settings)
     engine = _start_spark(start) if make_engine is None else make_engine(start)
     from streams_orchestration.runtime.catalog.outage import Outage
     from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
@@ -128,7 +131,11 @@ def _assigned(standby: EngineStart) -> EngineStart | None:
 def _start_spark(start: EngineStart) -> Engine:
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 
-    return SparkEngine(start)
+    try:
+        return SparkEngine(start)
+    except SettingError as error:
+        log.error("%s", error)
+        raise SystemExit(1) from error
 
 
 def _listen(host: Host) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from streams_orchestration.runtime.engine.spark.java import java_program, require_java
+from streams_orchestration.runtime.engine.spark.session_settings import ONE_THREAD
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -27,8 +29,8 @@ class HostStart:
     """Names this start. A host whose incarnation is not the one in the catalog ends by itself."""
     base: Path
     """Directory of the spec."""
-    memory: str
-    """Of its engine's process, which it starts before it can read its settings."""
+    engine: EngineSettings
+    """Of its engine, which it starts before it can read its settings."""
 
 
 class HostLauncher(Protocol):
@@ -89,16 +91,17 @@ def _require_java(_program: Path | None) -> None:
 def host_command(start: HostStart) -> tuple[str, ...]:
     """What a launcher runs."""
     return (
-        *process_command(start.home, start.memory),
+        *process_command(start.home, start.engine),
         *("--application", start.application, "--host", str(start.host), "--incarnation", start.incarnation),
     )
 
 
-def process_command(home: Home, memory: str) -> tuple[str, ...]:
+def process_command(home: Home, engine: EngineSettings) -> tuple[str, ...]:
     """What runs a host, or a standby when nothing follows."""
     return (
         *(sys.executable, "-m", "streams_orchestration.runtime.hosts.host_process"),
-        *("--home", str(home.root), "--memory", memory),
+        *("--home", str(home.root), "--memory", engine.memory, "--master", engine.master),
+        *(("--spark-conf", engine.conf) if engine.conf else ()),
     )
 
 
@@ -115,8 +118,5 @@ def host_environment(base: Path | None = None) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONUNBUFFERED": "1",
-        # tasks are the unit of parallelism; libraries that thread on their own would oversubscribe the cores
-        "POLARS_MAX_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "ARROW_NUM_THREADS": "1",
+        **ONE_THREAD,
     }

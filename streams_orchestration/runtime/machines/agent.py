@@ -36,6 +36,7 @@ from streams_orchestration.runtime.processes import (
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.wishes import read_wish
 
 RENEW_SECONDS = 2.0
 """Between two renewals of the lease."""
@@ -175,8 +176,8 @@ class Agent:
             return
         # a process of an agent that dies before it has written it down finds no host of its name, and ends
         incarnation = uuid.uuid4().hex
-        memory = Settings(**row.settings).driver_memory
-        start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), memory)
+        engine = Settings(**row.settings).engine(read_wish(host.id, host.wish).tags)
+        start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), engine)
         try:
             process = self._launcher.launch(start)
         except (HostLaunchError, JavaError) as error:

@@ -17,6 +17,7 @@ from streams_orchestration.runtime.hosts.launcher import (
     process_command,
 )
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
 REST_SECONDS = 10.0
@@ -40,15 +41,15 @@ class Standbys:
         home: the state directory.
         machine: its name.
         wanted: how many are to wait.
-        memory: of their engines; an application with another setting takes none of them.
+        engine: settings of their engines; a host with others takes none of them.
         launcher: starts hosts when none waits.
     """
 
-    def __init__(self, home: Home, machine: str, wanted: int, memory: str, launcher: HostLauncher) -> None:
+    def __init__(self, home: Home, machine: str, wanted: int, engine: EngineSettings, launcher: HostLauncher) -> None:
         self._home = home
         self._machine = machine
         self._wanted = wanted
-        self._memory = memory
+        self._engine = engine
         self._launcher = launcher
         self._waiting: list[Standby] = []
         self._launched = -REST_SECONDS
@@ -62,7 +63,7 @@ class Standbys:
         """See `HostLauncher.launch`."""
         self._launched = time.monotonic()
         self._forget_ended()
-        while self._waiting and start.memory == self._memory:
+        while self._waiting and start.engine == self._engine:
             standby = self._waiting.pop(0)
             if _serves(standby, start):
                 log.info("pid %s was on standby", standby.identity.pid)
@@ -97,7 +98,7 @@ class Standbys:
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("ab") as output:
             process = subprocess.Popen(
-                process_command(self._home, self._memory),
+                process_command(self._home, self._engine),
                 stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, text=True,
                 env=host_environment(),
             )  # fmt: skip

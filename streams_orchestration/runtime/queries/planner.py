@@ -156,7 +156,7 @@ class Planner:
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
         """What the tasks of a batch did, one result for each task of the program; the engine has run it."""
-        return take_answers(self.scratch.answers, plan.batch)
+        return take_answers(self.scratch.answers, plan.batch, self.scratch.launched.program.tasks)
 
     def _over(self, view: PeView) -> bool:
         """This query is to plan no more: it is not wanted, or its unit goes back to its cut."""

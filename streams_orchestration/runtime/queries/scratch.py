@@ -27,6 +27,8 @@ class Launched:
     directories: Directories
     measured: bool = True
     """Do the tasks count and time."""
+    in_rows: bool = False
+    """All that tasks send to each other is in the rows, none of it in files."""
 
 
 @dataclass(frozen=True)

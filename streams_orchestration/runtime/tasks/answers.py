@@ -5,8 +5,10 @@ They live in the scratch directory of the query, so that nothing of them is left
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from streams_orchestration.compiler.pe_program import Task
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.programs.codecs import result_codec
 
@@ -19,10 +21,30 @@ def give_answer(directory: str, batch: int, result: TaskResult) -> None:
     part.replace(place)
 
 
-def take_answers(directory: str, batch: int) -> list[TaskResult]:
-    """What all tasks of a batch did; their files are gone afterwards."""
-    results = []
-    for place in sorted(Path(directory).glob(f"{batch}-*.json")):
-        results.append(result_codec.validate_json(place.read_bytes()))
-        place.unlink()
-    return results
+def answered(directory: str, batch: int, task: Task) -> bool:
+    """Whether a task of a batch has said what it did."""
+    return (Path(directory) / f"{batch}-{task.level}-{task.partition}.json").exists()
+
+
+def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[TaskResult]:
+    """What tasks of a batch did, as far as they have answered; their files are gone afterwards.
+
+    Files are opened by name: a list of a directory may be old where that is mounted over a network.
+    """
+    places = (Path(directory) / f"{batch}-{task.level}-{task.partition}.json" for task in tasks)
+    return [result for place in places if (result := _taken(place)) is not None]
+
+
+def take_all_answers(directory: str, batch: int) -> list[TaskResult]:
+    """The same of a batch whose tasks are not known beforehand; the directory is of this machine."""
+    places = sorted(Path(directory).glob(f"{batch}-*.json"))
+    return [result for place in places if (result := _taken(place)) is not None]
+
+
+def _taken(place: Path) -> TaskResult | None:
+    try:
+        result = result_codec.validate_json(place.read_bytes())
+    except FileNotFoundError:
+        return None
+    place.unlink()
+    return result

@@ -22,6 +22,7 @@ from streams_orchestration.runtime.machines.register import forget, read_machine
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity, process_space
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units import status
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -55,7 +56,7 @@ class Place:
         self.agent = self.registered("m")
 
     def registered(self, name: str, *tags: str) -> Agent:
-        agent = Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, "1g", self.hosts))
+        agent = Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, EngineSettings(), self.hosts))
         agent._register()
         return agent
 

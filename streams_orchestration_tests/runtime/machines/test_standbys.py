@@ -11,6 +11,7 @@ import pytest
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines import standbys
 from streams_orchestration.runtime.machines.standbys import Standbys
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.running import FakeHosts
 
@@ -25,7 +26,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     all_made: list[Standbys] = []
 
     def make(wanted: int) -> Standbys:
-        all_made.append(Standbys(Home(tmp_path), "m", wanted, "1g", FakeHosts()))
+        all_made.append(Standbys(Home(tmp_path), "m", wanted, EngineSettings("1g"), FakeHosts()))
         return all_made[-1]
 
     yield make
@@ -34,7 +35,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
 
 
 def start(tmp_path: Path, memory: str = "1g") -> HostStart:
-    return HostStart(Home(tmp_path), "app", 3, "first", Path("/specs"), memory)
+    return HostStart(Home(tmp_path), "app", 3, "first", Path("/specs"), EngineSettings(memory))
 
 
 def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):

@@ -10,16 +10,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
+from streams_orchestration.runtime.engine.spark.cluster import PYTHON, cluster_settings, ship
 from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import Jvm, start_jvm
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.processes import kill, process_started
+from streams_orchestration.runtime.settings import LOCAL, EngineSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,14 +49,31 @@ class SparkEngine:
         # without that server the JVM's Python processes would work where the JVM does
         self._directory = own if self._forks is not None else None
         os.environ[DIRECTORY] = str(own / "workers")
-        settings = session_settings(f"{start.application}-{start.host}", scratch, memory=start.memory)
+        settings = session_settings(f"{start.application}-{start.host}", scratch, memory=start.settings.memory)
+        self._master = start.settings.master
+        if start.settings.cluster:
+            settings = self._for_cluster(settings, start.settings, own)
+        else:
+            settings |= start.settings.properties()
         self._archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS])
         settings[JAVA_OPTIONS] += f" {self._archive.options}"
         self._over = threading.Event()
         self._session: SparkSession | None = None
         self._error: Exception | None = None
-        self._jvm = start_jvm(settings, self._directory)
+        self._given_up = False
+        """The cluster has ended the session's application."""
+        self._jvm = start_jvm(settings, self._directory, start.settings)
         threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
+
+    def _for_cluster(self, local: dict[str, str], engine: EngineSettings, own: Path) -> dict[str, str]:
+        if self._forks is None:
+            message = (
+                f"programs cannot be run from {own}, which a host on a cluster needs; have its disk mounted with exec"
+            )
+            raise StreamsRuntimeError(message)
+        shipped = ship(own / "shipped", engine.properties().get("spark.pyspark.python"))
+        os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = PYTHON
+        return cluster_settings(local, engine, shipped, own / "workers")
 
     def _begin(self, settings: Mapping[str, str], jvm: Jvm) -> None:
         usual = sys.getswitchinterval()
@@ -65,7 +86,7 @@ class SparkEngine:
             register_source(session)
             self._session = session
         except Exception as error:  # noqa: BLE001  raised by `wait`
-            self._error = error
+            self._error = no_session(self._master, error)
         sys.setswitchinterval(usual)
         self._over.set()
 
@@ -112,6 +133,8 @@ class SparkEngine:
 
     def ended(self, patience: float = 0.0) -> str | None:
         """How the JVM has ended."""
+        if self._given_up:
+            return f"its Spark application on {self._master} has ended; see the host's log, and the cluster's"
         with contextlib.suppress(subprocess.TimeoutExpired):
             return f"its {self.process_name} (pid {self.pid}) has ended with status {self._jvm.process.wait(patience)}"
         return None
@@ -127,6 +150,8 @@ class SparkEngine:
                 streams.awaitAnyTermination()
             except Exception as error:  # noqa: BLE001  the host asks each query why it ended
                 log.debug("a query has ended: %s", error)
+            with contextlib.suppress(Exception):  # the JVM has ended
+                self._given_up = bool(self._context._jsc.sc().isStopped())
             wake()
             with contextlib.suppress(Exception):  # the JVM has ended
                 streams.resetTerminated()
@@ -168,3 +193,15 @@ class SparkEngine:
             self._archive.keep()
         except Exception as error:  # noqa: BLE001  the next JVM starts without an archive
             log.info("Spark's classes are not archived: %s", str(error).partition("\n")[0])
+
+
+def no_session(master: str, error: Exception) -> Exception:
+    """What kept a session from starting, in words where it is the cluster."""
+    if master == LOCAL:
+        return error
+    lines = [line.strip() for line in str(error).splitlines() if "Exception" in line or "Error" in line]
+    reason = (lines or [str(error)])[-1].removeprefix(": ")
+    message = (
+        f"no Spark application could be started on {master}: {reason}. Start that cluster, or correct STREAMS_MASTER"
+    )
+    return StreamsRuntimeError(message)

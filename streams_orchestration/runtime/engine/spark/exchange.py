@@ -2,6 +2,7 @@
 
 So tuples do not pass through the JVM, its shuffle and two more sockets. The file lives in the scratch directory of the
 query and is gone once its reader has mapped it. It is written while the batch goes on: no tuple is in memory twice.
+Executors of a cluster need not share a machine: there the row holds all.
 """
 
 from __future__ import annotations
@@ -23,10 +24,15 @@ _FILE = b"file:"
 
 
 class RowSender:
-    """The `Sender` of tasks whose payloads are rows of Spark's; the directory is for what is too large for a row."""
+    """The `Sender` of tasks whose payloads are rows of Spark's.
 
-    def __init__(self, directory: str, schema: pa.Schema) -> None:
-        self._path = Path(directory) / uuid.uuid4().hex
+    Args:
+        directory: for what is too large for a row; None where every row holds all, since its reader may be elsewhere.
+        schema: of the tuples.
+    """
+
+    def __init__(self, directory: str | None, schema: pa.Schema) -> None:
+        self._path = None if directory is None else Path(directory) / uuid.uuid4().hex
         self._schema = schema
         self._held: list[Item] = []
         self._bytes = 0
@@ -38,14 +44,14 @@ class RowSender:
         self._held.append(item)
         if isinstance(item, TupleBatch):
             self._bytes += item.nbytes
-        if self._bytes >= HELD_BYTES:
+        if self._bytes >= HELD_BYTES and self._path is not None:
             self._write()
 
     def payload(self) -> tuple[bytes, int]:
         """The payload of the row for all items, and how many bytes they are; nothing can be sent afterwards."""
         if self._file is None:
             data = encode(self._held, self._schema)
-            if data.size <= INLINE_BYTES:
+            if self._path is None or data.size <= INLINE_BYTES:
                 return data.to_pybytes(), data.size
             self._path.write_bytes(data)
             return _FILE + str(self._path).encode(), data.size

@@ -15,6 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.runtime.settings import EngineSettings
+
 POLL_SECONDS = 0.01
 
 
@@ -58,17 +60,18 @@ def _parted(written: bytes) -> tuple[int, int, bytes]:
     return int.from_bytes(written[:4]), int.from_bytes(written[4:8]), written[8:]
 
 
-def start_jvm(settings: Mapping[str, str], directory: Path | None = None) -> Jvm:
+def start_jvm(settings: Mapping[str, str], directory: Path | None = None, engine: EngineSettings | None = None) -> Jvm:
     """Start the JVM of a session as PySpark would, and return at once. It ends with this process.
 
     Args:
         settings: of the session.
         directory: the JVM's working directory, which gets the files that a JVM writes unasked; that of this process
             when None.
+        engine: with a file of properties, which the JVM reads itself: they are on no command line.
     """
     home = spark_home()
     connection = Path(tempfile.mkdtemp()) / "connection"
-    arguments = [argument for name, value in settings.items() for argument in ("--conf", f"{name}={value}")]
+    arguments = submit_arguments(settings, engine or EngineSettings())
     what = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     process = subprocess.Popen(
         [home / "bin" / "spark-submit", *arguments, *what],
@@ -79,6 +82,14 @@ def start_jvm(settings: Mapping[str, str], directory: Path | None = None) -> Jvm
         preexec_fn=_ignore_interrupts,  # noqa: PLW1509  no other thread runs yet
     )
     return Jvm(process, connection)
+
+
+def submit_arguments(settings: Mapping[str, str], engine: EngineSettings) -> list[str]:
+    """Of `spark-submit`: every setting that is not in the file of properties, and that file."""
+    private = engine.properties().items()
+    shown = [(name, value) for name, value in settings.items() if (name, value) not in private]
+    file = ["--properties-file", engine.conf] if engine.conf else []
+    return [*file, *(argument for name, value in shown for argument in ("--conf", f"{name}={value}"))]
 
 
 def spark_home() -> Path:

@@ -1,8 +1,8 @@
 """Who runs a task: one worker process, its owner, which keeps the operators and their open files from batch to batch.
 
-Spark gives a task to whichever worker is idle. That one passes it on to the owner over a local socket. If there is
-none, the worker becomes the owner that owns the fewest tasks: of the level, since these run at the same time, then of
-the host. An owner that has ended is replaced; the operators are restored there as after a reset.
+Spark gives a task to whichever worker is idle. That one passes it on to the owner over a socket. If there is none, the
+worker becomes the owner that owns the fewest tasks: of the level, since these run at the same time, then of the host.
+An owner that has ended is replaced; the operators are restored there as after a reset.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import sys
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.runtime.engine.spark.owner_sockets import admit, connect, listen, reachable
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.processes import is_here, process_space
 
@@ -72,7 +71,9 @@ class Worker:
             done, result = connection.recv()
         except (OSError, EOFError) as error:
             self._connections.pop(owner).close()
-            message = "the Python process that ran the task has ended; look at the end of the host's log"
+            message = (
+                "the Python process that ran the task has ended, or its machine; look at the end of the host's log"
+            )
             raise StreamsRuntimeError(message) from error
         if not done:
             raise StreamsRuntimeError(result)
@@ -86,13 +87,10 @@ class Worker:
         # nothing is sent without a request: what can be read is the end of the connection
         self._connections.pop(owner, None)
         address, key, space = owner.split("\n")
-        if not is_here(space):
-            return None
-        try:
-            self._connections[owner] = Client(address, "AF_UNIX", authkey=bytes.fromhex(key))
-        except (OSError, EOFError):
-            return None
-        return self._connections[owner]
+        connection = connect(address, bytes.fromhex(key)) if reachable(address, space) else None
+        if connection is not None:
+            self._connections[owner] = connection
+        return connection
 
     def announce(self) -> None:
         """Say that this worker is there, and may own tasks."""
@@ -101,7 +99,7 @@ class Worker:
         self._listen()
         if directory := os.environ.get(DIRECTORY):
             Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(Path(directory) / str(os.getpid()), self._address)
+            _write(Path(directory) / f"{os.getpid()}-{process_space()}", self._address)
 
     def _claimed(self, register: Path) -> tuple[str, Connection | None]:
         """A new owner, and the connection to it unless it is this process."""
@@ -119,6 +117,7 @@ class Worker:
             if connection is not None or owner == self._address:
                 _write(register, owner)
                 return owner, connection
+            self._forget(owner)
         raise AssertionError
 
     def _workers(self) -> list[str]:
@@ -126,27 +125,36 @@ class Worker:
         addresses = [self._address]
         if directory := os.environ.get(DIRECTORY):
             for each in Path(directory).iterdir():
-                if each.name.isdecimal() and (address := each.read_text()) != self._address:
-                    addresses.append(address)
+                with contextlib.suppress(FileNotFoundError):
+                    if each.name[0].isdecimal() and (address := each.read_text()) != self._address:
+                        addresses.append(address)
         return addresses
 
-    def _listen(self) -> None:
-        name, key = f"streams-{os.getpid()}-{secrets.token_hex(8)}", secrets.token_bytes(32)
-        # in Linux' own name space, where nothing is left behind
-        address = f"\0{name}" if sys.platform == "linux" else str(Path(tempfile.gettempdir()) / name)
-        listener = Listener(address, "AF_UNIX", authkey=key)
-        self._address = f"{address}\n{key.hex()}\n{process_space()}"
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+    def _forget(self, owner: str) -> None:
+        """A worker cannot be reached: it is not asked again whether it would own a task."""
+        directory = os.environ.get(DIRECTORY)
+        for each in Path(directory).iterdir() if directory else ():
+            with contextlib.suppress(FileNotFoundError):
+                if each.read_text() == owner:
+                    each.unlink()
 
-    def _accept(self, listener: Listener) -> None:
+    def _listen(self) -> None:
+        key = secrets.token_bytes(32)
+        address, listener = listen()
+        self._address = f"{address}\n{key.hex()}\n{process_space()}"
+        threading.Thread(target=self._accept, args=(listener, key), daemon=True).start()
+
+    def _accept(self, listener: Listener, key: bytes) -> None:
         while True:
             try:
                 connection = listener.accept()
-            except Exception:  # noqa: BLE001, S112  the client did not know the key, or has gone
+            except OSError:  # who connects has gone
                 continue
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._serve, args=(connection, key), daemon=True).start()
 
-    def _serve(self, connection: Connection) -> None:
+    def _serve(self, connection: Connection, key: bytes) -> None:
+        if not admit(connection, key):
+            return
         while True:
             try:
                 request = connection.recv()

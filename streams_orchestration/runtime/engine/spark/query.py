@@ -10,9 +10,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.source import PeSource
-from streams_orchestration.runtime.engine.spark.stages import pe_query
+from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
+from streams_orchestration.runtime.settings import LOCAL
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
 """Spark need not write down where the query stands: the catalog is the authority on that."""
@@ -26,7 +27,7 @@ class SparkQuery(ScratchQuery):
     """One generation of one PE: starts a query and knows why it ended. Batches are committed by its planner."""
 
     def __init__(self, spark: SparkSession, start: QueryStart) -> None:
-        super().__init__(start)
+        super().__init__(start, in_rows=not str(spark.sparkContext.master).startswith(LOCAL))
         self.spark = spark
         self.program = start.program
         self.directories = start.directories
@@ -102,6 +103,8 @@ class SparkQuery(ScratchQuery):
 
 def reason(text: str) -> str:
     """The telling line of a Spark exception."""
+    if "ExecutorLostFailure" in text or "FetchFailed" in text or AGAIN in text:
+        return "an executor of the Spark cluster that had run its tasks was lost"
     if "Python worker exited unexpectedly" in text:
         return "a Python process that ran its tasks has ended: killed, or out of memory; see the host's log"
     text = text.partition("=== Streaming Query ===")[0]  # what follows says which query, not what happened

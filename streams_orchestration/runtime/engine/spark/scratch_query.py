@@ -12,11 +12,12 @@ from streams_orchestration.runtime.errors import OperatorFailure
 class ScratchQuery(ABC):
     """A query of the engine port whose tasks run as `stages.py` has them; a subclass starts, judges and stops it."""
 
-    def __init__(self, start: QueryStart) -> None:
+    def __init__(self, start: QueryStart, *, in_rows: bool = False) -> None:
         self.generation = start.generation
         self.permanent = False
         self.cause: OperatorFailure | None = None
-        self._scratch = start.make_scratch()
+        self._in_rows = in_rows
+        self._scratch = start.make_scratch(in_rows=in_rows)
 
     @property
     @abstractmethod
@@ -39,5 +40,8 @@ class ScratchQuery(ABC):
         return not self.active or self._scratch.resting
 
     def busy(self) -> list[int]:
-        """Processes that have tasks of the batch under way to run; only files are read, so this never hangs."""
-        return owner_pids(self._scratch.unanswered())
+        """Processes that have tasks of the batch under way to run; only files are read, so this never hangs.
+
+        On a cluster none: a task may wait there for an executor that is yet to come, while its owner is idle.
+        """
+        return [] if self._in_rows else owner_pids(self._scratch.unanswered())

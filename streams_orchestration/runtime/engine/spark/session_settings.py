@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
+"""Environment of tasks, which are the unit of parallelism: libraries that thread on their own would oversubscribe."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
     "spark.ui.enabled": "false",

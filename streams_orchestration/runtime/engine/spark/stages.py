@@ -20,12 +20,14 @@ from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.scratch import Scratch
-from streams_orchestration.runtime.tasks.answers import give_answer
+from streams_orchestration.runtime.tasks.answers import answered, give_answer
 from streams_orchestration.runtime.tasks.execution import TaskRun
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.tasks.meter import Meter
 from streams_orchestration.runtime.transport.segments import Item, decode
 
+AGAIN = "its tasks would have to run again"
+"""Part of what is raised where Spark runs a task again that other tasks may have had results of."""
 _CACHE = InstanceCache()
 """One per worker process: what a worker still has in memory it need not read."""
 
@@ -42,7 +44,14 @@ class PeLevel:
     level: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run the tasks whose plans are among the rows; pass on what belongs to later levels."""
+        """Run the tasks whose plans are among the rows; pass on what belongs to later levels.
+
+        Raises:
+            StreamsRuntimeError: Spark has lost what a task did, and runs it again, while other tasks may have its
+                results already: only a reset takes all of them back.
+        """
+        if self.scratch.launched.in_rows:
+            _require_first_run()
         here: list[Row] = []
         passing: list[Row] = []
         for batch in batches:
@@ -61,7 +70,7 @@ class PeLevel:
         launched = self.scratch.launched
         program, directories = launched.program, launched.directories
         header = plan.header()
-        new_sender = partial(RowSender, self.scratch.exchange)
+        new_sender = partial(RowSender, None if launched.in_rows else self.scratch.exchange)
         run = TaskRun(program, task, header, directories, new_sender, _CACHE, measured=launched.measured)
         rows_out: list[Row] = []
         try:
@@ -105,7 +114,10 @@ class Request:
 def _serve(request: Request) -> list[Row]:
     stage = request.stage
     task = stage.scratch.launched.program.levels[stage.level][request.partition]
-    return stage.run(task, plan_codec.validate_json(request.plan), request.rows)
+    plan = plan_codec.validate_json(request.plan)
+    if stage.scratch.launched.in_rows and answered(stage.scratch.answers, plan.batch, task):
+        raise StreamsRuntimeError(AGAIN)
+    return stage.run(task, plan, request.rows)
 
 
 _WORKER = Worker(_serve)
@@ -114,6 +126,14 @@ _WORKER = Worker(_serve)
 def announce() -> None:
     """This process is a worker of its host."""
     _WORKER.announce()
+
+
+def _require_first_run() -> None:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    if context is not None and context.attemptNumber() > 0:
+        raise StreamsRuntimeError(AGAIN)
 
 
 def pe_query(first: Any, scratch: Scratch) -> Any:

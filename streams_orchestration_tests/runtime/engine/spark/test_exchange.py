@@ -53,3 +53,13 @@ def test_much_is_written_before_all_is_there(tmp_path: Path):
     sender.send(batch(HELD_BYTES // 8))
     (file,) = tmp_path.iterdir()
     assert file.stat().st_size >= HELD_BYTES
+
+
+def test_rows_hold_all_where_readers_are_elsewhere():
+    sender = RowSender(None, SCHEMA)
+    items: list[Item] = [batch(HELD_BYTES // 8 + 1), Punctuation.WINDOW, batch(INLINE_BYTES)]
+    for item in items:
+        sender.send(item)
+    payload, size = sender.payload()
+    assert len(payload) == size
+    assert told(list(decode(take_over(payload)))) == told(items)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, connect, listen
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Worker
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
@@ -63,8 +66,12 @@ class Process:
         self.process.join()
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[[], Process]]:
+@pytest.fixture(params=["on this machine", "in executors"])
+def start(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], Process]]:
+    if request.param == "in executors":
+        monkeypatch.setenv(DRIVER, "127.0.0.1")
     started: list[Process] = []
     (tmp_path / "pe-0" / "owners").mkdir(parents=True)
 
@@ -130,3 +137,39 @@ def test_who_has_ended_gets_none(start: Callable[[], Process]):
     first, second = start(), start()
     second.end()
     assert [first.run("a", f"1-{partition}")[0] for partition in range(2)] == [first.pid, first.pid]
+
+
+@pytest.fixture
+def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bytes]:
+    """Address and key of an owner in this process, in an executor."""
+    monkeypatch.setenv(DRIVER, "127.0.0.1")
+    (tmp_path / "owners").mkdir()
+    worker = Worker(work)
+    worker.announce()
+    address, key, _ = worker._address.split("\n")
+    return address, bytes.fromhex(key)
+
+
+def test_an_owner_listens_where_it_would_reach_the_driver(owner: tuple[str, bytes]):
+    assert owner[0].startswith("tcp://127.0.0.1:")
+
+
+def test_who_does_not_know_the_key_is_refused(owner: tuple[str, bytes]):
+    assert connect(owner[0], b"another") is None
+
+
+def test_who_says_nothing_keeps_no_one_from_connecting(owner: tuple[str, bytes]):
+    place = urlsplit(owner[0])
+    with socket.create_connection((place.hostname, place.port)):
+        connection = connect(*owner)
+        assert connection is not None
+        connection.send("a")
+        assert connection.recv() == (True, (os.getpid(), "a"))
+        connection.close()
+
+
+def test_an_address_at_which_nobody_is_is_no_owner(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(DRIVER, "127.0.0.1")
+    address, listener = listen()
+    listener.close()
+    assert connect(address, b"key") is None

@@ -21,6 +21,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskResult
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.planning import PeView
+from streams_orchestration.runtime.tasks.answers import take_all_answers
 
 FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
 """Event time of the marker that closes all windows: the year 9999, short of its end."""
@@ -139,7 +140,7 @@ class FramePlanner(Planner):
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
         """One result for the whole query, with its checkpoint where the batch may become a cut."""
-        answers = super()._answers(plan)
+        answers = take_all_answers(self.scratch.answers, plan.batch)
         written = [answer for answer in answers if answer.level == WRITTEN]
         (task,) = plan.inputs
         states: tuple[StoredState, ...] = ()

@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import restore_checkpoint
@@ -16,6 +17,20 @@ from streams_orchestration.runtime.engine.spark.frames.planner import frame_para
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.tasks.stored_states import newest_states
+
+
+def require_local(program: PeProgram, *, elsewhere: bool) -> None:
+    """Refuse executors on other machines: what such a query does there was not made safe.
+
+    Raises:
+        OperatorError: the tasks of the host run in executors of a cluster.
+    """
+    if elsewhere:
+        message = (
+            "queries of Spark's own run on the machine of their host only; give its operators a host pool with a tag, "
+            "and that tag the master `local`, as in STREAMS_MASTER='spark://north:7077 here=local'"
+        )
+        raise OperatorError(state_operator(program), message)
 
 
 class FrameQuery(SparkQuery):
@@ -39,6 +54,7 @@ class FrameQuery(SparkQuery):
         return self.error if self._query is None else super().failure()
 
     def _begin(self) -> StreamingQuery:
+        require_local(self.program, elsewhere=self._scratch.launched.in_rows)
         self._restore()
         session = self.spark.newSession()
         frame = Composition(session, self.program, self.directories, self._scratch, self._options).query()

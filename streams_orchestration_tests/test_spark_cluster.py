@@ -1,0 +1,137 @@
+"""Hosts on a standalone Spark cluster: the same results as on one machine, also when executors are killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.machines.namespaces import Machine, address_of_servers, why_not
+from streams_orchestration_tests.servers.jars import free_port
+from streams_orchestration_tests.servers.spark import Cluster, cluster
+from streams_orchestration_tests.test_end_to_end import (
+    SPECS,
+    assert_same,
+    expected_delays,
+    finish,
+    past_the_cut,
+    result_of,
+    streams,
+    table_of,
+    wait_for,
+)
+
+pytestmark = [pytest.mark.java, pytest.mark.deep]
+COUNT, KEYS = 60_000, 97
+KEYED = f"""\
+specVersion: 1
+application: keyed
+schemas: {{Row: "n bigint, key bigint", Sum: "key bigint, total bigint"}}
+graph:
+  - name: Made
+    operator: Beacon
+    outputs: [{{stream: Made, schema: Row}}]
+    parameters: {{iterations: {COUNT}, output: {{n: IterationCount(), key: IterationCount() % {KEYS}}}}}
+    annotations: {{consistent: {{trigger: periodic, period: 0.5}}}}
+  - name: Sums
+    operator: Aggregate
+    inputs: [Made]
+    outputs: [{{stream: Sums, schema: Sum}}]
+    parameters: {{window: "tumbling, punct()", groupBy: [key], output: {{total: Sum(n)}}}}
+    annotations: {{parallel: {{width: 3, partitionBy: [{{port: Made, attributes: [key]}}]}}}}
+  - {{name: Out, operator: FileSink, inputs: [Sums], parameters: {{file: sums}}}}
+"""
+
+
+@pytest.fixture
+def two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    with cluster(tmp_path, workers=2) as made:
+        monkeypatch.setenv("STREAMS_MASTER", made.address)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
+    return expected_delays(tmp_path_factory.mktemp("raw"))
+
+
+def test_flights_are_those_of_one_machine_also_when_executors_are_killed(
+    tmp_path: Path, wanted: pa.Table, two_workers: Cluster
+):
+    home = Home(tmp_path / "home")
+    with streams(home, "run", str(SPECS / "flights.yaml"), "--width", "PerCarrier=3", limit=12_000) as process:
+        for kill in range(2):
+            before = wait_for(home, past_the_cut)
+            two_workers.kill_executor(kill)
+            wait_for(home, lambda status, before=before: status.pes[0].epoch > before.pes[0].epoch + 1)
+        finish(process)
+    assert_same(result_of(home), wanted)
+    assert read_status(home, "flights").pes[0].rows_in == 336_776
+
+
+def test_keyed_sums_are_exact_when_every_executor_is_killed_in_turn(tmp_path: Path, two_workers: Cluster):
+    home, spec = Home(tmp_path / "home"), tmp_path / "keyed.yaml"
+    spec.write_text(KEYED)
+    with streams(home, "run", str(spec), limit=400) as process:
+        for kill in range(4):
+            before = wait_for(home, lambda status: status.units[0].completed_epoch > 0, "keyed")
+            two_workers.kill_executor(kill)
+            goes_on = before.units[0].completed_epoch + 1
+            wait_for(home, lambda status, epoch=goes_on: status.units[0].completed_epoch > epoch, "keyed")
+        finish(process)
+    (sums,) = table_of(
+        f"SELECT sum(total), count(*) FROM read_parquet('{home.results('keyed')}/sums/part-*.parquet')"
+    ).to_pylist()
+    assert list(sums.values()) == [sum(range(COUNT)), KEYS]
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[list[Machine]]:
+    """Two, with networks of their own."""
+    made = [Machine(name, {}, tmp_path / f"{name}.log") for name in ("a", "b")]
+    try:
+        for machine in made:
+            machine.connect()
+        yield made
+    finally:
+        for machine in made:
+            machine.disconnect()
+
+
+@pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
+def test_a_machine_whose_executor_is_killed_and_one_that_is_cut_off_change_nothing(
+    tmp_path: Path, wanted: pa.Table, machines: list[Machine], monkeypatch: pytest.MonkeyPatch
+):
+    home, conf = Home(tmp_path / "home"), tmp_path / "spark.conf"
+    with address_of_servers() as address, cluster(tmp_path, workers=0, host=address) as apart:
+        for machine in machines:
+            apart.add_worker(machine.address, machine.command)
+        conf.write_text(f"spark.driver.host {address}\n")
+        monkeypatch.setenv("STREAMS_SPARK_CONF", str(conf))
+        monkeypatch.setenv("STREAMS_MASTER", apart.address)
+        with streams(home, "run", str(SPECS / "flights.yaml"), "--width", "PerCarrier=3", limit=4_000) as process:
+            before = wait_for(home, past_the_cut)
+            apart.kill_executor(0)
+            wait_for(home, lambda status: status.units[0].completed_epoch > before.units[0].completed_epoch + 1)
+            machines[1].cut()
+            generation = read_status(home, "flights").units[0].generation
+            wait_for(home, lambda status: status.state == "COMPLETED" or status.units[0].generation > generation)
+            machines[1].heal()
+            finish(process)
+    assert_same(result_of(home), wanted)
+    assert read_status(home, "flights").pes[0].rows_in == 336_776
+
+
+def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home, address = Home(tmp_path / "home"), f"spark://127.0.0.1:{free_port()}"
+    monkeypatch.setenv("STREAMS_MASTER", address)
+    with streams(home, "run", str(SPECS / "flights.yaml")) as process:
+        status = wait_for(home, lambda status: status.hosts[0].state == "FAILED")
+    assert status.hosts[0].error is not None
+    assert f"no Spark application could be started on {address}" in status.hosts[0].error
+    with streams(home, "cancel", "flights") as process:
+        finish(process)
