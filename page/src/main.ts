@@ -110,8 +110,13 @@ class Page {
       return;
     }
     for (const each of listed) this.picker.append(el("option", { value: each.name }, each.failed.length ? `${each.name} (failed)` : each.name));
-    const wanted = new URLSearchParams(location.search).get("application");
+    const asked = new URLSearchParams(location.search);
+    const wanted = asked.get("application");
     await this.show(listed.find((each) => each.name === wanted)?.name ?? listed[0]!.name);
+    for (const kind of ["operator", "stream", "pe", "region"] as const) {
+      const name = asked.get(kind);
+      if (name) await this.choose(kind, name);
+    }
   }
 
   private async show(application: string): Promise<void> {

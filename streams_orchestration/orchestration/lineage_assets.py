@@ -12,6 +12,7 @@ import networkx as nx
 
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.orchestration.console_links import console_metadata
 from streams_orchestration.orchestration.lineage import data_format
 from streams_orchestration.orchestration.watching import REPORT_INTERVAL
 
@@ -32,7 +33,9 @@ def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
             description=facts["description"],
             kinds=_kinds(facts),
             tags={"streams/application": application, "streams/layer": LAYERS.get(facts["kind"], "data")},
-            metadata=_metadata(facts) | _standard_metadata(application, facts),
+            metadata=_metadata(facts)
+            | _standard_metadata(application, facts)
+            | console_metadata(application, node, facts),
             freshness_policy=_freshness(facts),
         )
         for node, facts in graph.nodes(data=True)

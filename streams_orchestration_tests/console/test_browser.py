@@ -1,0 +1,211 @@
+"""The page as a browser shows it: Debian's Chromium, driven by Playwright. Skipped where there is no browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from streams_orchestration.console.exporting import draw_html
+from streams_orchestration.console.reader import Reader
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration_tests.console.conftest import served
+from streams_orchestration_tests.console.deployed import CAUSE, Deployed, large
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium, as `apt-get install chromium` brings it"),
+    pytest.mark.xdist_group("browser"),
+]
+PATIENCE = 60_000
+"""Milliseconds: a busy machine is slow, and what never comes fails the test."""
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+    made = Deployed(tmp_path_factory.mktemp("browser"))
+    made.work()
+    return made
+
+
+@pytest.fixture(scope="module")
+def address(application: Deployed) -> Iterator[str]:
+    with served(Reader(application.home)) as each:
+        yield each
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        # the sandbox needs rights that a container may not give; the page is our own
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+class Seen:
+    """A page, and what the browser complained about."""
+
+    def __init__(self, browser: Any, width: int = 1280, scheme: str = "light") -> None:
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        context.set_default_timeout(PATIENCE)
+        self.page = context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complain(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def complain(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(text)
+
+    def open(self, address: str) -> Any:
+        self.page.goto(address)
+        self.expect("[data-id]").not_to_have_count(0)
+        return self.page
+
+    def expect(self, selector: str) -> Any:
+        playwright.expect.set_options(timeout=PATIENCE)
+        return playwright.expect(self.page.locator(selector))
+
+
+@pytest.fixture
+def seen(browser: Any, address: str) -> Iterator[Seen]:
+    each = Seen(browser)
+    each.open(address)
+    yield each
+    assert each.complaints == [], "the policy refuses something, or the script fails"
+    each.page.context.close()
+
+
+def operator(name: str) -> str:
+    return f'[data-id="op:{name}"]'
+
+
+def test_the_graph_shows_what_runs(seen: Seen):
+    seen.expect("#state").to_have_text("RUNNING")
+    seen.expect(".leaf.operator").to_have_count(8)
+    seen.expect(f"{operator('Rows')} .value").to_contain_text("/s")
+    seen.expect(".wire.serialize").not_to_have_count(0)
+
+
+def test_a_pe_folds_and_unfolds(seen: Seen):
+    seen.page.locator('[data-fold="pe:0"]').click()
+    seen.expect(operator("Rows")).to_have_count(0)
+    seen.expect('[data-fold="pe:0"]').to_have_attribute("aria-expanded", "false")
+    seen.page.locator('[data-fold="pe:0"]').press("Enter")
+    seen.expect(operator("Rows")).to_have_count(1)
+
+
+def test_what_is_searched_for_is_unfolded_and_chosen(seen: Seen):
+    seen.page.locator("text=fold all").first.click()
+    seen.expect(operator("PerKey[1].Totals")).to_have_count(0)
+    seen.page.locator("#search").fill("PerKey[1].Tot")
+    seen.page.locator("#search").press("Enter")
+    seen.expect(".panel h2").to_have_text("Operator PerKey[1].Totals")
+    seen.expect(operator("PerKey[1].Totals")).to_have_class("leaf operator region-0 selected")
+    seen.page.locator("#search").fill("nothing of the kind")
+    seen.expect(".hits").to_contain_text("Nothing of that name")
+
+
+def test_from_a_failure_to_its_cause(seen: Seen, application: Deployed):
+    with application.failed(1):
+        seen.expect(".banner").to_contain_text(CAUSE)
+        seen.expect("#state").to_have_text("FAILED")
+        seen.page.locator(".banner button").click()
+        seen.expect(".panel h2").to_have_text("PE 1")
+        seen.expect(".panel .trouble").to_have_text(CAUSE)
+        seen.expect('.failed[data-id="pe:1"]').to_have_count(1)
+    seen.expect(".banner").to_be_hidden()
+
+
+def test_a_reset_arrives(seen: Seen, application: Deployed):
+    seen.page.locator("#tab-regions").click()
+    seen.expect(".unit").to_have_count(1)
+    seen.expect(".unit table").to_have_count(0)
+    now = clock.now()
+    row = {"application": application.name, "unit": "region-0", "generation": 1, "epoch": 1, "attempts": 0}
+    with application.local.catalog.write() as connection:
+        for number, (kind, cause) in enumerate((("unhealthy", CAUSE), ("reset began", CAUSE), ("reset done", None))):
+            moment = {"number": 1000 + number, "at": now - 3 + number, "kind": kind, "cause": cause, "seconds": 0.5}
+            connection.execute(insert(tables.unit_event).values(row | moment))
+    seen.expect(".unit table").to_contain_text(CAUSE)
+    seen.expect(".timeline .broken").not_to_have_count(0)
+
+
+def test_from_what_runs_to_what_was_written_and_back(seen: Seen):
+    seen.page.locator(operator("PerKey[0].Totals")).click()
+    seen.page.locator("#view").select_option("logical")
+    seen.expect(f"{operator('PerKey.Totals')}.selected").to_have_count(1)
+    seen.page.locator("#view").select_option("physical")
+    seen.expect(operator("PerKey[0].Totals")).to_have_count(1)
+
+
+def test_a_link_leads_to_a_pe(seen: Seen, address: str):
+    seen.open(f"{address}/?application=app&pe=2")
+    seen.expect(".panel h2").to_have_text("PE 2")
+    seen.expect('.selected[data-id="pe:2"]').to_have_count(1)
+
+
+def test_everything_is_reached_with_the_keyboard(seen: Seen):
+    seen.page.locator(operator("Rows")).focus()
+    seen.page.keyboard.press("ArrowRight")
+    seen.expect(":focus").not_to_have_attribute("data-id", "op:Rows")
+    seen.page.locator(operator("Doubled")).focus()
+    seen.page.keyboard.press("Enter")
+    seen.expect(".panel h2").to_have_text("Operator Doubled")
+    seen.expect(".panel").to_contain_text("rule")
+    seen.page.keyboard.press("Escape")
+    seen.expect(".panel").to_be_hidden()
+    seen.page.keyboard.press("/")
+    seen.expect("#search").to_be_focused()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_it_is_accessible(browser: Any, address: str, width: int, scheme: str):
+    if not AXE.is_file():
+        pytest.skip("needs axe, which `make page` installs")
+    seen = Seen(browser, width, scheme)
+    page = seen.open(address)
+    seen.expect("#state").not_to_be_empty()
+    page.locator(operator("Doubled")).press("Enter")
+    seen.expect(".panel h2").to_be_visible()
+    findings = [*axe(page)]
+    page.keyboard.press("Escape")
+    page.locator("#tab-regions").click()
+    seen.expect(".unit").to_have_count(1)
+    findings += axe(page)
+    assert findings == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.context.close()
+
+
+def axe(page: Any) -> list[str]:
+    """Serious findings of axe."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in ("serious", "critical")
+    ]
+
+
+def test_five_thousand_operators_in_one_file(browser: Any, tmp_path: Path):
+    file = tmp_path / "large.html"
+    file.write_text(draw_html(large()), encoding="utf-8")
+    seen = Seen(browser)
+    page = seen.open(file.as_uri())
+    shown = page.locator("[data-id]").count()
+    assert 50 < shown < 200, "composites, not operators"
+    page.locator("#search").fill("C49.F97")
+    page.locator("#search").press("Enter")
+    seen.expect(".panel h2").to_have_text("Operator C49.F97")
+    seen.expect(f"{operator('C49.F97')}.selected").to_have_count(1)
+    assert seen.complaints == []
+    page.context.close()
