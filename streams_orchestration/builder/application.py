@@ -279,7 +279,7 @@ class Application(Declarations):
         self, inputs: Mapping[str, Rows] | None = None, *, streams: Sequence[str | Stream] = (),
         options: Options | None = None, batch: int = 1000,
     ) -> dict[str, pa.Table]:  # fmt: skip
-        """Run it in this process, without Spark, with tuples of a test; see `testing.run_in_process`."""
+        """Run it in this process, with tuples of a test; see `testing.run_in_process`."""
         from streams_orchestration.builder.testing import run_in_process  # loads Arrow and the runtime
 
         return run_in_process(self.document(), inputs or {}, [*map(self.name_of, streams)], options, batch)

@@ -120,6 +120,7 @@ def DataFrame(
     *,
     function: str,
     watermarks: Mapping[str, Any] | None = None,
+    static: Mapping[str, Any] | None = None,
     output_mode: Literal["append", "update"] | None = None,
     flush: bool | Reference | None = None,
     arguments: Mapping[str, Any] | None = None,
@@ -129,6 +130,7 @@ def DataFrame(
     Args:
         function: package.module:name of a function of one DataFrame for each input port.
         watermarks: input stream -> its event time: {attribute, delay}, as in Spark.
+        static: name -> a table that does not stream: {file, format, schema, options}.
         output_mode: rows when they are final, or whenever they change.
         flush: close all windows and joins when the input has ended.
         arguments: further arguments of the function, by name.
@@ -138,6 +140,7 @@ def DataFrame(
         {
             "function": function,
             "watermarks": watermarks,
+            "static": static,
             "outputMode": output_mode,
             "flush": flush,
             "arguments": arguments,
@@ -1123,6 +1126,7 @@ def Sql(
     *,
     query: str,
     watermarks: Mapping[str, Any] | None = None,
+    static: Mapping[str, Any] | None = None,
     output_mode: Literal["append", "update"] | None = None,
     flush: bool | Reference | None = None,
 ) -> Use:
@@ -1131,10 +1135,13 @@ def Sql(
     Args:
         query: SELECT statement of Spark's; the input streams are views of their names.
         watermarks: input stream -> its event time: {attribute, delay}, as in Spark.
+        static: name -> a table that does not stream: {file, format, schema, options}.
         output_mode: rows when they are final, or whenever they change.
         flush: close all windows and joins when the input has ended.
     """
-    return named_use("Sql", {"query": query, "watermarks": watermarks, "outputMode": output_mode, "flush": flush})
+    return named_use(
+        "Sql", {"query": query, "watermarks": watermarks, "static": static, "outputMode": output_mode, "flush": flush}
+    )
 
 
 def SqlSink(

@@ -182,6 +182,27 @@ class Stream(Invoked):
         """Pairs of tuples of two streams that lie in the same windows; parameters as of `operators.Join`."""
         return self.apply(op.Join(window=window, **parameters), other, schema=schema, name=name, uid=uid)
 
+    def sql(
+        self, query: str, schema: Schema, *, name: str | None = None, uid: str | None = None,
+        watermarks: Mapping[str, Any] | None = None, output_mode: Literal["append", "update"] | None = None,
+        flush: bool | None = None, **others: Stream,
+    ) -> Stream:  # fmt: skip
+        """What a query of Spark's gives: `flights.sql("SELECT carrier FROM self", "carrier string")`.
+
+        Args:
+            query: SELECT statement of `operators.Sql`, in which this stream is `self`.
+            schema: of what it gives.
+            name: of the operator.
+            uid: what it is known by over redeploys.
+            watermarks: `self`, or the name of another stream in the query -> `{attribute, delay}`.
+            output_mode: `update` for rows whenever they change; rows when they are final when None.
+            flush: close all windows and joins when the input has ended, which is so when None.
+            others: further streams, by their names in the query.
+        """
+        operator = op.Sql(query=query, watermarks=watermarks, output_mode=output_mode, flush=flush)
+        views = [port(stream, name=view) for view, stream in {"self": self, **others}.items()]
+        return self._app.stream(operator, *views, schema=schema, name=name, uid=uid)
+
     def split(self, index: str | Sequence[str], outputs: int | Sequence[str]) -> tuple[Stream, ...]:
         """As many streams as wanted: a tuple goes to that of the index, an expression, modulo their number."""
         return self._app.streams(op.Split(index=index), self, outputs=outputs)

@@ -1,11 +1,19 @@
-"""Trying an application with few tuples, in this process and without Spark: for unit tests."""
+"""Trying an application with few tuples, in this process: for unit tests.
+
+Only where operators are queries of Spark's a session runs them, which starts with the first such application and serves
+all others of the process.
+"""
 
 from __future__ import annotations
 
+import atexit
+import functools
+import os
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,8 +27,13 @@ from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.engine.port import EngineStart
+from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.stepping import SteppedApplication
 from streams_orchestration.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 
 Json = dict[str, Any]
 Rows = pa.Table | Sequence[Mapping[str, Any]] | Sequence[Sequence[Any]]
@@ -60,9 +73,21 @@ def run_in_process(
         compilation = compile_application(application_from_mapping(document), options or Options(fusion="legacy"))
         if errors_of(diagnostics := check_operators(compilation)):
             raise ApplicationError(diagnostics)
-        stepped = SteppedApplication(Home(directory / "home"), compilation, batch)
-        stepped.run()
+        with SteppedApplication(Home(directory / "home"), compilation, batch, engine=spark_engine) as stepped:
+            stepped.run()
         return {name: _table(stepped, file) for name, file in tables.items()}
+
+
+@functools.cache
+def spark_engine() -> SparkEngine:
+    """What runs queries of Spark's in this process, once they are there; its JVM ends with the process."""
+    from streams_orchestration.runtime.engine.spark.engine import SparkEngine
+
+    directory = Path(tempfile.mkdtemp(prefix="streams-test-spark-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    engine = SparkEngine(EngineStart(Home(directory), "tests", 0, str(os.getpid()), EngineSettings()))
+    engine.wait()
+    return engine
 
 
 def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) -> None:

@@ -32,7 +32,7 @@ def begin_from(
     place = savepoint_of(home, origin, load_application(spec).application)
     restored = restore(home, compilation, place, drop=drop_state, fresh=fresh)
     manifest, outcome = restored.manifest, restored.redeployment
-    rows = sum(state.rows for state in manifest.states)
+    rows = sum(state.rows or 0 for state in manifest.states)
     note(
         f"{outcome.application} begins at epoch {manifest.epoch} of {manifest.title}, taken {manifest.created_at}: "
         f"{plural(len(manifest.states), 'state')} with {plural(rows, 'row')}."

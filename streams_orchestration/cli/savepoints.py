@@ -111,7 +111,7 @@ def _read(path: Path) -> Manifest | SavepointError:
 
 
 def _rows(manifest: Manifest) -> int:
-    return sum(state.rows for state in manifest.states)
+    return sum(state.rows or 0 for state in manifest.states)
 
 
 def _holds(manifest: Manifest) -> str:
@@ -146,7 +146,8 @@ def _details(place: Path, manifest: Manifest) -> RenderableType:
         table.add_column(title, justify="left" if title == "state of" else "right", overflow="fold")
     for each in manifest.states:
         size = sum(file.size for file in each.files)
-        table.add_row(each.operator, *map(count, (each.rows, size, len(each.files))))
+        rows = "" if each.rows is None else count(each.rows)
+        table.add_row(each.operator, rows, count(size), count(len(each.files)))
     positions = manifest.positions
     lines.append(table)
     for source, offset in positions.sources.items():

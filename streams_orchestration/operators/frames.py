@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
@@ -35,11 +35,32 @@ class Watermark(Parameters):
         return value
 
 
+class StaticTable(Parameters):
+    """A table that does not stream: files that Spark reads for every batch."""
+
+    file: str = Field(description="a file, a directory or a pattern; relative paths start at the spec's directory")
+    format: Literal["csv", "json", "orc", "parquet"] = Field(description="of the files; csv has a header")
+    attributes: str = Field(
+        "", alias="schema", description="the columns, which csv and json need: `id int, name string`"
+    )
+    options: dict[str, str] = Field(default_factory=dict, description="of Spark's reader, as `sep` of csv")
+
+    @model_validator(mode="after")
+    def _has_columns(self) -> Self:
+        if self.format in ("csv", "json") and not self.attributes:
+            message = f"{self.file}: {self.format} needs a schema: the columns with their types"
+            raise ValueError(message)
+        return self
+
+
 class FrameParameters(Parameters):
     """Parameters that `Sql` and `DataFrame` share."""
 
     watermarks: dict[str, Watermark] = Field(
         default_factory=dict, description="input stream -> its event time: {attribute, delay}, as in Spark"
+    )
+    static: dict[str, StaticTable] = Field(
+        default_factory=dict, description="name -> a table that does not stream: {file, format, schema, options}"
     )
     output_mode: Literal["append", "update"] = Field(
         "append", alias="outputMode", description="rows when they are final, or whenever they change"
@@ -51,6 +72,7 @@ class FrameOperator(Operator):
     """Base of `Sql` and `DataFrame`: no tuples are processed here, a query is composed."""
 
     stateful = True
+    free_parameters = frozenset({"flush"})
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
@@ -61,6 +83,10 @@ class FrameOperator(Operator):
         twice = [name for name, count in Counter(context.ports).items() if count > 1]
         if twice:
             message = f"two input ports are called {twice[0]}; give one a name: {{streams: [{twice[0]}], name: Other}}"
+            raise ValueError(message)
+        both = next((name for name in parameters.static if name in context.ports), None)
+        if both is not None:
+            message = f"static: {both} is the name of an input port, too; give the table another one"
             raise ValueError(message)
         for stream, watermark in parameters.watermarks.items():
             if stream not in context.ports:
@@ -81,16 +107,24 @@ class FrameOperator(Operator):
         return True
 
     @classmethod
+    def input_files(cls, parameters: FrameParameters) -> tuple[str, ...]:
+        """Those of the tables that do not stream."""
+        return tuple(table.file for table in parameters.static.values())
+
+    @classmethod
     def sharding(cls, context: OperatorContext, parameters: FrameParameters) -> Sharding:
         """Spark's state is divided among its partitions, not by the attributes of a route."""
         return Sharding(refusal="is Spark's, which cannot be divided among channels")
 
-    def compose(self, spark: SparkSession, inputs: Mapping[str, DataFrame]) -> list[DataFrame]:
+    def compose(
+        self, spark: SparkSession, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame]
+    ) -> list[DataFrame]:
         """The DataFrame of every output port.
 
         Args:
-            spark: a session with a view of every input port's name.
+            spark: a session with a view of the name of every input port and table.
             inputs: by the names of the input ports.
+            tables: that do not stream, by name.
         """
         raise NotImplementedError
 
@@ -108,9 +142,9 @@ def as_frames(result: Any, outputs: int) -> list[DataFrame]:
     from pyspark.sql import DataFrame
 
     frames = dict(result) if isinstance(result, Mapping) else {0: result}
-    wrong = next((value for value in frames.values() if not isinstance(value, DataFrame)), None)
-    if wrong is not None or set(frames) != set(range(outputs)):
-        given = f"{type(result).__name__}" if wrong is not None else f"ports {sorted(map(str, frames))}"
+    wrong = [type(value).__name__ for value in frames.values() if not isinstance(value, DataFrame)]
+    if wrong or set(frames) != set(range(outputs)):
+        given = wrong[0] if wrong else f"ports {sorted(map(str, frames))}"
         wanted = "a DataFrame" if outputs == 1 else f"a mapping of the ports 0 to {outputs - 1} to DataFrames"
         message = f"it returned {given}; it returns {wanted}"
         raise TypeError(message)

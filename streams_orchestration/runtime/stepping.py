@@ -1,6 +1,7 @@
-"""Runs a deployed application in this process, without Spark: the same programs, plans, tasks and commits.
+"""Runs a deployed application in this process: the same programs, plans, tasks and commits.
 
-It is for tests of applications: PEs make one micro-batch after the other, and nothing waits for a clock.
+It is for tests of applications: PEs make one micro-batch after the other, and nothing waits for a clock. Only PEs that
+are queries of Spark's run by an engine, which makes their batches as soon as there is something to do.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from sqlalchemy import select, update
 
@@ -19,6 +21,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan
+from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
 from streams_orchestration.runtime.engine.spark.stages import PeLevel
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -31,10 +34,15 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import complete, due, publish_files
-from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
 from streams_orchestration.runtime.units.watch import observe
+
+QUERY_SECONDS = 300.0
+"""In which a query of Spark's must make its next batch, however busy the machine is."""
+LOOK_SECONDS = 0.1
+"""Between two looks at what it has come to, when nothing tells of a change."""
 
 
 class StepError(StreamsRuntimeError):
@@ -43,24 +51,30 @@ class StepError(StreamsRuntimeError):
 
 @dataclass
 class SteppedApplication:
-    """A deployed application whose PEs are stepped by hand."""
+    """A deployed application whose PEs are stepped by hand.
+
+    Used as a context, it stops its queries at the end.
+    """
 
     home: Home
     compilation: Compilation
     source_limit: int = 1000
     """Tuples that a source gives in a batch, about."""
+    engine: Callable[[], Engine] | None = None
+    """Gives what runs PEs that are queries of Spark's, if there are any."""
     results: list[TaskResult] = field(default_factory=list[TaskResult])
     scratches: dict[int, Scratch] = field(default_factory=dict[int, Scratch])
+    queries: dict[int, Query] = field(default_factory=dict[int, Query])
+    """PE -> the query of Spark's that runs."""
 
     def __post_init__(self) -> None:
         programs = deployment_plan(self.compilation).programs
-        if queries := [program for program in programs if program.engine == "dataframe"]:
+        queries = [program for program in programs if program.engine == "dataframe"]
+        if queries and self.engine is None:
             name = next(iter(queries[0].operators.values())).name
-            message = (
-                f"{name} is a query of Spark's, and nothing here runs Spark; use `streams run`, or test its function"
-            )
+            message = f"{name} is a query of Spark's, and nothing here runs Spark"
             raise StepError(message)
-        deploy(self.home, self.compilation)
+        deploy(self.home, self.compilation, asks_spark=False)
         self.catalog = Catalog(self.home)
         self.name = self.compilation.logical.application
         self.programs = programs
@@ -82,9 +96,23 @@ class SteppedApplication:
         assert not run_levels(scratch, rows)
         return take_answers(scratch.answers, plan.batch, program.tasks)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop_queries()
+
+    def stop_queries(self) -> None:
+        """Stop all queries of Spark's; they start anew, where the catalog says, when their PEs are stepped."""
+        while self.queries:
+            self.queries.popitem()[1].stop()
+
+    def _directories(self, program: PeProgram) -> Directories:
+        return directories_of(self.home, self.name, program.pe, str(base_directory(self.compilation)))
+
     def _scratch(self, program: PeProgram) -> Scratch:
         if program.pe not in self.scratches:
-            directories = directories_of(self.home, self.name, program.pe, str(base_directory(self.compilation)))
+            directories = self._directories(program)
             path = self.home.data(self.name) / "spark" / f"pe-{program.pe}-{time.time_ns()}"
             self.scratches[program.pe] = Scratch.create(path, Launched(program, directories, self.measured))
         return self.scratches[program.pe]
@@ -95,6 +123,8 @@ class SteppedApplication:
         Raises:
             StepError: an operator raised.
         """
+        if program.engine == "dataframe":
+            return self._await_batch(program)
         plan = self.plan(program)
         if plan is None:
             return False
@@ -106,6 +136,36 @@ class SteppedApplication:
         commit_batch(self.catalog, program, plan, results, 0.0)
         self.publish()
         return True
+
+    def _await_batch(self, program: PeProgram) -> bool:
+        """The next micro-batch of a query of Spark's, which plans and commits it; False when there is nothing to do."""
+        before = read_view(self.catalog, program)
+        if before.waits or plan_batch(program, before, source_limit=self.source_limit) is None:
+            return False
+        query, until = self._query(program, before.generation), time.monotonic() + QUERY_SECONDS
+        while True:
+            mark = self.catalog.changes.mark()
+            if read_view(self.catalog, program).batch != before.batch:
+                self.publish()
+                return True
+            if error := query.failure():
+                raise StepError(str(error)) from error
+            if time.monotonic() > until:
+                message = f"PE {program.pe} has made no batch within {QUERY_SECONDS:.0f} s"
+                raise StepError(message)
+            self.catalog.changes.wait(mark, LOOK_SECONDS)
+
+    def _query(self, program: PeProgram, generation: int) -> Query:
+        query = self.queries.get(program.pe)
+        if query is None or query.generation != generation:
+            if query is not None:
+                query.stop()
+            assert self.engine is not None
+            start = QueryStart(
+                self.home, program, self._directories(program), generation, self.source_limit, self.measured
+            )
+            query = self.queries[program.pe] = self.engine().query(start)
+        return query
 
     def publish(self) -> None:
         """Make visible whatever can be."""

@@ -66,6 +66,17 @@ def readings(app: Application) -> Any:
     return app.stream(op.Beacon(iterations=3), schema=Reading, name="Readings")
 
 
+def test_a_query_reads_its_stream_as_self_and_others_by_their_names():
+    app = Application("a")
+    first, second = readings(app), app.stream(op.Beacon(iterations=3), schema=Reading, name="Second")
+    query = "SELECT self.sensor, other.value FROM self JOIN other ON self.sensor = other.sensor"
+    first.sql(query, Reading, output_mode="update", other=second, name="Both").to_files("both")
+    node = spec_of(app)["graph"][2]
+    assert node["inputs"] == [{"streams": ["Readings"], "name": "self"}, {"streams": ["Second"], "name": "other"}]
+    assert node["parameters"] == {"query": query, "outputMode": "update"}
+    assert app.compile().diagnostics == ()
+
+
 def test_an_operator_is_called_like_the_variable_that_it_is_assigned_to():
     app = Application("a")
     first = app.stream(op.Beacon(iterations=1), schema="n bigint")

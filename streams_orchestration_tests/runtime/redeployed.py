@@ -51,6 +51,7 @@ def adopt(local: LocalApplication) -> None:
     local.units = tuple({program.unit for program in local.programs})
     local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
     local.scratches.clear()
+    local.stop_queries()
     local.report_running()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.savepoints import creating
 from streams_orchestration.runtime.savepoints.creating import Created, create_savepoint
 from streams_orchestration.runtime.savepoints.restoring import restore
@@ -27,9 +28,12 @@ def take(local: LocalApplication, name: str = "point") -> Created:
         return create_savepoint(local.home, local.name, name)
 
 
-def begun(home: Home, compilation: Compilation, place: Path, *drop: str, fresh: bool = False) -> LocalApplication:
+def begun(
+    home: Home, compilation: Compilation, place: Path, *drop: str, fresh: bool = False, limit: int = 4,
+    engine: Callable[[], Engine] | None = None,
+) -> LocalApplication:  # fmt: skip
     """An application that goes on from a savepoint."""
     restore(home, compilation, place, drop=drop, fresh=fresh)
-    local = LocalApplication(home, compilation, source_limit=4)
+    local = LocalApplication(home, compilation, limit, engine)
     adopt(local)
     return local

@@ -40,6 +40,9 @@ def lost_meaning(old: OperatorProgram, new: OperatorProgram, kind: type[Operator
         return f"was made under another value of the {noun} {', '.join(changed)}, and may mean something else now"
     if len(old.inputs) != len(new.inputs):
         return f"was made of {len(old.inputs)} input streams, and there are {len(new.inputs)}"
+    if new.query and old.inputs != new.inputs:
+        port = next(port for port, pair in enumerate(zip(old.inputs, new.inputs, strict=True)) if pair[0] != pair[1])
+        return f"is Spark's, and was made of tuples of input port {port} with other attributes"
     held = kind.state_attributes(_parameters(kind, after))
     for port, (former, present) in enumerate(zip(old.inputs, new.inputs, strict=True)):
         if problem := _narrowed(former, present, held):

@@ -32,7 +32,8 @@ Channels = tuple[int, ...]
 class StoredState:
     """What there is of the state of a physical operator."""
 
-    rows: int
+    rows: int | None
+    """None where that is not known, of a query of Spark's."""
     bytes: int
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Part -> the names of what its keys are made of; empty for a part without keys."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -24,12 +24,12 @@ class DataFrameParameters(FrameParameters):
 
 
 class DataFrame(FrameOperator):
-    """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns."""
+    """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns.
+
+    Tables that do not stream are further arguments, by name.
+    """
 
     Parameters = DataFrameParameters
-    unsupported: ClassVar[Mapping[str, str]] = {
-        "static": "read what does not stream in the function, with the session of its DataFrame: df.sparkSession.read"
-    }
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DataFrameParameters) -> None:
@@ -44,14 +44,17 @@ class DataFrame(FrameOperator):
             message = f"function: {parameters.function} is no function"
             raise ValueError(message)
         try:
-            inspect.signature(function).bind(*context.inputs, **parameters.arguments)
+            inspect.signature(function).bind(*context.inputs, **parameters.static, **parameters.arguments)
         except TypeError as error:
             message = f"function: {parameters.function} is called with {len(context.inputs)} DataFrames: {error}"
             raise ValueError(message) from error
 
     def compose(
-        self, spark: pyspark.sql.SparkSession, inputs: Mapping[str, pyspark.sql.DataFrame]
+        self,
+        spark: pyspark.sql.SparkSession,
+        inputs: Mapping[str, pyspark.sql.DataFrame],
+        tables: Mapping[str, pyspark.sql.DataFrame],
     ) -> list[pyspark.sql.DataFrame]:
         """What the function returns."""
         function = import_name(self.parameters.function)
-        return as_frames(function(*inputs.values(), **self.parameters.arguments), len(self.context.outputs))
+        return as_frames(function(*inputs.values(), **tables, **self.parameters.arguments), len(self.context.outputs))

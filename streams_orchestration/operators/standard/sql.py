@@ -32,6 +32,8 @@ class Sql(FrameOperator):
 
     Parameters = SqlParameters
 
-    def compose(self, spark: SparkSession, inputs: Mapping[str, DataFrame]) -> list[DataFrame]:
+    def compose(
+        self, spark: SparkSession, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame]
+    ) -> list[DataFrame]:
         """The query's answer."""
         return [spark.sql(self.parameters.query)]

@@ -26,6 +26,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.engine.spark.frames.analysis import query_refusals
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
@@ -43,7 +44,7 @@ FIRST_PLAN = 1
 """Of an application that was not redeployed since its start from nothing."""
 
 
-def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
+def deploy(home: Home, compilation: Compilation, *, fresh: bool = False, asks_spark: bool = True) -> str:
     """Write the wanted state of an application; hosts are started by `launch`.
 
     Deploying what is deployed already changes nothing but that it is wanted to run again: it goes on where it stood.
@@ -52,6 +53,7 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
         home: the state directory.
         compilation: the application.
         fresh: drop everything that is kept of it, published results too, and start from nothing.
+        asks_spark: have Spark look at its queries, if there are any and they are new.
 
     Returns:
         The fingerprint of the application.
@@ -60,6 +62,7 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
         NotDeployableError: it compiles but cannot run, or is running and was to be dropped.
         SettingError: a setting in the environment cannot be used.
         ApplicationError: operators have wrong parameters.
+        AnalysisError, JavaError: Spark could not be asked.
         ApplicationChangedError: kept state belongs to another application of the same name.
         BeingStartedError: another process has been starting it for too long.
         StateDirectoryError, CatalogError: the home cannot be used.
@@ -67,18 +70,21 @@ def deploy(home: Home, compilation: Compilation, *, fresh: bool = False) -> str:
     plan = deployment_plan(compilation)
     Settings.from_environment()
     with lock_start(home.prepare(), compilation.logical.application, "deploy"):
-        return _deploy(home, compilation, plan, fresh=fresh)
+        return _deploy(home, compilation, plan, fresh=fresh, asks_spark=asks_spark)
 
 
-def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh: bool) -> str:
+def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh: bool, asks_spark: bool) -> str:
     application, identity = compilation.logical.application, fingerprint(compilation)
     catalog = create_catalog(home)
     if fresh:
         refuse_running(home, application)
-        forget(home, catalog, application, plan.programs)
     a = tables.application
     with catalog.read() as connection:
-        known = connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
+        known = not fresh and connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
+    if asks_spark and not known:
+        refuse_queries(compilation)
+    if fresh:
+        forget(home, catalog, application, plan.programs)
     leftover = [] if known else _published(home, plan.programs)
     with catalog.write() as connection:
         row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
@@ -121,6 +127,17 @@ def deployment_plan(compilation: Compilation) -> DeploymentPlan:
     if plan.refusal:
         raise NotDeployableError(plan.refusal)
     return plan
+
+
+def refuse_queries(compilation: Compilation) -> None:
+    """Have Spark look at the queries of an application; that takes some seconds, and nothing where there is none.
+
+    Raises:
+        NotDeployableError: Spark cannot run one, or the function of one raises.
+        AnalysisError, JavaError: see there.
+    """
+    if refusals := query_refusals(need(compilation.deployment).programs, base_directory(compilation)):
+        raise NotDeployableError("\n".join(refusals))
 
 
 def refuse_running(home: Home, application: str) -> None:

@@ -47,14 +47,24 @@ class StateFile:
     """CRC-32 of the file."""
     batch: int
     """The batch that wrote it."""
+    place: str = ""
+    """Within Spark's checkpoint, where it is a file of such a one."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """The stored state of one operator replica: a file that holds it whole, then files with what changed, in order."""
+    """The stored state of one operator replica: a file that holds it whole, then files with what changed, in order.
+
+    That of a query of Spark's is the files of a checkpoint, each with its place there.
+    """
 
     operator: str
     files: tuple[StateFile, ...]
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """It is Spark's."""
+        return any(file.place for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)

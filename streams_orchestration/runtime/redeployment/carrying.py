@@ -145,7 +145,8 @@ class Carrier:
         if stored is None:
             return
         before, (_, after) = self._formers[former], self._programs[operator]
-        if (before.inputs, before.deliveries, before.parameters) == (after.inputs, after.deliveries, after.parameters):
+        same = (before.inputs, before.deliveries, before.parameters)
+        if stored.is_checkpoint or same == (after.inputs, after.deliveries, after.parameters):
             carried.states[operator] = StoredState(operator, stored.files)
             return
         state = carried_state(self._operator(after), before, after, read_state(stored))

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.programs.stored_compilation import read_store
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
-from streams_orchestration.runtime.tasks.state_files import read_state
+from streams_orchestration.runtime.tasks.state_files import check_state, read_state
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 
@@ -89,7 +89,7 @@ def _facts_of(chain: StateChain, catalog: Catalog, application: str, deployed: C
     """Of one operator; from its newest state, as often as that takes the place of the one that is read."""
     while True:
         try:
-            return state_facts(read_state(chain), chain)
+            return stored_facts(chain)
         except OperatorError:
             with catalog.read() as connection:
                 newest = _state_chains(connection, application, deployed).get(chain.operator)
@@ -128,6 +128,18 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
     assert deployed.deployment is not None
     pes = (program.pe for program in deployed.deployment.programs)
     return {operator: chain for pe in pes for operator, chain in newest_states(connection, application, pe).items()}
+
+
+def stored_facts(chain: StateChain) -> StoredState | None:
+    """What is stored of an operator; of a query of Spark's only its size is known.
+
+    Raises:
+        OperatorError: a file cannot be read.
+    """
+    if chain.is_checkpoint:
+        check_state(chain)
+        return StoredState(None, sum(file.size for file in chain.files))
+    return state_facts(read_state(chain), chain)
 
 
 def state_facts(state: State, chain: StateChain) -> StoredState | None:

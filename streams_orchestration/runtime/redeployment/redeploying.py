@@ -17,7 +17,13 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel, launch
-from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan, resume
+from streams_orchestration.runtime.deployment.deployment import (
+    base_directory,
+    deploy,
+    deployment_plan,
+    refuse_queries,
+    resume,
+)
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
     NotDeployableError,
@@ -124,6 +130,7 @@ def begin_redeploy(
             return redeployment
         if not redeployment.acceptable:
             raise RedeployRefusedError(redeployment)
+        refuse_queries(wanted)
         stopped = _is_stopped(catalog, application)
         try:
             garbage = _bring_to(home, catalog, wanted, redeployment, within, launcher)

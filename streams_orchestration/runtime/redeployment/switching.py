@@ -192,6 +192,7 @@ def _begin(
 def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
     program = pe.program
     ended = carried.exhausted & pe.initial.keys()
+    own = {operator.name for operator in program.operators.values()}
     ended |= {s.stream for s in program.inputs if s.foreign and (program.pe, s.stream) in cut.ended}
     return Position(
         # where the PE stood; in a stream that has other ends, behind all that was written
@@ -199,7 +200,8 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
             stream.stream: cut.inputs.get((program.pe, stream.stream), cut.outputs.get(stream.stream, 0))
             for stream in program.inputs
         },
-        sources={name: carried.offsets.get(name, offset) for name, offset in pe.initial.items()},
+        # queries of Spark's keep something there, too, which they have not at the beginning
+        sources=pe.initial | {name: offset for name, offset in carried.offsets.items() if name in own},
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
     )

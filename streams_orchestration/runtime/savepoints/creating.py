@@ -25,7 +25,7 @@ from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
-from streams_orchestration.runtime.redeployment.deployed import deployed_plan, state_facts
+from streams_orchestration.runtime.redeployment.deployed import deployed_plan, stored_facts
 from streams_orchestration.runtime.redeployment.draining import HOLD_SECONDS, drain, held, under_way
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.savepoints.manifest import (
@@ -46,7 +46,6 @@ from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
-from streams_orchestration.runtime.tasks.state_files import read_state
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
@@ -110,7 +109,6 @@ def create_savepoint(
         sweep(home, application)
         place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
         programs = [pe.program for pe in deployed_pes(catalog, application)]
-        _refuse_queries(application, programs)
         began = time.monotonic()
         with new_directory(place) as directory:
             with _at_rest(home, catalog, application, programs, within, launcher):
@@ -119,18 +117,6 @@ def create_savepoint(
             manifest = _described(directory, place.name, taken)
             write_manifest(directory, manifest)
     return Created(manifest, place, paused)
-
-
-def _refuse_queries(application: str, programs: Sequence[PeProgram]) -> None:
-    """Spark's checkpoint is not described by a manifest yet."""
-    for program in programs:
-        if program.engine == "dataframe":
-            name = next(iter(program.operators.values())).name
-            message = (
-                f"{application}: no savepoint can be taken: the state of {name} is Spark's, which cannot be saved yet. "
-                "Take the operator out of the application, or do without savepoints"
-            )
-            raise SavepointError(message)
 
 
 @contextmanager
@@ -259,10 +245,14 @@ def _described(directory: Path, name: str, taken: _Taken) -> Manifest:
 
 
 def _described_state(directory: Path, state: StoredState) -> SavedState:
-    facts = state_facts(read_state(state), state)
+    facts = stored_facts(state)
     files = tuple(
         SavedFile(
-            name=str(Path(file.path).relative_to(directory)), size=file.size, checksum=file.checksum, batch=file.batch
+            name=str(Path(file.path).relative_to(directory)),
+            size=file.size,
+            checksum=file.checksum,
+            batch=file.batch,
+            place=file.place,
         )
         for file in state.files
     )

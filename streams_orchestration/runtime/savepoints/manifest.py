@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -44,6 +44,17 @@ class SavedFile(_Part):
     """CRC-32."""
     batch: int = 0
     """Of a state, the batch that wrote it."""
+    place: str = ""
+    """Of the state of a query of Spark's, the file's path in its checkpoint."""
+
+    @field_validator("place")
+    @classmethod
+    def _is_inside(cls, place: str) -> str:
+        path = PurePosixPath(place)
+        if path.is_absolute() or ".." in path.parts:
+            message = "it is no path in a checkpoint"
+            raise ValueError(message)
+        return place
 
 
 class SavedState(_Part):
@@ -51,7 +62,8 @@ class SavedState(_Part):
 
     operator: str
     """Physical name."""
-    rows: int
+    rows: int | None
+    """None of a query of Spark's."""
     files: tuple[SavedFile, ...]
     """The whole of it first, then what changed, in order."""
 
@@ -145,7 +157,7 @@ class Manifest(_Part):
         return {
             state.operator: StoredState(
                 state.operator,
-                tuple(StateFile(str(directory / f.name), f.size, f.checksum, f.batch) for f in state.files),
+                tuple(StateFile(str(directory / f.name), f.size, f.checksum, f.batch, f.place) for f in state.files),
             )
             for state in self.states
         }

@@ -20,12 +20,13 @@ from streams_orchestration.runtime.deployment.deployment import (
     deployment_plan,
     forget,
     insert_application,
+    refuse_queries,
     refuse_running,
 )
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
 from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier, CommonCut
-from streams_orchestration.runtime.redeployment.deployed import DropStateError, state_facts
+from streams_orchestration.runtime.redeployment.deployed import DropStateError, stored_facts
 from streams_orchestration.runtime.redeployment.switching import begin
 from streams_orchestration.runtime.savepoints.manifest import (
     Manifest,
@@ -46,7 +47,6 @@ from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.files import remove_files, write_durably
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
-from streams_orchestration.runtime.tasks.state_files import read_state
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,7 @@ def restore(
             message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
             message += redeployment.losses
             raise SavepointError(message)
+        refuse_queries(wanted)
         after = at_run_time(wanted, redeployment.numbering)
         refuse_shared_targets(home, catalog, after, manifest)
         if fresh:
@@ -115,7 +116,7 @@ def preview_restore(
     for state in manifest.states:
         for file in state.files:
             read_file(directory, file)
-    facts = {name: state_facts(read_state(chain), chain) for name, chain in manifest.stored_states(directory).items()}
+    facts = {name: stored_facts(chain) for name, chain in manifest.stored_states(directory).items()}
     states = {name: each for name, each in facts.items() if each is not None}
     try:
         outcome = preview(saved, wanted, states=states, drop=drop, drained=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,24 @@ def read_state(stored: StoredState) -> dict[str, Any]:
     Raises:
         OperatorError: a file is gone or was altered (then a `StateError` is the cause), or cannot be read.
     """
+    with _readable(stored) as contents:
+        return load_state(contents)
+
+
+def check_state(stored: StoredState) -> None:
+    """Read all files of a state, which may be Spark's, without making anything of them.
+
+    Raises:
+        OperatorError: see `read_state`.
+    """
+    with _readable(stored) as contents:
+        for _ in contents:
+            pass
+
+
+@contextmanager
+def _readable(stored: StoredState) -> Generator[Iterator[bytes]]:
+    """What the files hold, one after another; what is wrong with one, or with all of them, names it."""
     current = ""
 
     def contents() -> Iterator[bytes]:
@@ -57,7 +76,7 @@ def read_state(stored: StoredState) -> dict[str, Any]:
             yield data
 
     try:
-        return load_state(contents())
+        yield contents()
     except (OSError, StateError) as error:
         mend = "bring it back from a copy, or start anew with --fresh"
         # a disk may come back, a file that is gone does not: only then is it the state itself that is bad

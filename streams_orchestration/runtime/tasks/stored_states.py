@@ -37,6 +37,12 @@ def newest_states(connection: Connection, application: str, pe: int) -> dict[str
     return {row.operator: StoredState(row.operator, tuple(StateFile(**file) for file in row.files)) for row in rows}
 
 
+def newest_batch(connection: Connection, application: str, operator: str) -> int | None:
+    """The batch whose commit names the newest state of an operator; None if there is none."""
+    mine = (_s.c.application == application, _s.c.operator == operator)
+    return connection.scalar(select(func.max(_s.c.batch)).where(*mine))
+
+
 def state_files(connection: Connection, application: str) -> set[str]:
     """The paths of all files that are needed."""
     stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))

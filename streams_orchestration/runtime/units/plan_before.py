@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection, Executable, LargeBinary, Table, delete, func, insert, select, update
@@ -216,4 +216,4 @@ def _stored(table: Table, row: Row) -> Row:
 
 
 def _plain(file: StateFile) -> Row:
-    return {"path": file.path, "size": file.size, "checksum": file.checksum, "batch": file.batch}
+    return asdict(file)

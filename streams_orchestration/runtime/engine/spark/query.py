@@ -76,10 +76,14 @@ class SparkQuery(ScratchQuery):
             if self._starts_again(str(exception)):
                 return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
-            message = f"PE {self.program.pe}: {why} (log: {self.directories.log})"
+            message = f"PE {self.program.pe}: {self._whose()}{why} (log: {self.directories.log})"
             self.error = StreamsRuntimeError(message)
             self.log.error("%s\n%s", message, exception)
         return self.error
+
+    def _whose(self) -> str:
+        """What of the application Spark has run, where a failure of Spark's is one of that."""
+        return ""
 
     def _starts_again(self, why: str) -> bool:
         """Start once more, in a while, what could not start because Python was slow."""

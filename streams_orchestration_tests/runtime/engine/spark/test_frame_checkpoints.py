@@ -8,15 +8,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from streams_orchestration.compiler.redeployment.states import StoredState as StoredFacts
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
     CheckpointError,
     last_batch,
     link_checkpoint,
     needed,
     restore_checkpoint,
+    stand_at,
+    watermark_of,
 )
 from streams_orchestration.runtime.programs.batches import StoredState
+from streams_orchestration.runtime.redeployment.deployed import stored_facts
+from streams_orchestration.runtime.savepoints.manifest import SavedFile
 
 STORE = "state/0/0"
 ALWAYS = ["metadata", "state/0/_metadata/metadata", "state/0/_stateSchema/default/0_a", f"{STORE}/SSTs/1-a.sst"]
@@ -129,3 +135,46 @@ def test_a_checkpoint_without_a_batch_is_no_state(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", ALWAYS)
     with pytest.raises(CheckpointError, match="holds no batch"):
         link_checkpoint(live, tmp_path / "states", "g1-b1", "Windows", 1, StoredState("Windows", ()))
+
+
+@pytest.mark.parametrize("sources", [1, 3])
+def test_a_checkpoint_stands_at_the_batch_of_the_catalog_that_names_it(tmp_path: Path, sources: int):
+    live = checkpoint_of(tmp_path / "live", [*batches(3), "offsets/.3.crc"])
+    head = 'v1\n{"batchWatermarkMs":5,"conf":{"a":"{b}"}}'
+    before = "\n".join([head, *['{"batch": 8}'] * sources, "-"])
+    (live / "offsets/3").write_text(before)
+    stored = link_checkpoint(live, tmp_path / "states", "g1-b8", "Windows", 8, None)
+    restore_checkpoint(stored, again := tmp_path / "again")
+    stand_at(again, 8)
+    assert (again / "offsets/.3.crc").exists()
+    stand_at(again, 21)
+    assert (again / "offsets/3").read_text() == "\n".join([head, *['{"batch": 21}'] * sources, "-"])
+    assert (live / "offsets/3").read_text() == before
+    assert set(files(again)) == set(needed(batches(3), 3))
+
+
+def test_a_savepoint_names_the_place_of_every_file(tmp_path: Path):
+    live = checkpoint_of(tmp_path / "live", batches(2))
+    stored = link_checkpoint(live, tmp_path / "states", "g1-b2", "Windows", 2, None)
+    assert stored_facts(stored) == StoredFacts(None, sum(file.size for file in stored.files))
+    saved = [
+        SavedFile(name=f"states/0-{number}.state", size=file.size, checksum=file.checksum, place=file.place)
+        for number, file in enumerate(stored.files)
+    ]
+    assert {file.place for file in saved} == set(needed(batches(2), 2))
+
+
+@pytest.mark.parametrize("place", ["/etc/passwd", "../commits/1", "state/../../1"])
+def test_a_file_of_a_savepoint_stays_in_its_checkpoint(place: str):
+    with pytest.raises(ValidationError, match="no path in a checkpoint"):
+        SavedFile(name="states/0-0.state", size=1, checksum=1, place=place)
+
+
+def test_the_watermark_is_that_of_the_last_commit(tmp_path: Path):
+    live = checkpoint_of(tmp_path / "live", batches(2))
+    assert watermark_of(checkpoint_of(tmp_path / "new", ["commits/.0.crc"])) is None
+    for batch, milliseconds in ((1, 0), (2, 1_500)):
+        (live / f"commits/{batch}").write_text(f'v2\n{{"nextBatchWatermarkMs":{milliseconds},"stateUniqueIds":{{}}}}')
+    assert watermark_of(live) == 1.5
+    (live / "commits/2").unlink()
+    assert watermark_of(live) is None

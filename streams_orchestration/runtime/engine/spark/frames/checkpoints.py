@@ -8,6 +8,7 @@ uploads lies elsewhere.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -21,10 +22,12 @@ from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 
 SEPARATOR = "~"
-"""Stands for a slash in the names of links."""
+"""Stands for a slash in the names of links, which are for people to read."""
 _LOG = re.compile(r"(offsets|commits)/(\d+)")
 _VERSION = re.compile(r"(state/.+)/(\d+)(_[^/.]+)?\.(delta|snapshot|zip|changelog)")
 _METADATA = re.compile(r"state/.+/_metadata/v2/(\d+)")
+_LOG_HEAD = 2
+"""Lines of an entry of the log of offsets in front of those of the sources: its version, and what Spark notes."""
 _SNAPSHOTS = 2
 """Newest versions stored whole that are kept of each store: one may be of an attempt that did not count."""
 
@@ -101,7 +104,7 @@ def link_checkpoint(
     if last is None:
         raise CheckpointError(operator, f"Spark's checkpoint {checkpoint} holds no batch; reset the region")
     directory.mkdir(parents=True, exist_ok=True)
-    known = {_place(file): file for file in former.files} if former is not None else {}
+    known = {file.place: file for file in former.files} if former is not None else {}
     files: list[StateFile] = []
     for path in needed(paths, last):
         former_file = known.get(path)
@@ -109,7 +112,7 @@ def link_checkpoint(
             files.append(former_file)
             continue
         with contextlib.suppress(FileNotFoundError):  # Spark has removed it: nothing needs it any more
-            files.append(_linked(checkpoint / path, directory / _name(prefix, path), batch))
+            files.append(_linked(checkpoint / path, directory / _name(prefix, path), batch, path))
     return StoredState(operator, tuple(files))
 
 
@@ -124,7 +127,7 @@ def restore_checkpoint(stored: StoredState, checkpoint: Path) -> None:
         CheckpointError: a file is gone or was altered.
     """
     for file in stored.files:
-        place = checkpoint / _place(file)
+        place = checkpoint / file.place
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
             data = Path(file.path).read_bytes()
@@ -134,6 +137,38 @@ def restore_checkpoint(stored: StoredState, checkpoint: Path) -> None:
         except OSError as error:
             message = f"its state {file.path} cannot be read: {error.strerror}; {_MEND}"
             raise CheckpointError(stored.operator, message) from error
+
+
+def watermark_of(checkpoint: Path) -> float | None:
+    """The event time below which rows are late, in seconds since 1970; None before the first rows have come."""
+    logs = [int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdecimal()]
+    if not logs:
+        return None
+    lines = (checkpoint / "commits" / str(max(logs))).read_text().split("\n")
+    milliseconds = json.loads(lines[1])["nextBatchWatermarkMs"]
+    return milliseconds / 1000 if milliseconds else None
+
+
+def stand_at(checkpoint: Path, batch: int) -> None:
+    """Have a checkpoint that was restored stand at a batch of the catalog, by whatever number it was stored.
+
+    A redeploy, and a start from a savepoint, go on with a higher number. Spark's own numbers of batches stay.
+
+    Args:
+        checkpoint: of a query that does not run; its files may be links, and stay as they are elsewhere.
+        batch: of the catalog.
+    """
+    last = last_batch(path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*"))
+    log = checkpoint / "offsets" / str(last)
+    former = log.read_text()
+    lines = former.split("\n")
+    sources = [json.dumps({"batch": batch}) if line.startswith("{") else line for line in lines[_LOG_HEAD:]]
+    text = "\n".join([*lines[:_LOG_HEAD], *sources])
+    if text != former:
+        part = log.with_name(f".{last}.part")
+        part.write_text(text)
+        part.replace(log)
+        log.with_name(f".{last}.crc").unlink(missing_ok=True)  # else Spark compares with what was there before
 
 
 _MEND = "bring it back from a copy, or start anew with --fresh"
@@ -146,12 +181,12 @@ def _is_same(file: StateFile, path: Path) -> bool:
         return False
 
 
-def _linked(source: Path, link: Path, batch: int) -> StateFile:
+def _linked(source: Path, link: Path, batch: int, place: str) -> StateFile:
     _link(source, link)
     with link.open("rb") as file:
         data = file.read()
         os.fsync(file.fileno())
-    return StateFile(str(link), len(data), zlib.crc32(data), batch)
+    return StateFile(str(link), len(data), zlib.crc32(data), batch, place)
 
 
 def _link(source: Path, link: Path) -> None:
@@ -165,8 +200,3 @@ def _link(source: Path, link: Path) -> None:
 
 def _name(prefix: str, path: str) -> str:
     return f"{prefix}-{uuid.uuid4().hex[:8]}{SEPARATOR}{path.replace('/', SEPARATOR)}"
-
-
-def _place(file: StateFile) -> str:
-    """Where a stored file is in its checkpoint."""
-    return Path(file.path).name.partition(SEPARATOR)[2].replace(SEPARATOR, "/")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,10 +16,16 @@ from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, P
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.frames import FrameOperator, FrameParameters
+from streams_orchestration.operators.files import resolve_inputs
+from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
-from streams_orchestration.runtime.engine.spark.frames.refusing import refuse_own_watermarks, refuse_unrepeatable
+from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters
+from streams_orchestration.runtime.engine.spark.frames.refusing import (
+    refuse_own_watermarks,
+    refuse_unrepeatable,
+    refuse_unstreamable,
+)
 from streams_orchestration.runtime.engine.spark.frames.source import PortSource
 from streams_orchestration.runtime.engine.spark.frames.writing import ANSWER_DDL, PORT, FrameWriter, Outlet
 from streams_orchestration.runtime.errors import OperatorError
@@ -45,35 +52,82 @@ A batch of Spark's is one of the catalog, so it makes none of its own.
 """
 
 
-class Composition:
-    """The operators of a PE as DataFrames of one session."""
+Source = Callable[["SparkSession", OperatorProgram, int, str], "DataFrame"]
+"""The streaming DataFrame of an input port, by operator, port, and the attribute of its watermark, if it has one."""
 
-    def __init__(
-        self, spark: SparkSession, program: PeProgram, directories: Directories, scratch: Scratch,
-        options: Mapping[str, str],
-    ) -> None:  # fmt: skip
+
+def segments_source(options: Mapping[str, str]) -> Source:
+    """Input ports that read the segments of the transport.
+
+    Args:
+        options: of the planner.
+    """
+
+    def source(spark: SparkSession, program: OperatorProgram, port: int, time: str) -> DataFrame:
+        spark.dataSource.register(PortSource)
+        own = {"operator": str(program.index), "port": str(port), "attributes": program.inputs[port], "time": time}
+        return spark.readStream.format(PortSource.name()).options(**options, **own).load()
+
+    return source
+
+
+class Composition:
+    """The operators of a PE as DataFrames of one session.
+
+    Args:
+        spark: a session of its own.
+        program: of the PE.
+        directories: of the PE.
+        source: of input ports into which something comes from outside.
+    """
+
+    def __init__(self, spark: SparkSession, program: PeProgram, directories: Directories, source: Source) -> None:
         self.spark = spark
         self.program = program
         self._directories = directories
-        self._scratch = scratch
-        self._options = options
+        self._source = source
         self._made: dict[tuple[int, int], DataFrame] = {}
         """(operator, output port) -> its DataFrame."""
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
-        spark.dataSource.register(PortSource)
 
-    def query(self) -> DataFrame:
+    @property
+    def output_mode(self) -> str:
+        """That of all operators.
+
+        Raises:
+            OperatorError: they have different ones.
+        """
+        modes: dict[str, str] = {}
+        for operator in self.program.operators.values():
+            modes.setdefault(frame_parameters(operator).output_mode, operator.name)
+        if len(modes) > 1:
+            both = " and ".join(f"{name} has outputMode {mode}" for mode, name in modes.items())
+            message = f"it is one query with those that it is colocated with, and {both}; give them one, or take them "
+            raise OperatorError(list(modes.values())[-1], f"{message}apart")
+        return next(iter(modes))
+
+    def compose(self) -> None:
+        """Make the DataFrames of all operators; nothing is run.
+
+        Raises:
+            OperatorError: an operator's query cannot be composed or streamed, or what it gives does not fit its
+                streams.
+        """
+        mode = self.output_mode
+        for index in self.program.tasks[0].operators:
+            self._compose(self.program.operators[index], mode)
+
+    def query(self, scratch: Scratch) -> DataFrame:
         """What is to be run: it writes segments and gives no rows.
 
         Raises:
-            OperatorError: an operator's query cannot be composed, or what it gives does not fit its streams.
+            OperatorError: see `compose`.
         """
-        for index in self.program.tasks[0].operators:
-            self._compose(self.program.operators[index])
+        self.compose()
         outlets = self._outlets()
         frames = [self._made[outlet.operator, outlet.port] for outlet in outlets]
-        writer = FrameWriter(self._scratch, tuple(outlets))
+        writer = FrameWriter(scratch, tuple(outlets))
         if len(frames) == 1:
             return frames[0].mapInArrow(writer, ANSWER_DDL)
         tagged = [_tagged(frames, outlets, number) for number in range(len(frames))]
@@ -88,29 +142,32 @@ class Composition:
                           for way in self.program.operators[place[0]].deliveries[place[1]])]  # fmt: skip
         return leaving or [Outlet(*ports[-1])]
 
-    def _compose(self, program: OperatorProgram) -> None:
+    def _compose(self, program: OperatorProgram, mode: str) -> None:
         implementation: type[Operator] = import_operator(program.implementation)
         assert issubclass(implementation, FrameOperator)
-        parameters = implementation.Parameters.model_validate(program.parameters)
-        assert isinstance(parameters, FrameParameters)
+        parameters = frame_parameters(program)
         views = {name: self._view(program, port, parameters) for port, name in enumerate(program.ports)}
-        for name, frame in views.items():
-            frame.createOrReplaceTempView(_quoted(name))
-        operator = implementation(operator_context(program, self._directories), parameters)
+        context = operator_context(program, self._directories)
+        operator = implementation(context, parameters)
+        tables: dict[str, DataFrame] = {}
         try:
-            frames = operator.compose(self.spark, views)
+            tables |= {name: _read(self.spark, table, context.base) for name, table in parameters.static.items()}
+            for name, frame in {**views, **tables}.items():
+                frame.createOrReplaceTempView(_quoted(name))
+            frames = operator.compose(self.spark, views, tables)
             for port, frame in enumerate(frames):
                 if not frame.isStreaming:
                     message = f"what it gives for output port {port} is no stream: nothing of it comes from its inputs"
                     raise ValueError(message)
                 refuse_own_watermarks(frame)
+                refuse_unstreamable(frame, mode)
                 if program.region is not None:
                     refuse_unrepeatable(frame)
                 self._made[program.index, port] = _declared(frame, program.outputs[port] or "")
         except Exception as error:
             raise OperatorError(program.name, _in_words(error)) from error
         finally:
-            for name in views:
+            for name in (*views, *tables):
                 self.spark.catalog.dropTempView(_quoted(name))
 
     def _view(self, program: OperatorProgram, port: int, parameters: FrameParameters) -> DataFrame:
@@ -131,22 +188,27 @@ class Composition:
             )
             raise OperatorError(program.name, message)
         if outside or not inside:
-            frame = self._source(program, port, "" if watermark is None else watermark.attribute)
+            frame = self._source(self.spark, program, port, "" if watermark is None else watermark.attribute)
             if watermark is not None:
                 frame = frame.withWatermark(watermark.attribute, watermark.delay)
                 frame = frame.where(_is_no_marker()).drop(MARKER)
             inside.append(frame)
         return reduce(lambda one, other: one.unionByName(other), inside)
 
-    def _source(self, program: OperatorProgram, port: int, time: str) -> DataFrame:
-        options = {
-            **self._options,
-            "operator": str(program.index),
-            "port": str(port),
-            "attributes": program.inputs[port],
-            "time": time,
-        }
-        return self.spark.readStream.format(PortSource.name()).options(**options).load()
+
+def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:
+    """A table that does not stream.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    reader = spark.read.format(table.format)
+    if table.format == "csv":
+        reader = reader.option("header", "true")
+    if table.attributes:
+        reader = reader.schema(table.attributes)
+    files = [str(path.absolute()) for path in resolve_inputs(table.file, base)]
+    return reader.options(**table.options).load(files)
 
 
 def _is_no_marker() -> Column:
@@ -203,5 +265,6 @@ def _in_words(error: Exception) -> str:
     """What Spark or a user's function says, without the plan that follows."""
     if isinstance(error, (ValueError, TypeError)) and type(error).__module__ == "builtins":
         return str(error)
-    text = str(error).partition("\nJVM stacktrace")[0].partition(";\n")[0]
+    text = str(error).partition("\nJVM stacktrace")[0].partition(";\n")[0].partition("== SQL")[0]
+    text = " ".join(text.split())
     return text if text.startswith("[") else f"{type(error).__name__}: {text}"

@@ -6,10 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.operators.frames import FrameParameters
-from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint
+from streams_orchestration.runtime.engine.spark.frames.checkpoints import link_checkpoint, watermark_of
 from streams_orchestration.runtime.engine.spark.frames.descriptors import (
     READ,
     WRITTEN,
@@ -17,8 +14,14 @@ from streams_orchestration.runtime.engine.spark.frames.descriptors import (
     FrameBatch,
     PortBatch,
 )
+from streams_orchestration.runtime.engine.spark.frames.programs import (
+    frame_parameters,
+    state_operator,
+    watermarked_ports,
+)
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskResult
+from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskInput, TaskResult
+from streams_orchestration.runtime.programs.counts import Counts, add
 from streams_orchestration.runtime.queries.planner import Planner
 from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration.runtime.tasks.answers import take_all_answers
@@ -27,26 +30,7 @@ FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
 """Event time of the marker that closes all windows: the year 9999, short of its end."""
 
 
-def state_operator(program: PeProgram) -> str:
-    """The operator in whose name Spark's state is kept: that of all of the PE."""
-    return program.operators[program.tasks[0].home].name
-
-
-def frame_parameters(program: OperatorProgram) -> FrameParameters:
-    """The parameters of an operator of such a PE."""
-    return import_operator(program.implementation).Parameters.model_validate(program.parameters)  # type: ignore[return-value]
-
-
-def watermarked_ports(program: PeProgram) -> dict[str, str]:
-    """Input ports from outside with a watermark, as `operator:port`, and the attribute of each."""
-    outside = {(stream.operator, stream.port) for stream in program.inputs} | set(program.imports)
-    marked: dict[str, str] = {}
-    for index, port in sorted(outside):
-        operator = program.operators[index]
-        watermark = frame_parameters(operator).watermarks.get(operator.ports[port])
-        if watermark is not None:
-            marked[f"{index}:{port}"] = watermark.attribute
-    return marked
+WATERMARK = "event time below which tuples are late, in seconds since 1970"
 
 
 class FramePlanner(Planner):
@@ -131,11 +115,12 @@ class FramePlanner(Planner):
             return dict.fromkeys(self._watermarked, FAR_MICROSECONDS)
         if self._remembers and not self._given_back:
             self._given_back = True
-            return dict(self._times(plan))
+            times = self._times(plan)
+            return {key: times[name] for key, name in self._watermarked.items() if name in times}
         return {}
 
     def _times(self, plan: BatchPlan) -> dict[str, int]:
-        """The latest event time of every input with a watermark, before the batch."""
+        """The latest event time of every input with a watermark, by its name, before the batch."""
         return plan.position.sources.get(self._name, {}).get("times", {})
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
@@ -162,8 +147,26 @@ class FramePlanner(Planner):
                 sources=self._sources(plan, [answer for answer in answers if answer.level == READ]),
                 segments=tuple(segment for result in written for segment in result.segments),
                 states=states,
+                metrics=self._metrics(task, written),
             )
         ]
+
+    def _metrics(self, task: TaskInput, written: list[TaskResult]) -> Counts:
+        """What came in and went out, by operator, and where the watermark stands; nothing where measuring is off."""
+        counts: Counts = {}
+        for result in written:
+            add(counts, result.metrics)
+        if not counts:
+            return {}
+        operators = self.scratch.launched.program.operators
+        for operator, port, segment in task.segments:
+            flow = {"tuples": segment.rows, "batches": 1, "bytes": segment.size, "marks": 0}
+            add(counts, {"operators": {operators[operator].name: {"inputs": {str(port): flow}}}})
+        watermark = watermark_of(Path(self.scratch.checkpoint)) if self._watermarked else None
+        if watermark is not None:
+            gauge = {"gauges": {"watermark": watermark}, "about": {"watermark": WATERMARK}}
+            add(counts, {"operators": {self._name: gauge}})
+        return counts
 
     def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:
         """What the catalog keeps of the inputs' times, where Spark does not."""
@@ -172,5 +175,6 @@ class FramePlanner(Planner):
         times = dict(self._times(plan))
         for answer in read:
             for key, offset in answer.sources.items():
-                times[key] = max(times.get(key, offset["time"]), offset["time"])
+                name = self._watermarked[key]
+                times[name] = max(times.get(name, offset["time"]), offset["time"])
         return {self._name: plan.position.sources.get(self._name, {}) | {"times": times}}

@@ -11,12 +11,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.engine.spark.frames.checkpoints import restore_checkpoint
-from streams_orchestration.runtime.engine.spark.frames.composing import Composition
-from streams_orchestration.runtime.engine.spark.frames.planner import frame_parameters, state_operator
+from streams_orchestration.runtime.engine.spark.frames.checkpoints import restore_checkpoint, stand_at
+from streams_orchestration.runtime.engine.spark.frames.composing import Composition, segments_source
+from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
-from streams_orchestration.runtime.tasks.stored_states import newest_states
+from streams_orchestration.runtime.tasks.stored_states import newest_batch, newest_states
+
+TEXT_LIMIT = 120
+"""Characters of a query in a message."""
 
 
 def require_local(program: PeProgram, *, elsewhere: bool) -> None:
@@ -53,19 +56,24 @@ class FrameQuery(SparkQuery):
         """Why it is not running."""
         return self.error if self._query is None else super().failure()
 
+    def _whose(self) -> str:
+        """The operators of the query, what they run, and the batch that Spark was at."""
+        operators = [self.program.operators[index] for index in self.program.tasks[0].operators]
+        named = [f"{each.name} ({_shortened(frame_text(each))})" for each in operators]
+        batch = self._scratch.planned
+        return f"{', '.join(named)}{'' if batch is None else f', batch {batch}'}: "
+
     def _begin(self) -> StreamingQuery:
         require_local(self.program, elsewhere=self._scratch.launched.in_rows)
         self._restore()
-        session = self.spark.newSession()
-        frame = Composition(session, self.program, self.directories, self._scratch, self._options).query()
-        modes = {frame_parameters(operator).output_mode for operator in self.program.operators.values()}
-        if len(modes) > 1:
-            message = "operators of one query have different output modes; give them one, or take them apart"
-            raise OperatorError(state_operator(self.program), message)
+        composition = Composition(
+            self.spark.newSession(), self.program, self.directories, segments_source(self._options)
+        )
         writer = (
-            frame.writeStream.queryName(f"{self.program.application} PE {self.program.pe}")
+            composition.query(self._scratch)
+            .writeStream.queryName(f"{self.program.application} PE {self.program.pe}")
             .option("checkpointLocation", self._scratch.checkpoint)
-            .outputMode(modes.pop())
+            .outputMode(composition.output_mode)
             .format("noop")
         )
         try:
@@ -80,6 +88,13 @@ class FrameQuery(SparkQuery):
         shutil.rmtree(Path(self._scratch.path) / "frames", ignore_errors=True)
         with Catalog(self._home).read() as connection:
             stored = newest_states(connection, self.program.application, self.program.pe)
-        state = stored.get(state_operator(self.program))
-        if state is not None:
+            state = stored.get(name := state_operator(self.program))
+            batch = newest_batch(connection, self.program.application, name)
+        if state is not None and batch is not None:
             restore_checkpoint(state, checkpoint)
+            stand_at(checkpoint, batch)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= TEXT_LIMIT else f"{line[: TEXT_LIMIT - 3]}..."

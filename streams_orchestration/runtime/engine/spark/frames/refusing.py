@@ -45,6 +45,22 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
                 raise OwnWatermarkError(message)
 
 
+def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
+    """Have Spark look whether it can stream a query; it does the same when one starts.
+
+    Args:
+        frame: the query.
+        mode: `append` or `update`.
+
+    Raises:
+        AnalysisException: it cannot; with Spark's reason.
+    """
+    sql: Any = frame.sparkSession._jvm.org.apache.spark.sql  # type: ignore[union-attr]
+    modes = sql.streaming.OutputMode
+    checker = sql.catalyst.analysis.UnsupportedOperationChecker
+    checker.checkForStreaming(_plan(frame), modes.Append() if mode == "append" else modes.Update())
+
+
 def refuse_unrepeatable(frame: DataFrame) -> None:
     """Look for the clock, for chance, and for timers of processing time.
 

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration.runtime.tasks.answers import give_answer
-from streams_orchestration.runtime.tasks.meter import NoMeter
+from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.tasks.outbox import Outbox, Sender
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split
 
@@ -52,19 +52,24 @@ class FrameWriter:
         began = time.monotonic()
         launched = self.scratch.launched
         program = launched.program
-        outbox = Outbox(program, launched.directories, _no_sender, NoMeter(program))
+        meter = (Meter if launched.measured else NoMeter)(program)
+        outbox = Outbox(program, launched.directories, _no_sender, meter)
         rows = 0
         for batch in batches:
             for outlet, part in self._parted(batch):
                 operator = program.operators[outlet.operator]
                 tuples = typed(part, operator, outlet.port)
                 rows += len(tuples)
+                meter.submits(outlet.operator, outlet.port, tuples)
                 for delivery in operator.deliveries[outlet.port]:
                     _deliver(outbox, delivery, operator.outputs[outlet.port], tuples)
         context = TaskContext.get()
         assert context is not None
         segments = tuple(outbox.segments())
-        result = TaskResult(WRITTEN, context.partitionId(), 0, rows, 0, time.monotonic() - began, segments=segments)
+        result = TaskResult(
+            WRITTEN, context.partitionId(), 0, rows, 0, time.monotonic() - began, segments=segments,
+            metrics=meter.counts({}, {}, {}),
+        )  # fmt: skip
         number = self.scratch.planned
         if number is not None:
             give_answer(self.scratch.answers, number, result)

@@ -1,0 +1,102 @@
+"""What Spark says of queries before an application is deployed: each refusal names the operator and the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams_orchestration.compiler.compilation import need
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.runtime.engine.spark.frames.analysis import query_refusals
+
+pytestmark = pytest.mark.java
+ROW = "k string, ts timestamp, n bigint"
+TIME = {"Rows": {"attribute": "ts", "delay": "1 minute"}}
+WINDOWS = "SELECT k, window.start AS ts, count(*) AS n FROM Rows GROUP BY k, window(ts, '1 minute')"
+SQL: dict[str, tuple[dict[str, Any], str]] = {
+    "Good": ({"query": "SELECT * FROM Rows WHERE n > 1"}, ""),
+    "GoodWindows": ({"query": WINDOWS, "watermarks": TIME}, ""),
+    "GoodUpdate": (
+        {"query": "SELECT k, max(ts) AS ts, count(*) AS n FROM Rows GROUP BY k", "outputMode": "update"},
+        "",
+    ),
+    "Enriched": (
+        {
+            "query": "SELECT Rows.k, ts, names.n FROM Rows JOIN names ON Rows.k = names.k",
+            "static": {"names": {"file": "names.csv", "format": "csv", "schema": "k string, n bigint"}},
+        },
+        "",
+    ),
+    "NoTable": (
+        {"query": "SELECT * FROM Rows", "static": {"names": {"file": "nowhere.parquet", "format": "parquet"}}},
+        "nowhere.parquet",
+    ),
+    "NoWatermark": ({"query": WINDOWS}, "STREAMING_OUTPUT_MODE"),
+    "Sorted": ({"query": "SELECT * FROM Rows ORDER BY n"}, "Sorting is not supported"),
+    "Limited": ({"query": "SELECT * FROM Rows LIMIT 3", "outputMode": "update"}, "Limits are not supported"),
+    "Distinct": (
+        {"query": "SELECT k, max(ts) AS ts, count(DISTINCT n) AS n FROM Rows GROUP BY k", "outputMode": "update"},
+        "istinct aggregations are not supported",
+    ),
+    "Ranked": ({"query": "SELECT k, ts, row_number() OVER (ORDER BY n) AS n FROM Rows"}, "indow"),
+    "Misspelt": ({"query": "SELECT k, ts, m AS n FROM Rows"}, "UNRESOLVED_COLUMN"),
+    "NoStream": ({"query": "SELECT k, ts, n FROM Row"}, "TABLE_OR_VIEW_NOT_FOUND"),
+    "NoSql": ({"query": "SELEKT k FROM Rows"}, "PARSE_SYNTAX_ERROR"),
+    "Constant": ({"query": "SELECT 'a' AS k, TIMESTAMP '2026-01-01' AS ts, 1L AS n"}, "is no stream"),
+    "Lacking": ({"query": "SELECT k, ts FROM Rows"}, "it gives the columns k, ts; its stream has k, ts, n"),
+    "Typed": ({"query": "SELECT k, ts, n / 2 AS n FROM Rows"}, "n is double; its stream has bigint"),
+    "Clock": ({"query": "SELECT k, current_timestamp() AS ts, n FROM Rows"}, "current_timestamp() gives another time"),
+    "Chance": ({"query": "SELECT k, ts, CAST(rand() * n AS bigint) AS n FROM Rows"}, "gives other values when"),
+}
+FUNCTIONS: dict[str, tuple[str, str]] = {
+    "FunctionGood": ("return rows.dropDuplicates(['k', 'ts'])", ""),
+    "FunctionRaises": ("return 1 / 0", "ZeroDivisionError: division by zero"),
+    "FunctionOfNothing": ("return None", "it returned NoneType; it returns a DataFrame"),
+    "OwnWatermark": ("return rows.withWatermark('ts', '1 hour')", "declare it instead: watermarks"),
+    "Action": ("rows.count(); return rows", "must be executed with writeStream.start"),
+}
+TOGETHER = "it is one query with those that it is colocated with, and First has outputMode append and Second has"
+
+
+def document() -> dict[str, Any]:
+    start = {"consistent": {"trigger": "periodic", "period": 1.0}}
+    graph: list[dict[str, Any]] = [
+        {"name": "Rows", "operator": "Beacon", "annotations": start, "parameters": {"output": {"n": "1"}},
+         "outputs": [{"stream": "Rows", "schema": ROW}]},
+    ]  # fmt: skip
+
+    def add(name: str, operator: str, parameters: dict[str, Any], **more: Any) -> None:
+        source = {"inputs": ["Rows"], "outputs": [{"stream": name, "schema": ROW}]}
+        graph.append({"name": name, "operator": operator, "parameters": parameters} | source | more)
+
+    for name, (parameters, _) in SQL.items():
+        add(name, "Sql", parameters)
+    for name in FUNCTIONS:
+        add(name, "DataFrame", {"function": f"wanted:{name}"})
+    together = {"config": {"placement": {"partitionColocation": "together"}}}
+    add("First", "Sql", {"query": "SELECT * FROM Rows"}, **together)
+    add("Second", "Sql", {"query": "SELECT * FROM First", "outputMode": "update"}, **together, inputs=["First"])
+    return {"specVersion": 1, "application": "queries", "graph": graph}
+
+
+def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tmp_path: Path) -> None:
+    functions = (f"def {name}(rows):\n    {body}\n" for name, (body, _) in FUNCTIONS.items())
+    (tmp_path / "wanted.py").write_text("\n".join(functions))
+    (tmp_path / "names.csv").write_text("k,n\na,1\n")
+    path = tmp_path / "queries.yaml"
+    path.write_text(yaml.safe_dump(document()))
+    compilation = compile_spec(path, Options())
+    refusals = query_refusals(need(compilation.deployment).programs, tmp_path)
+    wanted = {name: text for name, (_, text) in (SQL | FUNCTIONS).items() if text} | {"Second": TOGETHER}
+    actual = dict(refusal.removeprefix("operator ").split(": ", 1) for refusal in refusals)
+    assert actual.keys() == wanted.keys()
+    assert {name: actual[name] for name, text in wanted.items() if text not in actual[name]} == {}
+    assert {name: text for name, text in actual.items() if "\n" in text or len(text) > 600} == {}
+
+
+def test_an_application_without_queries_needs_no_spark(tmp_path: Path) -> None:
+    assert query_refusals([], tmp_path) == []

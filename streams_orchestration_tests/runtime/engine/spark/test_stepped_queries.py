@@ -1,0 +1,142 @@
+"""Queries of Spark's, stepped in one session: resets, redeploys and savepoints amid of them."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from streams_orchestration.builder.testing import spark_engine
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
+from streams_orchestration.runtime.savepoints import restoring
+from streams_orchestration.runtime.savepoints.copying import export_savepoint
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.runtime.redeployment.test_switching import run_some
+from streams_orchestration_tests.runtime.saved import begun, take
+
+pytestmark = [pytest.mark.java, pytest.mark.deep]
+ROWS, LIMIT = 120, 25
+"""Of the input, and in a batch of the source."""
+ROW, PAIR, WINDOW = "k string, ts timestamp, v bigint", "v bigint, other string", "k string, w timestamp, n bigint"
+START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+WANTED = {
+    "windows": "SELECT k, time_bucket(INTERVAL 10 SECONDS, ts) AS w, count(*) AS n FROM rows GROUP BY ALL",
+    "joined": "SELECT v, CASE WHEN v % 3 = 0 AND v < 60 THEN k END AS other FROM rows",
+}
+
+
+def node(name: str, operator: str, inputs: Any, schema: str | None, parameters: dict[str, Any], **more: Any) -> Any:
+    outputs = {} if schema is None else {"outputs": [{"stream": name, "schema": schema}]}
+    return {"name": name, "operator": operator, "inputs": inputs, "parameters": parameters} | outputs | more
+
+
+def graph(width: int = 2) -> list[Any]:
+    """A windowed count in channels, and a join of two streams one of which has gone quiet, with a watermark each."""
+    start = {"consistent": {"trigger": "periodic", "period": 1.0}}
+    parallel = {"parallel": {"width": width, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}}
+    time = {"attribute": "ts", "delay": "2 seconds"}
+    join = (
+        "SELECT Rows.v, Third.k AS other FROM Rows LEFT JOIN Third ON Rows.v = Third.v "
+        "AND Third.ts BETWEEN Rows.ts - INTERVAL 1 SECOND AND Rows.ts + INTERVAL 1 SECOND"
+    )
+    return [
+        {k: v for k, v in node("Rows", "FileSource", [], ROW, {"file": "rows.parquet", "format": "parquet"},
+                               annotations=start).items() if k != "inputs"},
+        node("Third", "Filter", ["Rows"], ROW, {"filter": "v % 3 = 0 AND v < 60"}),
+        node("Windows", "Sql", ["Rows"], WINDOW, {
+            "query": "SELECT k, window.start AS w, count(*) AS n FROM Rows GROUP BY k, window(ts, '10 seconds')",
+            "watermarks": {"Rows": time},
+        }, annotations=parallel),
+        node("Joined", "Sql", ["Rows", "Third"], PAIR, {"query": join, "watermarks": {"Rows": time, "Third": time}}),
+        node("WindowsOut", "FileSink", ["Windows"], None, {"file": "windows", "format": "parquet"}),
+        node("JoinedOut", "FileSink", ["Joined"], None, {"file": "joined", "format": "parquet"}),
+    ]  # fmt: skip
+
+
+def compiled(directory: Path, nodes: list[Any]) -> Compilation:
+    rows = [
+        {"k": "abc"[number % 3], "ts": START + datetime.timedelta(seconds=number), "v": number}
+        for number in range(ROWS)
+    ]
+    schema = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("v", pa.int64())])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), directory / "rows.parquet")
+    path = directory / "queries.yaml"
+    path.write_text(yaml.safe_dump({"specVersion": 1, "application": "queries", "graph": nodes}))
+    return compile_spec(path, Options())
+
+
+def application(directory: Path, nodes: list[Any]) -> LocalApplication:
+    return LocalApplication(Home(directory / "home"), compiled(directory, nodes), LIMIT, spark_engine)
+
+
+def published(*locals_: LocalApplication) -> dict[str, Counter[Any]]:
+    """Sink -> what was published, by one application after another."""
+    found: dict[str, Counter[Any]] = {}
+    for name in WANTED:
+        files = [str(file) for local in locals_ for file in local.published(name)]
+        found[name] = Counter(query("SELECT * FROM read_parquet($files)", files=files)) if files else Counter()
+    return found
+
+
+def query(text: str, **values: Any) -> list[Any]:
+    with duckdb.connect() as connection:
+        return connection.execute(text, values).fetchall()
+
+
+def wanted(directory: Path) -> dict[str, Counter[Any]]:
+    rows = f"WITH rows AS (SELECT * FROM '{directory / 'rows.parquet'}') "
+    return {name: Counter(query(rows + text)) for name, text in WANTED.items()}
+
+
+def test_a_redeploy_amid_keeps_the_state_of_queries(tmp_path: Path):
+    """Twice: the second goes on from a checkpoint that was brought to another number before."""
+    nodes = graph()
+    with application(tmp_path, nodes) as local:
+        for turn in range(2):
+            run_some(local, 3)
+            nodes.append(node(f"More{turn}", "FileSink", ["Joined"], None, {"file": f"more{turn}"}))
+            redeployment = redeploy(local, compiled(tmp_path, nodes))
+            assert redeployment.verdict == "kept"
+            assert {each.action for each in redeployment.units} == {"restart"}
+        local.run()
+        assert published(local) == wanted(tmp_path)
+
+
+def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(restoring, "refuse_queries", lambda _: None)
+    with application(tmp_path, graph()) as local:
+        run_some(local, 4)
+        exported = export_savepoint(local.home, take(local).manifest.title, tmp_path / "exported").place
+        before = published(local)
+    other = begun(Home(tmp_path / "other"), local.compilation, exported, limit=LIMIT, engine=spark_engine)
+    with other:
+        other.run()
+        after = published(other)
+    assert {name: before[name] + after[name] for name in before} == wanted(tmp_path)
+    assert all(before.values())
+
+
+@pytest.mark.usefixtures("no_hosts")
+def test_what_is_not_cut_comes_again_behind_a_reset(tmp_path: Path):
+    with application(tmp_path, graph(width=1)) as local:
+        run_some(local, 4)
+        (joined,) = (each for each in read_metrics(local.home, local.name).operators if each.name == "Joined")
+        assert 0 < joined.inputs[1].tuples < joined.inputs[0].tuples <= ROWS
+        assert {each.name: each.value >= START.timestamp() for each in joined.custom} == {"watermark": True}
+        reset(local.home, local.name, local.units[0], force=True)
+        local.report_running()
+        local.run()
+        assert published(local) == wanted(tmp_path)
