@@ -26,7 +26,7 @@ from streams_orchestration_tests.test_end_to_end import (
 )
 
 pytestmark = [pytest.mark.java, pytest.mark.deep]
-COUNT, KEYS = 60_000, 97
+COUNT, KEYS = 16_000, 97
 KEYED = f"""\
 specVersion: 1
 application: keyed
