@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.machines.namespaces import Machine, address_of_servers, why_not
+from streams_orchestration_tests.machines.namespaces import Machine, address_of_servers, routes, why_not
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.spark import Cluster, cluster
 from streams_orchestration_tests.test_end_to_end import (
@@ -107,7 +107,7 @@ def test_a_machine_whose_executor_is_killed_and_one_that_is_cut_off_change_nothi
     tmp_path: Path, wanted: pa.Table, machines: list[Machine], monkeypatch: pytest.MonkeyPatch
 ):
     home, conf = Home(tmp_path / "home"), tmp_path / "spark.conf"
-    with address_of_servers() as address, cluster(tmp_path, workers=0, host=address) as apart:
+    with routes(), address_of_servers() as address, cluster(tmp_path, workers=0, host=address) as apart:
         for machine in machines:
             apart.add_worker(machine.address, machine.command)
         conf.write_text(f"spark.driver.host {address}\n")

@@ -17,6 +17,7 @@ import psutil
 
 SERVERS = "10.91.255.1"
 """Where servers listen, for all machines."""
+FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 _numbers = itertools.count(1)
 
 
@@ -155,6 +156,17 @@ def machines(environment: Mapping[str, str], place: Path, **tags: str) -> Iterat
         for machine in made.values():
             machine.die()
             machine.disconnect()
+
+
+@contextlib.contextmanager
+def routes() -> Iterator[None]:
+    """Machines reach each other, too, by way of this one."""
+    before = FORWARDING.read_text()
+    FORWARDING.write_text("1")
+    try:
+        yield
+    finally:
+        FORWARDING.write_text(before)
 
 
 @contextlib.contextmanager
