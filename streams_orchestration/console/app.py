@@ -73,6 +73,7 @@ def _routes(reader: Reader, access: Access) -> list[BaseRoute]:
     return [
         Route("/", page),
         Mount("/static", StaticFiles(directory=STATIC)),
+        Route("/metrics", _metrics(reader)),
         Route("/api/session", _session(access), methods=["GET", "POST"]),
         Route("/api/applications", _json(documents.applications)),
         Route("/api/applications/{name}/graph", _json(documents.graph)),
@@ -81,6 +82,20 @@ def _routes(reader: Reader, access: Access) -> list[BaseRoute]:
         Route("/api/applications/{name}/history", _json(documents.history)),
         Route("/api/applications/{name}/events", _events(reader)),
     ]
+
+
+def _metrics(reader: Reader) -> Answer:
+    """For Prometheus, as `streams metrics --serve` gives them."""
+    from starlette.responses import Response
+
+    from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
+
+    async def answer(request: Request) -> Response:
+        accept = request.headers.get("accept", "")
+        text, content_type = await asyncio.to_thread(metrics_text, reader.home, accept, reader.only)
+        return Response(text, headers={"content-type": content_type})
+
+    return answer
 
 
 def _json(read: Callable[[Request], Any]) -> Answer:

@@ -188,6 +188,17 @@ def test_keys_are_those_of_htop():
     played(play, snapshot())
 
 
+def test_keys_that_come_before_the_screen_are_no_words_of_a_filter():
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        assert screen.query_one(Input).disabled
+        assert screen.focused is screen.table
+        screen.query_one(Input).focus()
+        await pilot.press("t")
+        assert (screen.arrangement.tree, screen.arrangement.words) == (False, "")
+
+    played(play, snapshot())
+
+
 def test_the_cursor_stays_with_its_row_and_says_what_is_wrong_with_it():
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         await pilot.press(*["down"] * 5)

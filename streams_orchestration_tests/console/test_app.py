@@ -42,6 +42,16 @@ def test_what_is_deployed_is_listed(client: TestClient, deployed: Deployed):
         assert client.get("/api/applications").json()[0]["failed"] == ["region-0"]
 
 
+def test_prometheus_gets_the_metrics_of_what_may_be_shown(deployed: Deployed):
+    answer = client_of(deployed.home).get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'streams_application_state{application="app",state="RUNNING"} 1.0' in answer.text
+    assert client_of(deployed.home, only="other").get("/metrics").text.splitlines()[-1] == "streams_catalog_up 0.0"
+    assert client_of(deployed.home, TOKEN).get("/metrics").status_code == 401
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    assert client_of(deployed.home, TOKEN).get("/metrics", headers=bearer).status_code == 200
+
+
 def test_nothing_is_listed_where_nothing_is_deployed(tmp_path: Path):
     assert client_of(Home(tmp_path / "none")).get("/api/applications").json() == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.console import Group
@@ -41,6 +42,7 @@ class Screen(App[None]):
     DataTable { height: 1fr; }
     """
     ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = "DataTable"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1,h,question_mark", "keys", "Keys", key_display="F1"),
         Binding("f4,slash,backslash", "filter", "Filter", key_display="F4"),
@@ -74,7 +76,7 @@ class Screen(App[None]):
     def compose(self) -> ComposeResult:
         """See `App.compose`."""
         yield Static(id="head", markup=False)
-        yield Input(id="filter", placeholder="words in the name; Enter keeps them, Esc shows all")
+        yield Input(id="filter", placeholder="words in the name; Enter keeps them, Esc shows all", disabled=True)
         yield DataTable[Text](cursor_type="row", zebra_stripes=True)
         yield Static(id="detail", markup=False)
         yield Footer()
@@ -169,8 +171,6 @@ class Screen(App[None]):
         self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else Text(trouble))
 
     def _arrange(self, **facts: object) -> None:
-        from dataclasses import replace
-
         self.arrangement = replace(self.arrangement, **facts)  # type: ignore[arg-type]
         self.refill()
 
@@ -204,15 +204,13 @@ class Screen(App[None]):
     def action_filter(self) -> None:
         """Ask for words."""
         words = self.query_one(Input)
-        words.display = True
+        words.disabled, words.display = False, True
         words.focus()
 
     def action_all(self) -> None:
         """Show all rows."""
-        words = self.query_one(Input)
-        words.value = ""
-        words.display = False
-        self.table.focus()
+        self.query_one(Input).value = ""
+        self.on_input_submitted()
         self._arrange(words="")
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -221,5 +219,6 @@ class Screen(App[None]):
 
     def on_input_submitted(self) -> None:
         """Keep the words."""
-        self.query_one(Input).display = False
+        words = self.query_one(Input)
+        words.disabled, words.display = True, False  # keys are for the table again
         self.table.focus()

@@ -104,7 +104,7 @@ def made_up(**facts: Any) -> Snapshot:
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot) -> Samples:
-    monkeypatch.setattr(prometheus, "read_snapshot", lambda _home: snapshot)
+    monkeypatch.setattr(prometheus, "read_snapshot", lambda _home, _application: snapshot)
     return samples_of(metrics_text(Home(Path("/nowhere")))[0].decode())
 
 
@@ -222,12 +222,18 @@ def test_values_of_labels_are_escaped(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_catalog_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch, home: Home):
-    def away(_home: Home) -> Snapshot:
+    def away(_home: Home, _application: str | None) -> Snapshot:
         message = "the catalog is away"
         raise CatalogUnavailableError(message)
 
     monkeypatch.setattr(prometheus, "read_snapshot", away)
     assert samples_of(metrics_text(home)[0].decode()) == {(UP.name, frozenset()): 0.0}
+
+
+def test_one_application_is_exposed_alone(home: Home):
+    samples = samples_of(metrics_text(home, application="app")[0].decode())
+    assert value(samples, "streams_application_measured", application="app") == 1
+    assert samples_of(metrics_text(home, application="none")[0].decode()) == {(UP.name, frozenset()): 0.0}
 
 
 def test_a_state_directory_without_applications_has_a_disk(tmp_path: Path):

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from streams_orchestration.runtime.errors import CatalogError
+from streams_orchestration.runtime.errors import CatalogError, NotDeployedError
 from streams_orchestration.runtime.observing.exposition.families import UP, all_families
 from streams_orchestration.runtime.observing.exposition.family import Family, Sample
 from streams_orchestration.runtime.observing.snapshots import read_snapshot
@@ -20,20 +20,21 @@ log = logging.getLogger("streams.metrics")
 
 
 class SnapshotCollector(Collector):
-    """Reads the catalog at every scrape."""
+    """Reads the catalog at every scrape: all applications, or one."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, application: str | None = None) -> None:
         self.home = home
+        self.application = application
 
     def describe(self) -> Iterable[Metric]:
         """Nothing, so that registering it does not read the catalog."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All families; `streams_catalog_up` alone, with 0, when the catalog cannot be read."""
+        """All families; `streams_catalog_up` alone, with 0, when the catalog cannot be read or knows no such one."""
         try:
-            snapshot = read_snapshot(self.home)
-        except CatalogError as error:
+            snapshot = read_snapshot(self.home, self.application)
+        except (CatalogError, NotDeployedError) as error:
             log.warning("%s", error)
             yield _metric(UP, [((), 0.0)])
             return
@@ -41,25 +42,26 @@ class SnapshotCollector(Collector):
             yield _metric(family, family.samples(snapshot))
 
 
-def registry_of(home: Home) -> CollectorRegistry:
-    """A registry with the applications of a state directory, and nothing of this process."""
+def registry_of(home: Home, application: str | None = None) -> CollectorRegistry:
+    """A registry with the applications of a state directory, or with one, and nothing of this process."""
     registry = CollectorRegistry()
-    registry.register(SnapshotCollector(home))
+    registry.register(SnapshotCollector(home, application))
     return registry
 
 
-def metrics_text(home: Home, accept: str = "") -> tuple[bytes, str]:
+def metrics_text(home: Home, accept: str = "", application: str | None = None) -> tuple[bytes, str]:
     """What a scrape gets.
 
     Args:
         home: the state directory.
         accept: header of the request; Prometheus' text format unless it asks for OpenMetrics.
+        application: the only one to expose; all when None.
 
     Returns:
         The text and its content type.
     """
     encode, content_type = choose_encoder(accept)
-    return encode(registry_of(home)), content_type
+    return encode(registry_of(home, application)), content_type
 
 
 def _metric(family: Family, samples: Iterable[Sample]) -> Metric:
