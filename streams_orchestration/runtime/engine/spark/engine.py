@@ -50,7 +50,7 @@ class SparkEngine:
         self._directory = own if self._forks is not None else None
         os.environ[DIRECTORY] = str(own / "workers")
         settings = session_settings(f"{start.application}-{start.host}", scratch, memory=start.settings.memory)
-        self._master = start.settings.master
+        self._master, self._elsewhere = start.settings.master, start.settings.cluster
         if start.settings.cluster:
             settings = self._for_cluster(settings, start.settings, own)
         else:
@@ -161,10 +161,10 @@ class SparkEngine:
         if start.program.engine == "dataframe":
             from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 
-            return FrameQuery(self.session, start)
+            return FrameQuery(self.session, start, in_rows=self._elsewhere)
         from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
-        return SparkQuery(self.session, start)
+        return SparkQuery(self.session, start, in_rows=self._elsewhere)
 
     def stop(self) -> None:
         """Stop the session; its JVM lives as long as this process."""

@@ -13,7 +13,6 @@ from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
-from streams_orchestration.runtime.settings import LOCAL
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
 """Spark need not write down where the query stands: the catalog is the authority on that."""
@@ -26,8 +25,8 @@ START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 class SparkQuery(ScratchQuery):
     """One generation of one PE: starts a query and knows why it ended. Batches are committed by its planner."""
 
-    def __init__(self, spark: SparkSession, start: QueryStart) -> None:
-        super().__init__(start, in_rows=not str(spark.sparkContext.master).startswith(LOCAL))
+    def __init__(self, spark: SparkSession, start: QueryStart, *, in_rows: bool = False) -> None:
+        super().__init__(start, in_rows=in_rows)
         self.spark = spark
         self.program = start.program
         self.directories = start.directories

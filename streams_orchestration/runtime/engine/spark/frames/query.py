@@ -39,9 +39,9 @@ def require_local(program: PeProgram, *, elsewhere: bool) -> None:
 class FrameQuery(SparkQuery):
     """One generation of such a PE."""
 
-    def __init__(self, spark: SparkSession, start: QueryStart) -> None:
+    def __init__(self, spark: SparkSession, start: QueryStart, *, in_rows: bool = False) -> None:
         self._home = start.home
-        super().__init__(spark, start)
+        super().__init__(spark, start, in_rows=in_rows)
 
     def start(self) -> None:
         """Start the query where the catalog says; one that cannot be composed has failed for good."""
