@@ -11,9 +11,11 @@ import argparse
 import json
 import multiprocessing
 import os
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +50,8 @@ from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.postgresql import Server, server
 
 APPLICATION = "load"
+A_DAY = 86_400.0
+"""For which hosts count as heard, however slow a simulation is."""
 WARM_UP = 3
 """Batches of each process before anything is measured."""
 USED = "microseconds"
@@ -104,7 +108,8 @@ class Figures:
 
 def program_of(load: Load, pe: int) -> PeProgram:
     """One PE of a chain."""
-    first, last = pe % load.region == 0, pe % load.region == load.region - 1 or pe == load.pes - 1
+    # without views nothing is read, so that no chain has to be filled first
+    first, last = not load.views or pe % load.region == 0, pe % load.region == load.region - 1 or pe == load.pes - 1
     inputs = () if first else (InputStream(f"s{pe - 1}", pe - 1, 0, 0, foreign=False),)
     operator = OperatorProgram(
         0, f"Op{pe}", "m:C", {}, () if first else ("x bigint",), (), ("x bigint",), -1, 0, -1, 0,
@@ -136,7 +141,7 @@ def deploy(home: Home, load: Load) -> list[PeProgram]:
             connection.execute(
                 insert(tables.host).values(
                     application=APPLICATION, id=number, incarnation="it", pid=me, process_started=process_started(me),
-                    state="RUNNING", launched_at=now, heartbeat_at=now, space=process_space(),
+                    state="RUNNING", launched_at=now, heartbeat_at=now + A_DAY, space=process_space(),
                 )
             )  # fmt: skip
         for program in programs:
@@ -248,12 +253,13 @@ def host_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, 
             garbage.collect()
             collected = time.monotonic()
         if len(resets) < load.resets and now - began > (len(resets) + 0.5) * load.seconds / load.resets:
-            resets.append(_reset(catalog, load.units[len(resets) % len(load.units)]))
+            resets.append(reset_seconds(catalog, load.units[len(resets) % len(load.units)]))
         time.sleep(OBSERVE_SECONDS)
     answers.put(resets)
 
 
-def _reset(catalog: Catalog, unit: str) -> float:
+def reset_seconds(catalog: Catalog, unit: str) -> float:
+    """Reset a unit; seconds of the transaction that takes it back."""
     began = time.perf_counter()
     _take_up(catalog, APPLICATION, unit, generation=None, force=True)
     took = time.perf_counter() - began
@@ -271,14 +277,15 @@ def run(load: Load) -> Figures:
         home = Home(Path(directory))
         bare = _bare(postgresql, load)
         programs = deploy(home, load)
-        shares = [programs[number :: load.workers] for number in range(load.workers)]
+        mixed = random.Random(0).sample(programs, len(programs))  # else all work in the same unit at the same time
+        shares = [mixed[number :: load.workers] for number in range(load.workers)]
         waits: Counter[str] = Counter()
         workers = [partial(commit_for, home, share, load) for share in shares if share]
         *committed, resets = _together(
             [*workers, partial(host_for, home, programs, load)], lambda: _sample(postgresql, waits, load.seconds)
         )
         used = waits.pop(USED) / 1e6
-        cuts = _cuts(home)
+        cuts = cut_seconds(home)
     times = sorted(took for took, _, _ in committed for took in took)
     count = max(len(times), 1)
     samples = max(waits.pop("", 0), 1)
@@ -311,7 +318,9 @@ def _together(functions: Sequence[Any], meanwhile: Callable[[], None]) -> list[A
     forked = multiprocessing.get_context("fork")
     start = forked.Barrier(len(functions) + 1)
     queues = [forked.SimpleQueue() for _ in functions]
-    processes = [forked.Process(target=f, args=(start, queue)) for f, queue in zip(functions, queues, strict=True)]
+    processes = [
+        forked.Process(target=f, args=(start, queue), daemon=True) for f, queue in zip(functions, queues, strict=True)
+    ]
     for process in processes:
         process.start()
     start.wait()
@@ -344,12 +353,13 @@ def _server_seconds(postgresql: Server) -> float:
     own = main.cpu_times()
     total = own.user + own.system + own.children_user + own.children_system
     for child in main.children(recursive=True):
-        times = child.cpu_times()
-        total += times.user + times.system
+        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            times = child.cpu_times()
+            total += times.user + times.system
     return total
 
 
-def _cuts(home: Home) -> list[float]:
+def cut_seconds(home: Home) -> list[float]:
     """Seconds of the last ten drains of every unit."""
     with Catalog(home).read() as connection:
         units = UnitRow.all(connection, select(tables.unit))

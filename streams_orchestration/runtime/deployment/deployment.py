@@ -220,7 +220,7 @@ def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
         "initial": position,
         "position": position,
     }
-    connection.execute(insert(tables.pe).values(**(plain | values)))
+    connection.execute(insert(tables.pe), [plain | values])  # one statement for all PEs, made once
 
 
 def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
