@@ -161,6 +161,7 @@ def test_both_parsers_of_the_client_take_it(home: Home, text: str):
     assert actual.keys() == plain.keys()
 
 
+@pytest.mark.slow
 def test_promtool_takes_it(tool: Path, text: str):
     done = subprocess.run([tool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
@@ -390,6 +391,7 @@ def test_every_alert_is_in_the_page_and_has_a_course():
     assert all(rule["annotations"].keys() == {"summary", "description"} for rule in rules)
 
 
+@pytest.mark.slow
 def test_promtool_takes_the_alerts_and_they_fire_when_they_should(tool: Path, tmp_path: Path):
     done = subprocess.run([tool, "check", "rules", str(ALERTS)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
