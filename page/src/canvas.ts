@@ -227,9 +227,10 @@ export class GraphCanvas {
       const seen = new Set<string>();
       let sum: number | null = null;
       for (const edge of wire.link.edges) {
-        const key = `${edge.source}:${edge.port}`;
-        const operator = now?.operators[this.operatorName(edge.source)];
-        const value = operator?.out[edge.port];
+        // what a port submits is known, of one channel behind a splitter only what its one reader takes
+        const key = edge.split ? `>${edge.target}` : `${edge.source}:${edge.port}`;
+        const reader = this.isOnlyInput(edge.target) ? now?.operators[this.operatorName(edge.target)] : undefined;
+        const value = edge.split ? reader?.rate : now?.operators[this.operatorName(edge.source)]?.out[edge.port];
         if (seen.has(key) || value === null || value === undefined) continue;
         seen.add(key);
         sum = (sum ?? 0) + value;
@@ -244,6 +245,7 @@ export class GraphCanvas {
   }
 
   operatorName: (index: number) => string = () => "";
+  isOnlyInput: (index: number) => boolean = () => false;
 
   private state(id: string, group: SVGElement, value: SVGElement): void {
     const now = this.snapshot;

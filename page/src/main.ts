@@ -21,6 +21,7 @@ class Page {
   private heat: Heat = "processor";
   private subject: { kind: SubjectKind; name: string } | null = null;
   private shownAt = 0;
+  private saidUntil = 0;
   private drawing = 0;
   private stop: () => void = () => undefined;
 
@@ -104,6 +105,7 @@ class Page {
 
   async start(): Promise<void> {
     if (this.source instanceof ServerSource) await this.source.begin();
+    if (this.source.mayAct) this.regions.reset = (unit) => void this.reset(unit);
     const listed = await this.source.applications();
     if (!listed.length) {
       this.note.textContent = "Nothing is deployed here. `streams deploy SPEC` starts an application.";
@@ -117,6 +119,23 @@ class Page {
       const name = asked.get(kind);
       if (name) await this.choose(kind, name);
     }
+  }
+
+  private async reset(unit: string): Promise<void> {
+    const question = `Reset ${unit} of ${this.application}? What is not in its last cut is taken back and done again.`;
+    if (!window.confirm(question)) return;
+    try {
+      await this.source.reset(this.application, unit);
+      this.say(`${unit} goes back to its last complete epoch.`);
+    } catch (error) {
+      this.say((error as Error).message);
+    }
+  }
+
+  /** Stays for a while, whatever arrives. */
+  private say(text: string): void {
+    this.note.textContent = text;
+    this.saidUntil = performance.now() + 10_000;
   }
 
   private async show(application: string): Promise<void> {
@@ -139,6 +158,9 @@ class Page {
     this.model = new Model(await this.source.graph(this.application, view));
     const { operators } = this.model.graph;
     this.canvas.operatorName = (index) => operators[index]?.name ?? "";
+    const inputs = operators.map(() => 0);
+    for (const edge of this.model.graph.edges) inputs[edge.target]! += 1;
+    this.canvas.isOnlyInput = (index) => inputs[index] === 1;
     this.canvas.peOf = (index) => operators[index]?.pe ?? -1;
     this.open = this.model.openAtFirst();
     await this.draw();
@@ -168,7 +190,7 @@ class Page {
     const changed = this.fingerprint !== "" && this.fingerprint !== `${snapshot.fingerprint} ${snapshot.deployed_at}`;
     this.fingerprint = `${snapshot.fingerprint} ${snapshot.deployed_at}`;
     this.snapshot = snapshot;
-    this.note.textContent = snapshot.measured ? "" : "Measuring was off when it was deployed (STREAMS_METRICS=off).";
+    if (performance.now() > this.saidUntil) this.note.textContent = snapshot.measured ? "" : "Measuring was off when it was deployed (STREAMS_METRICS=off).";
     this.status.textContent = snapshot.failures.length ? "FAILED" : snapshot.state;
     this.status.className = `chip ${snapshot.failures.length ? "bad" : chip(snapshot.state)}`;
     this.warn(snapshot);

@@ -13,6 +13,9 @@ export class Regions {
   private span = 300;
   private last: Snapshot | null = null;
 
+  /** Null where the page may only read. */
+  reset: ((unit: string) => void) | null = null;
+
   constructor(private readonly openPe: (pe: number) => void) {
     const choice = el("select", { id: "span" }) as HTMLSelectElement;
     for (const [value, text] of SPANS) choice.append(el("option", { value: String(value) }, text));
@@ -36,7 +39,9 @@ export class Regions {
     this.last = snapshot;
     if (this.element.hidden) return;
     this.draw();
+    const focused = [...this.list.querySelectorAll("button")].indexOf(document.activeElement as HTMLButtonElement);
     this.list.replaceChildren(...snapshot.units.map((unit) => this.unit(unit, snapshot)));
+    if (focused >= 0) this.list.querySelectorAll("button")[focused]?.focus();
   }
 
   private whole(): number {
@@ -63,11 +68,14 @@ export class Regions {
       link.addEventListener("click", () => this.openPe(pe));
       pes.append(link, " ");
     }
+    const { reset } = this;
+    const again = reset && el("button", { type: "button", "data-reset": unit.name }, "Reset to the last cut");
+    again?.addEventListener("click", () => reset!(unit.name));
     return el("article", { class: `unit${failure ? " broken" : ""}` },
       el("h3", {}, unit.name, " ", el("span", { class: `chip ${chip(unit.state)}` }, unit.state)),
       failure && el("p", { class: "trouble" }, `${failure.reason.replace(/\.$/, "")}. ${failure.remedy}`),
       unit.unstable && el("p", { class: "trouble" }, unit.unstable),
-      list, pes, recoveries(unit.recoveries));
+      list, pes, again, recoveries(unit.recoveries));
   }
 
   private draw(): void {

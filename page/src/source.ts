@@ -19,6 +19,10 @@ export interface Source {
   history(application: string, name: string): Promise<Series | null>;
   listen(application: string, on: (snapshot: Snapshot) => void, trouble: (message: string) => void): () => void;
   worker(): Worker;
+  /** Whether the page may change something. */
+  mayAct: boolean;
+  /** A unit goes back to its last complete epoch. */
+  reset(application: string, unit: string): Promise<void>;
 }
 
 export class RefusedError extends Error {}
@@ -31,17 +35,27 @@ async function read<T>(path: string): Promise<T> {
   return document;
 }
 
+function send(path: string, document: unknown): Promise<Response> {
+  const headers = { "content-type": "application/json" };
+  return fetch(path, { method: "POST", headers, body: JSON.stringify(document) });
+}
+
 export class ServerSource implements Source {
   readonly live = true;
+  mayAct = false;
 
   /** Exchange the token of the address, which is sent to nobody, for a session. */
   async begin(): Promise<void> {
     const token = new URLSearchParams(location.hash.slice(1)).get("token");
-    if (!token) return;
-    const body = JSON.stringify({ token });
-    const headers = { "content-type": "application/json" };
-    const answer = await fetch("/api/session", { method: "POST", headers, body });
-    if (answer.ok) history.replaceState(null, "", location.pathname + location.search);
+    if (token && (await send("/api/session", { token })).ok) {
+      history.replaceState(null, "", location.pathname + location.search);
+    }
+    this.mayAct = (await read<{ allow_actions: boolean }>("/api/session")).allow_actions;
+  }
+
+  async reset(application: string, unit: string): Promise<void> {
+    const answer = await send(`/api/applications/${encodeURIComponent(application)}/reset`, { unit });
+    if (!answer.ok) throw new Error(((await answer.json()) as { error: string }).error);
   }
 
   applications(): Promise<Listed[]> {
@@ -84,6 +98,7 @@ interface Embedded {
 
 export class FileSource implements Source {
   readonly live = false;
+  readonly mayAct = false;
 
   constructor(private readonly document: Embedded) {}
 
@@ -99,6 +114,8 @@ export class FileSource implements Source {
   async subject(_application: string, kind: SubjectKind, name: string): Promise<Subject> {
     return this.document.subjects[`${kind} ${name}`] ?? { kind, name };
   }
+
+  async reset(): Promise<void> {}
 
   async history(): Promise<null> {
     return null;

@@ -73,11 +73,12 @@ def ui() -> None:
     help="Let in only who has this token, of at least 16 characters; better in STREAMS_CONSOLE_TOKEN, since others can "
     "see commands. Away from loopback one is made when this is left out.",
 )
+@click.option("--allow-actions", is_flag=True, help="Let the page reset regions and PEs; else it only reads.")
 @loaded(f"{CLI}.consoles:console")
 def console() -> None:
     """Serve a page that shows applications as they run, until Ctrl-C; all that are deployed, or one.
 
-    The page only reads. Its address is written to standard output.
+    Its address is written to standard output.
     """
 
 

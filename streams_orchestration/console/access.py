@@ -30,6 +30,8 @@ class Access:
     host: str
     port: int
     token: str | None = None
+    allow_actions: bool = False
+    """Whether the page may change something; else it only reads."""
     _sessions: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
 
     @property

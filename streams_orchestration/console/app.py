@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from streams_orchestration.console.guard import Guard
 from streams_orchestration.console.histories import History
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.console.subjects import KINDS, Kind, subject
-from streams_orchestration.runtime.api import read_metrics, read_status
+from streams_orchestration.runtime.api import read_metrics, read_status, reset, stop_orphans
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _routes(reader: Reader, access: Access) -> list[BaseRoute]:
         Route("/api/applications/{name}/subject", _json(documents.subject)),
         Route("/api/applications/{name}/history", _json(documents.history)),
         Route("/api/applications/{name}/events", _events(reader)),
+        Route("/api/applications/{name}/reset", _reset(reader, access), methods=["POST"]),
     ]
 
 
@@ -169,24 +171,20 @@ class _Documents:
 
 
 def _session(access: Access) -> Answer:
-    """GET: whether what was sent is enough. POST: a token for a session."""
-    from starlette.requests import ClientDisconnect
+    """GET: whether what was sent is enough, and what may be done. POST: a token for a session."""
     from starlette.responses import JSONResponse
 
     def described(request: Request) -> dict[str, bool]:
         may = access.may_read(request.cookies.get(access.cookie), request.headers.get("authorization", ""))
-        return {"authorized": may}
+        return {"authorized": may, "allow_actions": access.allow_actions}
 
     async def answer(request: Request) -> Response:
         if request.method != "POST":
             return JSONResponse(described(request))
-        try:
-            token = await _token(request)
-        except ClientDisconnect:
-            token = None
-        if token is None or not access.is_token(token):
+        token = (await _body(request)).get("token")
+        if not isinstance(token, str) or not access.is_token(token):
             return JSONResponse({"error": "The token is missing or wrong."}, 401)
-        answered = JSONResponse({"authorized": True})
+        answered = JSONResponse({"authorized": True, "allow_actions": access.allow_actions})
         secure = request.url.scheme == "https"
         answered.set_cookie(access.cookie, access.begin_session(), httponly=True, samesite="strict", secure=secure)
         return answered
@@ -194,17 +192,44 @@ def _session(access: Access) -> Answer:
     return answer
 
 
-async def _token(request: Request) -> str | None:
+def _reset(reader: Reader, access: Access) -> Answer:
+    """POST {unit, force}: a unit goes back to its last complete epoch; refused unless actions are allowed."""
+    from starlette.responses import JSONResponse
+
+    async def answer(request: Request) -> Response:
+        name, body = request.path_params["name"], await _body(request)
+        if not access.allow_actions:
+            return JSONResponse({"error": "This console only reads. `streams console --allow-actions` may reset."}, 403)
+        unit, force = body.get("unit"), body.get("force", False)
+        if not isinstance(unit, str) or not isinstance(force, bool):
+            return JSONResponse({"error": "unit is the name of a region or PE, force is true or false."}, 400)
+        try:
+            reader.require(name)
+            await asyncio.to_thread(stop_orphans, reader.home, name)
+            generation = await asyncio.to_thread(partial(reset, reader.home, name, unit, force=force))
+        except NotDeployedError as error:
+            return JSONResponse({"error": str(error)}, 404)
+        except StreamsRuntimeError as error:
+            return JSONResponse({"error": str(error)}, 409)
+        return JSONResponse({"unit": unit, "generation": generation})
+
+    return answer
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The JSON object that a request holds; an empty one where it holds none."""
+    from starlette.requests import ClientDisconnect
+
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LONGEST_BODY:
-            return None
     try:
-        token = json.loads(body)["token"]
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError):
-        return None
-    return token if isinstance(token, str) else None
+        async for part in request.stream():
+            body += part
+            if len(body) > LONGEST_BODY:
+                return {}
+        document = json.loads(body)
+    except (ClientDisconnect, json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 def _events(reader: Reader) -> Answer:

@@ -74,11 +74,11 @@ def address(access: Access) -> str:
     return f"http://{host}:{access.port}/" + (f"#token={access.token}" if access.token is not None else "")
 
 
-def access_to(host: str, port: int, token: str | None) -> Access:
+def access_to(host: str, port: int, token: str | None, *, allow_actions: bool = False) -> Access:
     """Who is let in at an address: without a token everybody on this machine, elsewhere a token is made."""
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(32)
-    return Access(host, port, token)
+    return Access(host, port, token, allow_actions)
 
 
 def _require_token(access: Access) -> None:

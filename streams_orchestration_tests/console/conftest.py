@@ -23,13 +23,13 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
 
 
 @contextmanager
-def served(reader: Reader) -> Iterator[str]:
+def served(reader: Reader, *, actions: bool = False) -> Iterator[str]:
     """The address of a console in a thread of this process."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         port = listening.getsockname()[1]
-        config = uvicorn.Config(create_app(reader, Access("127.0.0.1", port)), log_level="error")
+        config = uvicorn.Config(create_app(reader, Access("127.0.0.1", port, allow_actions=actions)), log_level="error")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -25,8 +25,8 @@ OWN = "127.0.0.1:3100"
 TOKEN = "a-token-of-some-length"
 
 
-def client_of(home: Home, token: str | None = None, only: str | None = None) -> TestClient:
-    access = Access("127.0.0.1", 3100, token)
+def client_of(home: Home, token: str | None = None, only: str | None = None, *, actions: bool = False) -> TestClient:
+    access = Access("127.0.0.1", 3100, token, actions)
     return TestClient(create_app(Reader(home, only), access), base_url=f"http://{OWN}")
 
 
@@ -161,7 +161,7 @@ def test_a_token_is_exchanged_for_a_session(tmp_path: Path):
     client = client_of(Home(tmp_path), TOKEN)
     assert client.get("/").status_code == client.get("/static/console.js").status_code == 200
     assert client.get("/api/applications").status_code == 401
-    assert client.get("/api/session").json() == {"authorized": False}
+    assert client.get("/api/session").json() == {"authorized": False, "allow_actions": False}
     for wrong in ({"token": "guessed-guessed-guessed"}, {"token": 1}, {}, []):
         assert client.post("/api/session", json=wrong).status_code == 401
     answer = client.post("/api/session", json={"token": TOKEN})
@@ -180,6 +180,42 @@ def test_a_form_of_another_page_cannot_begin_a_session(tmp_path: Path):
         client.post("/api/session", content=b"[" * 100_000, headers={"content-type": "application/json"}).status_code
         == 401
     )
+
+
+def test_nothing_is_reset_unless_actions_are_allowed(client: TestClient, deployed: Deployed):
+    before = client.get("/api/applications/app/state").json()["units"][0]["generation"]
+    assert client.post("/api/applications/app/reset", json={"unit": "region-0"}).status_code == 403
+    acting = client_of(deployed.home, actions=True)
+    for headers in ({"origin": "http://example.org"}, {"content-type": "text/plain"}):
+        refused = acting.post("/api/applications/app/reset", content=b'{"unit": "region-0"}', headers=headers)
+        assert refused.status_code in (403, 415)
+    assert client.get("/api/applications/app/state").json()["units"][0]["generation"] == before
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "status", "part"),
+    [
+        ("app", {"unit": "region-7"}, 409, "there is no unit region-7"),
+        ("app", {}, 400, "unit is the name"),
+        ("app", {"unit": "region-0", "force": "yes"}, 400, "force is true or false"),
+        ("nothing", {"unit": "region-0"}, 404, "nothing"),
+    ],
+)
+def test_a_wrong_reset_is_refused(deployed: Deployed, name: str, body: object, status: int, part: str):
+    answer = client_of(deployed.home, only="app", actions=True).post(f"/api/applications/{name}/reset", json=body)
+    assert answer.status_code == status
+    assert part in answer.json()["error"]
+
+
+def test_a_unit_is_reset_where_actions_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
+    application = Deployed(tmp_path)
+    client = client_of(application.home, actions=True)
+    before = client.get("/api/applications/app/state").json()["units"][0]
+    answer = client.post("/api/applications/app/reset", json={"unit": "region-0"}).json()
+    after = client.get("/api/applications/app/state").json()["units"][0]
+    assert answer == {"unit": "region-0", "generation": after["generation"]}
+    assert (after["generation"], after["resets"]) == (before["generation"] + 1, before["resets"] + 1)
 
 
 def test_a_page_needs_nothing_from_elsewhere():

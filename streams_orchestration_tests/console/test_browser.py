@@ -130,6 +130,7 @@ def test_a_reset_arrives(seen: Seen, application: Deployed):
     seen.page.locator("#tab-regions").click()
     seen.expect(".unit").to_have_count(1)
     seen.expect(".unit table").to_have_count(0)
+    seen.expect("[data-reset]").to_have_count(0)
     now = clock.now()
     row = {"application": application.name, "unit": "region-0", "generation": 1, "epoch": 1, "attempts": 0}
     with application.local.catalog.write() as connection:
@@ -138,6 +139,19 @@ def test_a_reset_arrives(seen: Seen, application: Deployed):
             connection.execute(insert(tables.unit_event).values(row | moment))
     seen.expect(".unit table").to_contain_text(CAUSE)
     seen.expect(".timeline .broken").not_to_have_count(0)
+
+
+def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streams_orchestration.runtime.deployment.reset.launch", lambda *_, **__: ())
+    with served(Reader(Deployed(tmp_path).home), actions=True) as acting:
+        seen = Seen(browser)
+        page = seen.open(acting)
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.locator("#tab-regions").click()
+        page.locator('[data-reset="region-0"]').click()
+        seen.expect(".note").to_contain_text("goes back to its last complete epoch")
+        seen.expect(".unit").to_contain_text("1; 1 of 5 attempts")
+        page.context.close()
 
 
 def test_from_what_runs_to_what_was_written_and_back(seen: Seen):
