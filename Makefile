@@ -43,7 +43,7 @@ docs: setup ## write anew what comes from tables: diagnostics, operators, the op
 	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py
 
 page: ## build the console's page anew, with the Node.js that is there
-	@cd page && npm ci --ignore-scripts --silent && cp package-lock.json node_modules/.installed && npm run --silent check && npm run --silent build
+	@cd streams_orchestration/console/page && npm ci --ignore-scripts --silent && cp package-lock.json node_modules/.installed && npm run --silent check && npm run --silent build
 
 lock: setup ## write requirements.lock anew from pyproject.toml, keeping the versions that still fit
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --group build \

@@ -12,8 +12,9 @@ import yaml
 
 from streams_orchestration.runtime.settings import EngineSettings, Settings
 
-ROOT = Path(__file__).parents[1]
-MANIFESTS: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text()))
+DOCS = Path(__file__).parents[1] / "docs"
+DEPLOY = DOCS / "deploy"
+MANIFESTS: list[dict[str, Any]] = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
 
 
 def of_kind(kind: str) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def test_what_the_agent_starts_is_what_executors_find(tmp_path: Path, monkeypatc
     assert properties["spark.kubernetes.container.image"] == container["image"]
 
 
-COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
 
 def test_the_schema_of_compose_accepts_it():
@@ -61,12 +62,12 @@ def test_the_schema_of_compose_accepts_it():
 
 def test_what_is_mounted_is_there():
     sources = {part.split(":")[0] for each in COMPOSE["services"].values() for part in each["volumes"]}
-    assert {source for source in sources if source.startswith(".") and not (ROOT / "deploy" / source).exists()} == set()
+    assert {source for source in sources if source.startswith(".") and not (DEPLOY / source).exists()} == set()
     assert {source for source in sources if not source.startswith(".")} == set(COMPOSE["volumes"])
 
 
 def test_the_code_location_is_where_dagster_looks_for_it():
-    (location,) = yaml.safe_load((ROOT / "deploy" / "workspace.yaml").read_text())["load_from"]
+    (location,) = yaml.safe_load((DEPLOY / "workspace.yaml").read_text())["load_from"]
     server = location["grpc_server"]
     command = COMPOSE["services"][server["host"]]["command"]
     assert command[command.index("--port") + 1] == str(server["port"])
@@ -86,7 +87,7 @@ def test_its_commands_exist(name: str):
 
 def blocks() -> list[str]:
     """The properties that the page shows."""
-    parts = (ROOT / "docs" / "spark-clusters.md").read_text().split("```")[1::2]
+    parts = (DOCS / "spark-clusters.md").read_text().split("```")[1::2]
     return [part.replace("...", "text") for part in parts if "\nspark." in part and "$" not in part]
 
 

@@ -19,7 +19,7 @@ from streams_orchestration_tests.console.deployed import CAUSE, Deployed, large
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = Path(__file__).parents[2] / "page" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[2] / "streams_orchestration/console/page/node_modules" / "axe-core" / "axe.min.js"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium, as `apt-get install chromium` brings it"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGE, STATIC = ROOT / "page", ROOT / "streams_orchestration" / "console" / "static"
+CONSOLE = Path(__file__).parents[2] / "streams_orchestration" / "console"
+PAGE, STATIC = CONSOLE / "page", CONSOLE / "static"
 BUILT = ("THIRD-PARTY.txt", "console.css", "console.js", "elk-worker.min.js", "index.html")
 
 

@@ -2,7 +2,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
-const target = process.argv[2] ?? "../streams_orchestration/console/static";
+const target = process.argv[2] ?? "../static";
 await build({
   entryPoints: { console: "src/main.ts" },
   outdir: target,
