@@ -109,7 +109,7 @@ class Scene:
     def jvm(self) -> tuple[psutil.Process, tuple[str, ...]]:
         """The JVM of a host."""
         host, units = self.host()
-        jvms = [child for child in host.children() if child.name() == "java" or ENGINE in child.cmdline()]
+        jvms = [child for child in host.children() if child.name() == "java" or ENGINE in command_of(child)]
         if not jvms:
             raise LookupError
         return jvms[0], units
@@ -119,7 +119,7 @@ class Scene:
         jvm, units = self.jvm()
         host = jvm.parent()
         children = [child for child in host.children(recursive=True) if child.pid != jvm.pid] if host else []
-        idle = [child for child in children if any(kind in " ".join(child.cmdline()) for kind in STARTERS)]
+        idle = [child for child in children if any(kind in " ".join(command_of(child)) for kind in STARTERS)]
         actual = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
         if not actual:
             raise LookupError
@@ -127,6 +127,14 @@ class Scene:
 
 
 Fault = Callable[[Scene], Happened]
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """Its command line; none of a process that has ended meanwhile."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 def kill_host(scene: Scene) -> Happened:
