@@ -21,7 +21,7 @@ from streams_orchestration.runtime.api import (
     read_metrics,
     read_status,
 )
-from streams_orchestration.runtime.errors import CatalogError, NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
 SHOWN_SECONDS = 2.0
@@ -127,7 +127,7 @@ class Reader:
             return _event_text("snapshot", self.snapshot(application))
         except NotDeployedError:
             return _event_text("gone", {"message": f"{application} is not deployed any more."})
-        except (CatalogError, OSError) as error:
+        except (StreamsRuntimeError, OSError) as error:
             return _event_text("unreadable", {"message": str(error)})
 
     async def events(self, application: str) -> AsyncIterator[str]:

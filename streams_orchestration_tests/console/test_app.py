@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from starlette.testclient import TestClient
@@ -18,6 +20,7 @@ from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.console.subjects import last_lines
+from streams_orchestration.runtime.errors import OtherVersionError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
 
@@ -110,6 +113,23 @@ def test_a_console_of_one_application_shows_no_other(deployed: Deployed):
     assert client.get("/api/applications").json() == []
     for part in ("graph", "state", "events", "subject?kind=pe&name=0"):
         assert client.get(f"/api/applications/app/{part}").status_code == 404
+
+
+def test_an_application_of_another_version_is_said_to_be_unreadable(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+):
+    def read_status(_home: Home, application: str) -> NoReturn:
+        raise OtherVersionError(application)
+
+    async def second() -> str:
+        events = Reader(deployed.home).events("app")
+        await anext(events)
+        return await anext(events)
+
+    monkeypatch.setattr(f"{Reader.__module__}.read_status", read_status)
+    event = asyncio.run(second())
+    assert event.startswith("event: unreadable")
+    assert "another version" in event
 
 
 def test_the_history_grows_by_what_is_read(client: TestClient):
