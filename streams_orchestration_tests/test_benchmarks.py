@@ -76,6 +76,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @ONLY_CSV
 @pytest.mark.java
+@pytest.mark.deep
 def test_spark_gives_the_loop_s_result(data: flights.Data, expected: pa.Table, spark: SparkSession):
     for how in ("arrow", "sql"):
         result, points = spark_query.statistics(spark, how, data.parts, str(data.airlines), data.tuples)

@@ -95,8 +95,13 @@ def ended(process: psutil.Process) -> None:
     """Wait until a process runs no more; the parent that it has then may collect it late."""
     until = time.monotonic() + 30.0
     while runs(process):
-        assert time.monotonic() < until, (process, psutil.Process().children(recursive=True))
+        assert time.monotonic() < until, family_of(process)
         time.sleep(0.01)
+
+
+def family_of(process: psutil.Process) -> str:
+    here = psutil.Process().children(recursive=True)
+    return "; ".join(f"{each} child of {each.ppid()}" for each in (process, *here) if each.is_running())
 
 
 def runs(process: psutil.Process) -> bool:
