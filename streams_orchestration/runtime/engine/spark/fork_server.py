@@ -191,7 +191,9 @@ class Request(NamedTuple):
         status = 1
         try:
             signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for number in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whatever the host ignores or holds back, it can be ended
             for number, stream in enumerate(self.streams):
                 os.dup2(stream, number)
             self.close()

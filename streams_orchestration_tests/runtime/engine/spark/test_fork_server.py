@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -49,7 +50,10 @@ def server() -> psutil.Process:
 
 
 def is_server(process: psutil.Process) -> bool:
-    return any(part.endswith("fork_server") for part in process.cmdline())
+    try:
+        return any(part.endswith("fork_server") for part in process.cmdline())
+    except psutil.Error:  # it has ended meanwhile
+        return False
 
 
 def run_told(python: str, directory: Path) -> subprocess.CompletedProcess[str]:
@@ -95,13 +99,14 @@ def ended(process: psutil.Process) -> None:
     """Wait until a process runs no more; the parent that it has then may collect it late."""
     until = time.monotonic() + 30.0
     while runs(process):
-        assert time.monotonic() < until, family_of(process)
+        assert time.monotonic() < until, (signals_of(process), signals_of(psutil.Process()))
         time.sleep(0.01)
 
 
-def family_of(process: psutil.Process) -> str:
-    here = psutil.Process().children(recursive=True)
-    return "; ".join(f"{each} child of {each.ppid()}" for each in (process, *here) if each.is_running())
+def signals_of(process: psutil.Process) -> str:
+    """Its state, and which signals it holds back, ignores and catches."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return ", ".join(line for line in lines if line.startswith(("State", "PPid", "Sig", "Shd")))
 
 
 def runs(process: psutil.Process) -> bool:
@@ -118,6 +123,26 @@ def test_it_ends_with_what_stands_for_it(python: str, end: str, status: int) -> 
     getattr(process, end)()
     ended(child)
     assert process.wait(10) == status
+
+
+def test_it_ends_whatever_the_host_ignores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+    (tmp_path / "waiting.py").write_text(WAITING)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        kept = start_fork_server(tmp_path / "python-0-abc", ["decimal"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert kept is not None
+    process = waiting(os.environ["PYSPARK_PYTHON"])
+    (child,) = forked()
+    process.kill()
+    ended(child)
+    process.communicate()
+    kept.kill()
+    kept.communicate()
 
 
 def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(python: str, tmp_path: Path) -> None:
