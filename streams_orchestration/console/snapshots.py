@@ -10,11 +10,13 @@ from streams_orchestration.operators.metrics import LAG_SECONDS
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, StreamMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import UnitFailure, failures, host_failure, pe_failure
 from streams_orchestration.runtime.units.recoveries import recoveries
 from streams_orchestration.runtime.units.unit_status import Cut, UnitStatus, recent_resets
 
 Document = dict[str, Any]
+ENDED = ("COMPLETED", "STOPPED")
+"""States of applications and units in which nothing is expected of their hosts."""
 
 
 def snapshot(
@@ -36,6 +38,7 @@ def snapshot(
         busy[operator.pe] = busy.get(operator.pe, 0.0) + (operator.cores or 0.0)
     rates = {pe.pe: pe.rows_per_second for pe in metrics.pes}
     failed = failures(status, now)
+    troubles = _troubles(status, now)
     return {
         "application": status.application,
         "at": now,
@@ -52,11 +55,14 @@ def snapshot(
                 "id": pe.id, "state": pe.state, "unit": pe.unit, "host": pe.host, "generation": pe.generation,
                 "batch": pe.batch, "epoch": pe.epoch, "rows_in": pe.rows_in, "rows_out": pe.rows_out,
                 "committed_at": pe.committed_at, "error": pe.error, "failed_times": pe.failed_times,
-                "rate": rates.get(pe.id), "cores": busy.get(pe.id),
+                "trouble": troubles.get(pe.id), "rate": rates.get(pe.id), "cores": busy.get(pe.id),
             }
             for pe in status.pes
         ],
-        "units": [_unit(unit, cuts.get(unit.name, ()), now) for unit in status.units],
+        "units": [
+            _unit(unit, cuts.get(unit.name, ()), now) | {"broken": _broken(status, unit, failed)}
+            for unit in status.units
+        ],
         "failures": [
             {"unit": each.unit, "reason": each.reason, "remedy": each.remedy, "hopeless": each.hopeless,
              "due_at": each.due_at}
@@ -73,6 +79,37 @@ def snapshot(
             asdict(each) for link in (*status.imports, *status.exports) for each in link.connections
         ],
     }  # fmt: skip
+
+
+def _troubles(status: ApplicationStatus, now: float) -> dict[int, str]:
+    """Number of each PE that does not work though it should -> why: an error of its own, or its host is gone."""
+    if status.state in ENDED:
+        return {}
+    ended = {pe for unit in status.units if unit.state in ENDED for pe in unit.pes}
+    dead = {host.id: reason for host in status.hosts if (reason := host_failure(host, now))}
+    return {
+        pe.id: dead[pe.host] if pe.host in dead else pe_failure(pe.id, pe.error)
+        for pe in status.pes
+        if pe.id not in ended and (pe.host in dead or pe.state == "FAILED" or pe.error is not None)
+    }
+
+
+def _broken(status: ApplicationStatus, unit: UnitStatus, failed: Sequence[UnitFailure]) -> Document | None:
+    """Since when a unit does not work, and why; None of one that needs no reset.
+
+    A host that is gone tells nobody: until the unit is known to be unhealthy, it is broken since the last sign of life.
+    """
+    failure = next((each for each in failed if each.unit == unit.name), None)
+    if failure is None:
+        return None
+    gone = {number for number, _ in failure.gone}
+    if gone:
+        since = min(max(host.heartbeat_at or 0.0, host.launched_at) for host in status.hosts if host.id in gone)
+    elif unit.waits:
+        since = unit.since
+    else:
+        since = max(unit.since, *(pe.committed_at or 0.0 for pe in status.pes if pe.id in unit.pes))
+    return {"since": since, "cause": failure.reason}
 
 
 def _operator(operator: OperatorMetrics) -> Document:

@@ -26,12 +26,12 @@ CAUSE = "Totals: the value 7 is no total. Correct the row, or filter it."
 
 
 class Deployed:
-    """An application of five operators on two channels, in three PEs of one region; this process is its host."""
+    """An application of five operators, in PEs of one region; this process is its host."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, width: int = 2, pes: int = 3) -> None:
         self.home = Home(directory / "home")
         file = write_rows(directory / "rows.parquet", 60)
-        self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=3), 5)
+        self.local = LocalApplication(self.home, totals(file, width, fusion="manual", pes=pes), 5)
         self.name = self.local.name
         self.beat()
 
@@ -68,6 +68,20 @@ class Deployed:
             yield
         finally:
             self.set(tables.pe, tables.pe.c.id == pe, state="RUNNING", error=None)
+
+    @contextmanager
+    def gone(self, silent: float = 30.0) -> Iterator[None]:
+        """Meanwhile the host's process is not there, and nobody has seen that yet.
+
+        Args:
+            silent: seconds since its last heartbeat.
+        """
+        now = clock.now()
+        self.set(tables.host, process_started=1.0, heartbeat_at=now - silent, launched_at=now - 3600)
+        try:
+            yield
+        finally:
+            self.beat()
 
 
 def large(composites: int = 50, each: int = 98) -> Compilation:

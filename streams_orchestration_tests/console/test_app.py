@@ -20,6 +20,7 @@ from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.console.subjects import last_lines
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
@@ -70,6 +71,43 @@ def test_the_state_has_rates_cuts_and_failures(client: TestClient, deployed: Dep
         (failure,) = client.get("/api/applications/app/state").json()["failures"]
     assert CAUSE.rstrip(".") in failure["reason"]
     assert "streams reset app --unit region-0" in failure["remedy"]
+
+
+def test_what_works_has_no_trouble(client: TestClient):
+    state = client.get("/api/applications/app/state").json()
+    assert [pe["trouble"] for pe in state["pes"]] == [None] * 3
+    assert [unit["broken"] for unit in state["units"]] == [None]
+
+
+def test_a_failed_pe_is_in_trouble_and_its_unit_is_broken(client: TestClient, deployed: Deployed):
+    with deployed.failed(1):
+        state = client.get("/api/applications/app/state").json()
+    assert [bool(pe["trouble"]) for pe in state["pes"]] == [False, True, False]
+    assert CAUSE in state["pes"][1]["trouble"]
+    (unit,) = state["units"]
+    assert CAUSE in unit["broken"]["cause"]
+    assert unit["broken"]["since"] >= unit["since"]
+
+
+def test_every_pe_of_a_host_that_is_gone_is_in_trouble_since_its_last_heartbeat(client: TestClient, deployed: Deployed):
+    with deployed.gone(silent=30.0):
+        state = client.get("/api/applications/app/state").json()
+    for cause in (*(pe["trouble"] for pe in state["pes"]), state["units"][0]["broken"]["cause"]):
+        assert re.search(r"host 0 \(pid \d+\) is gone", cause)
+    assert 30 <= state["at"] - state["units"][0]["broken"]["since"] < 3600
+
+
+@pytest.mark.parametrize("ended", ["COMPLETED", "STOPPED"])
+def test_nothing_is_expected_of_the_host_of_what_has_ended(client: TestClient, deployed: Deployed, ended: str):
+    before = client.get("/api/applications/app/state").json()["units"][0]["state"]
+    deployed.set(tables.unit, state=ended)
+    try:
+        with deployed.gone():
+            state = client.get("/api/applications/app/state").json()
+    finally:
+        deployed.set(tables.unit, state=before)
+    assert [pe["trouble"] for pe in state["pes"]] == [None] * 3
+    assert [unit["broken"] for unit in state["units"]] == [None]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +127,37 @@ def test_from_a_failure_to_its_cause(seen: Seen, application: Deployed):
     seen.expect(".banner").to_be_hidden()
 
 
+def test_what_is_on_a_host_that_is_gone_is_red(seen: Seen, application: Deployed):
+    with application.gone():
+        seen.expect(".banner").to_contain_text("host 0")
+        for pe in range(3):
+            seen.expect(f'.failed[data-id="pe:{pe}"]').to_have_count(1)
+        seen.page.locator(".banner button").click()
+        seen.expect(".panel .trouble").to_contain_text("is gone")
+        seen.page.locator("#tab-regions").click()
+        seen.expect(".timeline .broken").to_have_count(1)
+    seen.expect(".timeline .broken").to_have_count(0)
+
+
+def test_numbers_of_channels_that_meet_do_not_lie_on_each_other(browser: Any, tmp_path: Path):
+    application = Deployed(tmp_path, width=4, pes=2)
+    application.work()
+    with served(Reader(application.home)) as address:
+        seen = Seen(browser)
+        page = seen.open(address)
+        seen.expect(f"{operator('Out')} .value").to_contain_text("/s")
+        frames = [each.bounding_box() for each in page.locator(".rate:not(:empty)").all()]
+        page.context.close()
+    assert [pair for pair in itertools.combinations(frames, 2) if overlap(*pair)] == []
+
+
+def overlap(one: dict[str, float], other: dict[str, float]) -> bool:
+    return all(
+        one[at] < other[at] + other[size] and other[at] < one[at] + one[size]
+        for at, size in (("x", "width"), ("y", "height"))
+    )
+
+
 def test_a_reset_arrives(seen: Seen, application: Deployed):
     seen.page.locator("#tab-regions").click()
     seen.expect(".unit").to_have_count(1)
@@ -151,6 +183,19 @@ def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypat
         page.locator('[data-reset="region-0"]').click()
         seen.expect(".note").to_contain_text("goes back to its last complete epoch")
         seen.expect(".unit").to_contain_text("1; 1 of 5 attempts")
+        page.context.close()
+
+
+def test_nothing_is_reset_that_is_complete(browser: Any, tmp_path: Path):
+    application = Deployed(tmp_path)
+    with served(Reader(application.home), actions=True) as acting:
+        seen = Seen(browser)
+        page = seen.open(acting)
+        page.locator("#tab-regions").click()
+        seen.expect("[data-reset]").to_have_count(1)
+        application.set(tables.unit, state="COMPLETED")
+        seen.expect(".unit .chip").to_have_text("COMPLETED")
+        seen.expect("[data-reset]").to_have_count(0)
         page.context.close()
 
 

@@ -1,7 +1,8 @@
 // The drawing of a layout: shapes as SVG elements that can be focused, a view that pans and zooms, values that change.
 // Where there is a lot to show, only what is in sight is there.
 
-import { el, rate, svg } from "./dom";
+import { el, rate, seconds as duration, svg } from "./dom";
+import { places, type Place } from "./labels";
 import { label, type Layout, type Placed, type Wire } from "./layout";
 import type { Item } from "./model";
 import type { Snapshot } from "./types";
@@ -31,7 +32,8 @@ export class GraphCanvas {
   private readonly layer = svg("g");
   private layout: Layout | null = null;
   private shown = new Map<string, Shown>();
-  private rates: { text: SVGElement; path: SVGElement; wire: Wire }[] = [];
+  private rates: { text: SVGElement; behind: SVGElement; path: SVGElement; wire: Wire }[] = [];
+  private places = new Map<Wire, Place>();
   private scale = 1;
   private left = 0;
   private top = 0;
@@ -48,6 +50,7 @@ export class GraphCanvas {
 
   show(layout: Layout): void {
     this.layout = layout;
+    this.places = places(layout.wires);
     this.drawn = "";
     this.render();
   }
@@ -202,11 +205,12 @@ export class GraphCanvas {
     if (wire.first && edges.some((each) => each.split)) {
       group.append(svg("path", { class: "split", d: `M${start.x + 3} ${start.y}l5 -5l5 5l-5 5Z` }));
     }
-    if (wire.between) {
-      const place = widest(wire.points);
-      const text = svg("text", { class: "rate", x: place.x, y: place.y - 5, "text-anchor": "middle" });
-      group.append(text);
-      this.rates.push({ text, path, wire });
+    const place = this.places.get(wire);
+    if (place) {
+      const number = (y: number): SVGElement => svg("text", { class: "rate", x: place.x, y, "text-anchor": place.anchor });
+      const [text, behind] = [number(place.y - 5), number(place.y + 12)];
+      group.append(text, behind);
+      this.rates.push({ text, behind, path, wire });
     }
     group.addEventListener("click", () => this.actions.selectStream(edges[0]!.stream));
     return group;
@@ -223,7 +227,7 @@ export class GraphCanvas {
         if (reader.pressure >= 1) pressed.add(key);
       }
     }
-    for (const { text, path, wire } of this.rates) {
+    for (const { text, behind, path, wire } of this.rates) {
       const seen = new Set<string>();
       let sum: number | null = null;
       for (const edge of wire.link.edges) {
@@ -237,7 +241,8 @@ export class GraphCanvas {
       }
       const keys = wire.link.edges.map((each) => `${each.stream} ${this.peOf(each.target)}`);
       const lag = Math.max(0, ...keys.map((each) => lags.get(each) ?? 0));
-      text.textContent = sum === null ? "" : rate(sum) + (lag >= 1 ? ` · ${lag.toFixed(0)} s behind` : "");
+      text.textContent = sum === null ? "" : rate(sum);
+      behind.textContent = lag >= 1 ? `${duration(lag)} late` : "";
       path.classList.toggle("pressed", keys.some((each) => pressed.has(each)));
       path.classList.toggle("busy", (sum ?? 0) > 0);
     }
@@ -262,7 +267,7 @@ export class GraphCanvas {
       size += each.state;
     }
     const pes = new Set(item.box?.kind === "pe" ? [item.box.pe] : item.operators.map((each) => this.peOf(each)));
-    const failed = now?.pes.some((pe) => pes.has(pe.id) && (pe.state === "FAILED" || pe.error !== null)) ?? false;
+    const failed = now?.pes.some((pe) => pes.has(pe.id) && pe.trouble !== null) ?? false;
     const figure = { processor: cores ?? 0, lag, state: size, none: 0 }[this.heat];
     const steps = { processor: HEAT, lag: LAG_HEAT, state: STATE_HEAT, none: [] as number[] }[this.heat];
     const level = steps.filter((step) => figure >= step).length;
@@ -377,20 +382,6 @@ function frame(wire: Wire): [number, number, number, number] {
   const ys = wire.points.map((point) => point.y);
   const [x, y] = [Math.min(...xs), Math.min(...ys)];
   return [x, y, Math.max(...xs) - x, Math.max(...ys) - y];
-}
-
-function widest(points: { x: number; y: number }[]): { x: number; y: number } {
-  let best = { x: points[0]!.x, y: points[0]!.y };
-  let most = -1;
-  for (let number = 1; number < points.length; number++) {
-    const [a, b] = [points[number - 1]!, points[number]!];
-    const length = Math.abs(b.x - a.x);
-    if (length > most) {
-      most = length;
-      best = { x: (a.x + b.x) / 2, y: b.y };
-    }
-  }
-  return best;
 }
 
 function rounded(points: { x: number; y: number }[], arrow: boolean): string {

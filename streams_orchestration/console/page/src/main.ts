@@ -219,7 +219,7 @@ class Page {
   }
 
   private warning(text: string, unit: string): HTMLElement {
-    const failed = this.snapshot!.pes.find((pe) => pe.unit === unit && (pe.error !== null || pe.state === "FAILED"));
+    const failed = this.snapshot!.pes.find((pe) => pe.unit === unit && pe.trouble !== null);
     const show = failed && button(`Show PE ${failed.id}`, () => void this.choose("pe", String(failed.id)));
     return el("p", {}, text, " ", show);
   }
@@ -254,7 +254,8 @@ class Page {
     const unit = kind === "pe"
       ? this.snapshot?.units.find((each) => each.pes.includes(Number(name)))
       : this.snapshot?.units.find((each) => kind === "region" && each.region === Number(name));
-    return this.panel.show(this.application, kind, name, unit);
+    const trouble = kind === "pe" ? this.snapshot?.pes.find((each) => each.id === Number(name))?.trouble : null;
+    return this.panel.show(this.application, kind, name, unit, trouble ?? null);
   }
 
   private async reveal(item: Item): Promise<void> {

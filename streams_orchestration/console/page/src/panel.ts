@@ -22,7 +22,7 @@ export class Panel {
     private readonly closed: () => void,
   ) {}
 
-  async show(application: string, kind: SubjectKind, name: string, unit: UnitNow | undefined): Promise<void> {
+  async show(application: string, kind: SubjectKind, name: string, unit: UnitNow | undefined, trouble: string | null): Promise<void> {
     const key = `${application} ${kind} ${name}`;
     this.shown = key;
     const [subject, series] = await Promise.all([
@@ -43,7 +43,7 @@ export class Panel {
       return;
     }
     const charts = el("div", { class: "plots" });
-    const parts = [...this.parts(subject, unit), charts, ...reasons(subject), ...log(subject)];
+    const parts = [...this.parts(subject, unit, trouble), charts, ...reasons(subject), ...log(subject)];
     this.element.replaceChildren(close, title, ...parts.filter((part): part is Node => part instanceof Node));
     if (series) this.plot(charts, series);
   }
@@ -54,7 +54,7 @@ export class Panel {
     this.closed();
   }
 
-  private parts(subject: Subject, unit: UnitNow | undefined): Child[] {
+  private parts(subject: Subject, unit: UnitNow | undefined, trouble: string | null): Child[] {
     const rows: [string, Child][] = [];
     const add = (name: string, value: Child): void => {
       if (value) rows.push([name, value]);
@@ -72,7 +72,8 @@ export class Panel {
       add("State", String(state.state));
       add("Batch, epoch", `${state.batch}, ${state.epoch}`);
       add("Rows in, out", `${short(Number(state.rows_in))}, ${short(Number(state.rows_out))}`);
-      if (state.error) add("Error", el("span", { class: "trouble" }, String(state.error)));
+      const error = state.error ? String(state.error) : trouble;
+      if (error) add("Error", el("span", { class: "trouble" }, error));
       add("Operators", el("span", {}, ...(state.operators as string[]).slice(0, 12).flatMap((each) => [this.link("operator", each), " "])));
     }
     const metrics = subject.metrics;

@@ -4,6 +4,8 @@ import { clock, el, seconds, svg, type Child } from "./dom";
 import type { Recovery, Snapshot, UnitNow } from "./types";
 
 const PHASES = ["detect", "decide", "hosts", "restart", "first commit"];
+/** States from which nothing goes back to a cut. */
+const ENDED = ["COMPLETED", "STOPPED"];
 const SPANS: [number, string][] = [[60, "1 min"], [300, "5 min"], [900, "15 min"], [3600, "1 h"], [0, "all"]];
 
 export class Regions {
@@ -69,8 +71,8 @@ export class Regions {
       pes.append(link, " ");
     }
     const { reset } = this;
-    const again = reset && el("button", { type: "button", "data-reset": unit.name }, "Reset to the last cut");
-    again?.addEventListener("click", () => reset!(unit.name));
+    const again = reset && !ENDED.includes(unit.state) && el("button", { type: "button", "data-reset": unit.name }, "Reset to the last cut");
+    if (again) again.addEventListener("click", () => reset!(unit.name));
     return el("article", { class: `unit${failure ? " broken" : ""}` },
       el("h3", {}, unit.name, " ", el("span", { class: `chip ${chip(unit.state)}` }, unit.state)),
       failure && el("p", { class: "trouble" }, `${failure.reason.replace(/\.$/, "")}. ${failure.remedy}`),
@@ -99,9 +101,16 @@ export class Regions {
       const y = 24 + row * number;
       parts.push(svg("text", { class: "lane", x: 0, y: y + 18 }, unit.name));
       parts.push(svg("rect", { class: "works", x: left, y: y + 4, width: width - left - 8, height: 20, rx: 3 }));
-      for (const each of unit.recoveries) {
+      const { broken } = unit;
+      if (broken) {
+        const title = `${broken.cause}; ${seconds(now - broken.since)}`;
+        const from = inside(broken.since);
+        parts.push(svg("rect", { class: "broken", x: from, y: y + 4, width: Math.max(2, inside(now) - from), height: 20 },
+          svg("title", {}, title)));
+      }
+      unit.recoveries.forEach((each, order) => {
         let begin = each.began;
-        const end = each.ended ?? now;
+        const end = each.ended ?? unit.recoveries[order + 1]?.began ?? now;
         const title = `${each.cause ?? "reset"}; back to epoch ${each.epoch}; ${seconds(end - begin)}`;
         parts.push(svg("rect", { class: "broken", x: inside(begin), y: y + 4, width: Math.max(2, inside(end) - inside(begin)), height: 20 },
           svg("title", {}, title)));
@@ -115,7 +124,7 @@ export class Regions {
               svg("title", {}, `${phase}: ${seconds(length)}`)));
           }
         }
-      }
+      });
       for (const [epoch, time, took] of unit.cuts) {
         if (time < now - span) continue;
         parts.push(svg("path", { class: "cut", d: `M${at(time)} ${y + 6}v16` }, svg("title", {}, `epoch ${epoch}, took ${seconds(took)}`)));
@@ -129,9 +138,14 @@ export class Regions {
 
 function recoveries(all: Recovery[]): HTMLElement | null {
   if (!all.length) return null;
+  const outcome = (each: Recovery): string => {
+    if (each.given_up) return "given up";
+    if (each.ended) return seconds(each.ended - each.began);
+    return each === all.at(-1) ? "under way" : "failed";
+  };
   const rows = all.slice(-8).reverse().map((each) =>
     el("tr", {}, el("td", {}, clock(each.began)), el("td", {}, each.cause ?? "asked for"), el("td", {}, String(each.epoch)),
-      el("td", {}, each.given_up ? "given up" : each.ended ? seconds(each.ended - each.began) : "under way"),
+      el("td", {}, outcome(each)),
       el("td", {}, PHASES.filter((phase) => phase in each.phases).map((phase) => `${phase} ${seconds(each.phases[phase]!)}`).join(", "))));
   const head = el("tr", {}, ...["at", "cause", "back to epoch", "took", "phases"].map((text) => el("th", { scope: "col" }, text)));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Resets" },

@@ -59,6 +59,8 @@ export interface PeNow {
   batch: number;
   error: string | null;
   failed_times: number;
+  /** Why it does not work though it should: its error, or its host's. */
+  trouble: string | null;
   rate: number | null;
   cores: number | null;
 }
@@ -88,6 +90,8 @@ export interface UnitNow {
   pes: number[];
   cause: string | null;
   unstable: string | null;
+  /** It needs a reset: since when, and why. */
+  broken: { since: number; cause: string } | null;
   cuts: [number, number, number][];
   recoveries: Recovery[];
 }

@@ -1,0 +1,77 @@
+// Where the numbers of streams stand: beside their lines, no two on each other.
+
+import type { Point, Wire } from "./layout";
+
+export interface Place extends Point {
+  anchor: "middle" | "start";
+}
+
+/** Room of a number above its line, and of what it is behind below. */
+const WIDTH = 66;
+const ABOVE = 17;
+const BELOW = 15;
+/** Ways along a line, the best first. */
+const ALONG = [0.5, 0.25, 0.75];
+
+/** A place for each wire between items; lines that meet have theirs on parts that they do not share, where there are. */
+export function places(wires: readonly Wire[]): Map<Wire, Place> {
+  const taken = new Map<string, Place[]>();
+  const chosen = new Map<Wire, Place>();
+  for (const wire of wires) {
+    if (!wire.between) continue;
+    const wanted = candidates(wire.points);
+    const place = wanted.find((each) => free(each, taken)) ?? beside(wanted[0]!, taken);
+    for (const key of cells(place)) taken.set(key, [...(taken.get(key) ?? []), place]);
+    chosen.set(wire, place);
+  }
+  return chosen;
+}
+
+function candidates(points: readonly Point[]): Place[] {
+  const parts = points.slice(1).map((end, number) => ({ begin: points[number]!, end }));
+  const length = ({ begin, end }: { begin: Point; end: Point }): number => Math.hypot(end.x - begin.x, end.y - begin.y);
+  const level = parts.filter(({ begin, end }) => Math.abs(end.x - begin.x) > Math.abs(end.y - begin.y));
+  const upright = parts.filter((part) => !level.includes(part) && length(part) >= ABOVE + BELOW);
+  const wanted: Place[] = [];
+  for (const { begin, end } of level.sort((a, b) => length(b) - length(a))) {
+    for (const way of ALONG) wanted.push({ x: begin.x + (end.x - begin.x) * way, y: end.y, anchor: "middle" });
+  }
+  for (const { begin, end } of upright) {
+    for (const way of ALONG) wanted.push({ x: begin.x + 4, y: begin.y + (end.y - begin.y) * way, anchor: "start" });
+  }
+  return wanted.length ? wanted : [{ ...points[0]!, anchor: "start" }];
+}
+
+/** Further and further away, where all of a line is taken. */
+function beside(place: Place, taken: ReadonlyMap<string, Place[]>): Place {
+  for (let step = 1; step < 20; step++) {
+    for (const way of [-step, step]) {
+      const moved = { ...place, y: place.y + way * ABOVE };
+      if (free(moved, taken)) return moved;
+    }
+  }
+  return place;
+}
+
+function frame(place: Place): { left: number; right: number; top: number; bottom: number } {
+  const left = place.anchor === "middle" ? place.x - WIDTH / 2 : place.x;
+  return { left, right: left + WIDTH, top: place.y - ABOVE, bottom: place.y + BELOW };
+}
+
+function free(place: Place, taken: ReadonlyMap<string, Place[]>): boolean {
+  const own = frame(place);
+  return cells(place).every((key) => (taken.get(key) ?? []).every((each) => {
+    const other = frame(each);
+    return own.left >= other.right || own.right <= other.left || own.top >= other.bottom || own.bottom <= other.top;
+  }));
+}
+
+/** Squares of a coarse grid that a place touches, so that only neighbours are compared. */
+function cells(place: Place): string[] {
+  const { left, right, top, bottom } = frame(place);
+  const keys: string[] = [];
+  for (let column = Math.floor(left / 80); column <= Math.floor(right / 80); column++) {
+    for (let row = Math.floor(top / 40); row <= Math.floor(bottom / 40); row++) keys.push(`${column} ${row}`);
+  }
+  return keys;
+}
