@@ -15,6 +15,7 @@ from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.local import is_same
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.cuts import after_cut
 from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
 
@@ -26,23 +27,26 @@ class Output(SinkFileRow):
     visibility: Visibility
 
 
-def take_back(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
-    """Mark the outputs and segments of a PE after a batch as taken back, in the transaction of a reset.
+def take_back(connection: Connection, application: str, unit: str, epoch: int) -> list[str]:
+    """Mark the outputs and segments of a unit after its cut as taken back, in the transaction of a reset.
 
     A segment that others read uncommitted stays until they have gone past it, since their batch under way may name it.
+
+    Args:
+        connection: in a transaction that writes.
+        application: its name.
+        unit: whose PEs.
+        epoch: that the cut closed.
 
     Returns:
         Files that can no longer be named, to be removed after the transaction.
     """
     f, s = tables.sink_file, tables.segment
-    connection.execute(
-        update(f).where(f.c.application == application, f.c.pe == pe, f.c.batch > batch).values(retracted=True)
-    )
-    after = (s.c.application == application, s.c.pe == pe, s.c.batch > batch)
-    garbage = list(connection.scalars(select(s.c.path).where(*after, ~s.c.uncommitted)))
-    connection.execute(delete(s).where(*after, ~s.c.uncommitted))
-    connection.execute(update(s).where(*after).values(retracted=True))
-    return garbage
+    connection.execute(update(f).where(after_cut(f, application, unit, epoch)).values(retracted=True))
+    after = after_cut(s, application, unit, epoch)
+    garbage = connection.scalars(delete(s).where(after, ~s.c.uncommitted).returning(s.c.path)).all()
+    connection.execute(update(s).where(after).values(retracted=True))
+    return list(garbage)
 
 
 def retract(catalog: Catalog, application: str) -> list[OutputError]:

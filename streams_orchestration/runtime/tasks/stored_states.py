@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.cuts import after_cut, members
 from streams_orchestration.runtime.catalog.rows import StateRow
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 
@@ -55,10 +57,24 @@ def kept_files(connection: Connection, application: str) -> set[str]:
     return {path for paths in kept for path in paths}
 
 
-def drop_states_after(connection: Connection, application: str, pe: int, batch: int) -> list[str]:
-    """Forget the states that a PE stored after a batch; returns the files that are no longer needed."""
-    rows = StateRow.all(connection, select(_s).where(_s.c.application == application, _s.c.pe == pe))
-    return _drop(connection, rows, {(row.operator, row.batch) for row in rows if row.batch <= batch})
+def drop_states_after(connection: Connection, application: str, unit: str, epoch: int) -> list[str]:
+    """Forget the states that the PEs of a unit stored after its cut.
+
+    Args:
+        connection: in a transaction that writes.
+        application: its name.
+        unit: whose PEs.
+        epoch: that the cut closed.
+
+    Returns:
+        The files that are no longer needed.
+    """
+    gone = connection.scalars(delete(_s).where(after_cut(_s, application, unit, epoch)).returning(_s.c.files)).all()
+    if not gone:
+        return []
+    mine = (_s.c.application == application, _s.c.pe.in_(members(application, unit)))
+    left = connection.scalars(select(_s.c.files).where(*mine))
+    return sorted(_paths(gone) - _paths(left) - kept_files(connection, application))
 
 
 def drop_unneeded_states(
@@ -103,8 +119,9 @@ def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str,
     if not dropped:
         return []
     connection.execute(_DROP, [{"of": row.application, "by": row.operator, "at": row.batch} for row in dropped])
-    return sorted(_paths(dropped) - _paths(kept) - kept_files(connection, dropped[0].application))
+    kept_paths = _paths(row.files for row in kept)
+    return sorted(_paths(row.files for row in dropped) - kept_paths - kept_files(connection, dropped[0].application))
 
 
-def _paths(rows: Iterable[StateRow]) -> set[str]:
-    return {file["path"] for row in rows for file in row.files}
+def _paths(chains: Iterable[list[dict[str, Any]]]) -> set[str]:
+    return {file["path"] for chain in chains for file in chain}

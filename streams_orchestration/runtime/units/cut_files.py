@@ -6,6 +6,7 @@ for long, and a file may be brought back, or the next cut may do without it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,11 +121,12 @@ def _segments(connection: Connection, application: str, members: Sequence[_Membe
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
             .where(s.c.application == exporter, ~s.c.retracted, s.c.epoch <= u.c.completed_epoch)
             .order_by(s.c.stream, s.c.number)
-        ).all()
+        )
+        written = {stream: list(rows) for stream, rows in itertools.groupby(segments, key=lambda row: row.stream)}
         for unit, source, stream, number in needed:
-            for row in segments:
+            for row in written.get(stream, ()) if source == exporter else ():
                 own = exporter == application and row.unit == unit
-                if source == exporter and row.stream == stream and row.number >= number and not own:
+                if row.number >= number and not own:
                     yield CutFile(unit, f"a segment of stream {stream},", row.path, row.size)
 
 

@@ -1,15 +1,36 @@
-"""Rolling back: every PE of a unit stands at its cut again, and what came after it is forgotten."""
+"""Rolling back: every PE of a unit stands at its cut again, and what came after it is forgotten.
+
+All rows of a kind go with one statement, however many PEs the unit has.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.rows import CommitRow, PeRow, UnitRow
+from streams_orchestration.runtime.catalog.cuts import after_cut, members
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.rows import CommitRow, StoredPosition, UnitRow
 from streams_orchestration.runtime.sinks.retraction import take_back
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
+
+_KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
+"""What a PE takes over from its commit."""
+_p = tables.pe
+_PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Member(CatalogRow):
+    """A PE before it goes back."""
+
+    id: int
+    epoch: int
+    initial: StoredPosition
+    position: StoredPosition
 
 
 def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
@@ -23,30 +44,30 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     Returns:
         Files that are no longer named; they may be removed when the transaction is committed.
     """
-    application = unit.application
+    application, name, completed = unit.application, unit.name, unit.completed_epoch
     p, c = tables.pe, tables.commit
-    garbage: list[str] = []
-    for pe in PeRow.all(connection, select(p).where(p.c.application == application, p.c.unit == unit.name)):
-        cut = CommitRow.one_or_none(
-            connection,
-            select(c).where(
-                c.c.application == application, c.c.pe == pe.id, c.c.epoch == unit.completed_epoch, c.c.boundary
-            ),
-        )
-        batch = cut.batch if cut is not None else -1
-        garbage += drop_states_after(connection, application, pe.id, batch)
-        garbage += take_back(connection, application, pe.id, batch)
-        connection.execute(delete(c).where(c.c.application == application, c.c.pe == pe.id, c.c.batch > batch))
-        values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "batch": batch, "epoch": epoch}
-        if cut is not None:
-            kept = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
-            values |= {name: getattr(cut, name) for name in kept}
-            if cut.final:
-                values |= {"state": "COMPLETED", "epoch": pe.epoch}
-        else:
-            values |= {"exhausted": False, "final": False, "position": pe.initial, "committed_at": None}
-            values |= {"rows_in": 0, "rows_out": 0, "busy_seconds": 0.0}
-        # numbers of segments are never used twice: who has read some that are taken back goes on behind them
-        values["position"] = values["position"] | {"outputs": pe.position["outputs"]}
-        connection.execute(update(p).where(p.c.application == application, p.c.id == pe.id).values(**values))
+    mine = (p.c.application == application, p.c.unit == name)
+    pes = _Member.all(connection, select(p.c.id, p.c.epoch, p.c.initial, p.c.position).where(*mine))
+    closing = (c.c.application == application, c.c.pe.in_(members(application, name)), c.c.epoch == completed)
+    cuts = {row.pe: row for row in CommitRow.all(connection, select(c).where(*closing, c.c.boundary))}
+    garbage = drop_states_after(connection, application, name, completed)
+    garbage += take_back(connection, application, name, completed)
+    connection.execute(delete(c).where(after_cut(c, application, name, completed)))
+    if pes:
+        rows = [{"of": application, "at": pe.id} | _at_cut(pe, cuts.get(pe.id), epoch) for pe in pes]
+        connection.execute(_PE, rows)
     return garbage
+
+
+def _at_cut(pe: _Member, cut: CommitRow | None, epoch: int) -> dict[str, Any]:
+    """The columns of a PE that stands at its cut; without a cut, before its first batch."""
+    values: dict[str, Any] = {"state": "WANTED", "error": None, "permanent": False, "epoch": epoch}
+    if cut is None:
+        values |= {"batch": -1, "exhausted": False, "final": False, "position": pe.initial, "committed_at": None}
+        values |= {"rows_in": 0, "rows_out": 0, "busy_seconds": 0.0}
+    else:
+        values |= {name: getattr(cut, name) for name in _KEPT} | {"batch": cut.batch}
+        if cut.final:
+            values |= {"state": "COMPLETED", "epoch": pe.epoch}
+    # numbers of segments are never used twice: who has read some that are taken back goes on behind them
+    return values | {"position": values["position"] | {"outputs": pe.position["outputs"]}}

@@ -158,7 +158,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
 
 def _report(record: RegionRecord, facts: Facts) -> Event | None:
     """An event of a PE that the record does not have."""
-    waiting = [member for member in facts.members if member.id not in record.done]
+    waiting = (member for member in facts.members if member.id not in record.done)
     match record.state:
         case "STARTED":
             return Healthy() if all(member.runs for member in facts.members) else None

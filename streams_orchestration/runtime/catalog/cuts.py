@@ -1,0 +1,28 @@
+"""The cut of a unit: of each of its PEs the batch that closed an epoch; rows that were written after it."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Select, Table, and_, func, select
+
+from streams_orchestration.runtime.catalog import tables
+
+
+def members(application: str, unit: str) -> Select[tuple[int]]:
+    """The PEs of a unit, as a statement."""
+    p = tables.pe
+    return select(p.c.id).where(p.c.application == application, p.c.unit == unit)
+
+
+def after_cut(table: Table, application: str, unit: str, epoch: int) -> ColumnElement[bool]:
+    """Which rows of a table with PE and batch came after the cut; all of a PE that has not closed the epoch.
+
+    Args:
+        table: commits, segments, states or files of sinks.
+        application: its name.
+        unit: whose PEs have written the rows.
+        epoch: that the cut closed.
+    """
+    c = tables.commit.alias("cut")
+    closing = (c.c.application == application, c.c.pe == table.c.pe, c.c.epoch == epoch, c.c.boundary)
+    batch = select(func.coalesce(func.max(c.c.batch), -1)).where(*closing).correlate(table).scalar_subquery()
+    return and_(table.c.application == application, table.c.pe.in_(members(application, unit)), table.c.batch > batch)
