@@ -96,6 +96,13 @@ def test_tumbling_windows_are_those_of_the_definition(
     assert repr(actual) == repr(expected)
 
 
+def test_windows_that_the_end_closes_come_in_one_batch():
+    """There are no markers between them."""
+    totals = bench("tumbling, count(9), partitioned", partitionBy=["p"], aggregateIncompleteWindows=True)
+    totals.send([("x", "a", 1, 0), ("y", "a", 1, 0), ("z", "a", 1, 0)]).end()
+    assert [len(batch) for batch in totals.batches()] == [3]
+
+
 @given(ROWS, CUTS, SIZES, SIZES, st.booleans(), st.booleans())
 @examples(150)
 def test_sliding_windows_are_those_of_the_definition(

@@ -24,6 +24,10 @@ FIRST_SECONDS = 2.0
 """The same, after reading was begun somewhere else."""
 AHEAD_KIB = 64 << 10
 """What the library reads ahead at most, of all partitions together."""
+AHEAD_MESSAGES = 1_000_000
+"""The same of each partition; so many that small ones fill a batch, too."""
+REFILL_MILLISECONDS = 10
+"""How soon the library looks whether what it has read ahead was taken, and reads on; a second by itself."""
 
 
 class OutOfRangeError(Exception):
@@ -52,7 +56,8 @@ class KafkaReader:
             "group.id": "streams-orchestration", "enable.auto.commit": False, "enable.auto.offset.store": False,
             "auto.offset.reset": "error", "enable.partition.eof": True,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
-            "queued.max.messages.kbytes": AHEAD_KIB, "allow.auto.create.topics": False,
+            "queued.max.messages.kbytes": AHEAD_KIB, "queued.min.messages": AHEAD_MESSAGES,
+            "fetch.queue.backoff.ms": REFILL_MILLISECONDS, "allow.auto.create.topics": False,
         })  # fmt: skip
         try:
             self._consumer: Any = Consumer(settings)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from operator import itemgetter
+from typing import Literal, NamedTuple, TypeGuard, cast
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import pa, pa_csv
+from streams_orchestration.operators.libraries import np, pa, pa_csv
 from streams_orchestration.operators.standard.file_rows import RawRow, sift
 from streams_orchestration.operators.standard.json_lines import (
     check_json_schema,
@@ -74,10 +75,9 @@ def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFor
     if format == "raw":
         return _raw(values, schema)
     parse = _json_parser(schema) if format == "json" else _csv_parser(schema, separator)
-    there = [value for value in values if value]
-    if there and len(there) == len(values) and not any(map(bytes.isspace, there)):
+    if values and _are_all_full(values):
         try:
-            return Decoded(parse(there), ())
+            return Decoded(parse(values), ())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError):
             pass
     rows = [RawRow(number, value) for number, value in enumerate(values) if value and not value.isspace()]
@@ -88,10 +88,15 @@ def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFor
     return Decoded(sifted.batch, tuple(sorted((*empty, *(Bad(row.line, row.reason) for row in sifted.malformed)))))
 
 
+def _are_all_full(values: Sequence[bytes | None]) -> TypeGuard[Sequence[bytes]]:
+    """Has each of them more than white space?"""
+    return all(values) and not any(map(bytes.isspace, cast("Sequence[bytes]", values)))
+
+
 def _json_parser(schema: pa.Schema) -> Parser:
     def parse(texts: Sequence[bytes]) -> pa.RecordBatch:
         content = b"\n".join(texts)
-        if _is_object_a_line(content, len(texts)):
+        if _is_object_a_line(texts, content):
             return parse_content(content, len(texts), schema)
         lines = [_on_one_line(text.strip()) for text in texts]
         if not all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
@@ -102,14 +107,14 @@ def _json_parser(schema: pa.Schema) -> Parser:
     return parse
 
 
-def _is_object_a_line(content: bytes, count: int) -> bool:
-    """Do so many lines begin and end with the braces of an object each, and stand alone?"""
-    breaks = content.count(b"}\n{")
+def _is_object_a_line(texts: Sequence[bytes], joined: bytes) -> bool:
+    """Does each text begin and end with the braces of an object, and have no line break?"""
+    breaks = np.count_nonzero(np.frombuffer(joined, np.uint8) == ord("\n"))
     return (
-        content.startswith(b"{")
-        and content.endswith(b"}")
-        and breaks == content.count(b"\n") == count - 1
-        and b"\r" not in content
+        breaks == len(texts) - 1
+        and b"\r" not in joined
+        and set(map(itemgetter(0), texts)) == {ord("{")}
+        and set(map(itemgetter(-1), texts)) == {ord("}")}
     )
 
 

@@ -229,11 +229,12 @@ class Aggregate(Operator):
         for name, measure in self.measures.items():
             columns[name] = measure.result(*(column[done] for column in self._running(name)))
         result, position = TupleBatch.from_columns(columns, self.schema), 0
-        for size in sizes.tolist():
+        if not mark:
+            self.submit(result)
+        for size in sizes.tolist() if mark else ():
             self.submit(result.slice(position, size))
             position += size
-            if mark:
-                self.punctuate(Punctuation.WINDOW)
+            self.punctuate(Punctuation.WINDOW)
         if len(done) == len(self.groups):
             self.groups.clear()
         else:
