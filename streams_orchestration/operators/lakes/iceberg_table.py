@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -35,7 +36,9 @@ from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, 
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 
 MARK = "streams.delivered."
-"""Properties of the table that begin so have the last epoch of each sink."""
+"""Properties of the table that begin so have the last epoch of each sink in each life, and the day of its commit."""
+KEPT = timedelta(days=30)
+"""So long after its last commit a mark stays; marks of lives that are over would be ever more."""
 
 
 class IcebergTarget(LakeTarget):
@@ -163,14 +166,28 @@ def _mark(key: DeliveryKey) -> str:
 
 def _was_made(table: Table, key: DeliveryKey) -> bool:
     """Was the delivery made before."""
-    return int(table.properties.get(_mark(key), -1)) >= key.number
+    number, _, _ = table.properties.get(_mark(key), "-1").partition(" ")
+    return int(number) >= key.number
 
 
 def _begun(table: Table, key: DeliveryKey) -> Transaction:
     """A transaction that moves the mark, and that the library does not repeat on top of other commits."""
+    today = datetime.now(UTC).date()
+    old = [name for name in table.properties if name != _mark(key) and _is_old(table, name, today)]
     own = {**table.metadata.properties, "commit.retry.num-retries": "0"}
     table.metadata = table.metadata.model_copy(update={"properties": own})
-    return table.transaction().set_properties({_mark(key): str(key.number)})
+    transaction = table.transaction().set_properties({_mark(key): f"{key.number} {today.isoformat()}"})
+    return transaction.remove_properties(*old) if old else transaction
+
+
+def _is_old(table: Table, name: str, today: date) -> bool:
+    """Is a property a mark whose sink has long committed nothing?"""
+    if not name.startswith(MARK):
+        return False
+    _, _, day = table.properties[name].partition(" ")
+    with suppress(ValueError):  # of an earlier version, which wrote no day
+        return today - date.fromisoformat(day) > KEPT
+    return False
 
 
 def _summary(key: DeliveryKey) -> dict[str, str]:

@@ -158,13 +158,14 @@ def deploy_or_redeploy(home: Home, compilation: Compilation, *, drop: Collection
         What `deploy` and `redeploy` raise.
     """
     application = compilation.logical.application
-    if application not in deployed_applications(home):
-        deploy(home, compilation)
-        return None
-    redeployment = redeploy(home, compilation, drop=drop)
-    if redeployment.verdict == "unchanged":
-        deploy(home, compilation)
-    return redeployment
+    with lock_start(home.prepare(), application, "deploy"):  # else another process may deploy it behind this look
+        if application not in deployed_applications(home):
+            deploy(home, compilation)
+            return None
+        redeployment = redeploy(home, compilation, drop=drop)
+        if redeployment.verdict == "unchanged":
+            deploy(home, compilation)
+        return redeployment
 
 
 def _bring_to(

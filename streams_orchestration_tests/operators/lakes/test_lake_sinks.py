@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
-from streams_orchestration.operators.lakes import data_files
+from streams_orchestration.operators.lakes import data_files, iceberg_table
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.iceberg_catalog import check_catalog, without_secrets
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, SCHEMA, Delta, Iceberg, deliver, delivery
@@ -43,6 +43,21 @@ def test_each_sink_has_a_mark_of_its_own(lake: Delta, other: dict[str, Any]):
     for key in (delivery(), delivery(**other), delivery(), delivery(**other)):
         deliver(bench, ROWS, key)
     assert lake.rows() == sorted(2 * ROWS)
+
+
+def test_marks_in_an_iceberg_table_do_not_become_ever_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A mark that was not moved for long goes with the next commit; one without a day stays."""
+    lake = Iceberg(tmp_path)
+    bench = lake.sink()
+    deliver(bench, ROWS, delivery(life="first"))
+    with lake.table().transaction() as transaction:
+        transaction.set_properties({f"{iceberg_table.MARK}app/ancient/Out/-1": "7"})
+    monkeypatch.setattr(iceberg_table, "KEPT", datetime.timedelta(days=-1))
+    for life in ("second", "second", "third"):
+        deliver(bench, ROWS, delivery(life=life))
+    marks = sorted(name for name in lake.table().properties if name.startswith(iceberg_table.MARK))
+    assert marks == [f"{iceberg_table.MARK}app/{life}/Out/-1" for life in ("ancient", "third")]
+    assert lake.rows() == sorted(3 * ROWS)
 
 
 def test_small_files_of_an_epoch_and_a_partition_become_one(lake: Delta):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import (
@@ -205,3 +207,15 @@ def test_what_changes_how_it_runs_changes_the_fingerprint(file: Path, case: str)
 def test_the_fingerprint_is_the_same_for_the_same_application(file: Path):
     first: Any = copy.deepcopy(spec(file))
     assert fingerprint(first) == fingerprint(spec(file))
+
+
+def test_between_the_look_at_what_is_deployed_and_the_deployment_nobody_else_deploys(
+    home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def look(where: Home) -> Any:
+        with home.start_lock("app").open() as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return deployed_applications(where)
+
+    monkeypatch.setattr(redeploying, "deployed_applications", look)
+    assert redeploying.deploy_or_redeploy(home, spec(file)) is None
