@@ -2,6 +2,9 @@ SPEC ?= specs/flights.yaml
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
+# Without bytecode, which container images often forbid, each of the many processes would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run quick test deep bench ui kafka lint docs page lock clean setup
 
