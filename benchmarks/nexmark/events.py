@@ -7,10 +7,12 @@ wherever a slice of the events begins and ends.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
@@ -22,11 +24,15 @@ AUCTION = (
     "category bigint, extra string"
 )
 BID = "auction bigint, bidder bigint, price bigint, channel string, moment timestamp, extra string"
+KINDS = {"People": PERSON, "Auctions": AUCTION, "Bids": BID}
+"""Stream -> its attributes, in the order of `Events`."""
 PEOPLE, AUCTIONS, ROUND = 1, 3, 50
 """Of each kind in a round of events; the others are bids."""
 FIRST_PERSON = FIRST_AUCTION = 1000
 ACTIVE_PEOPLE, OPEN_AUCTIONS, HOT = 1000, 100, 100
 """Whom bids and auctions are of, and among how many one is hot."""
+OPEN_TIME = 2 * OPEN_AUCTIONS * ROUND // AUCTIONS
+"""Events within which an auction ends."""
 FIRST_CATEGORY, CATEGORIES = 10, 5
 BEGIN = 1_700_000_000_000_000
 """Microseconds since 1970, of the first event."""
@@ -75,11 +81,10 @@ def _auctions(numbers: np.ndarray, every: int) -> pa.RecordBatch:
     hot = latest // HOT * HOT
     sellers = np.where(_draw(numbers, 4, 4) > 0, hot, latest - _draw(numbers, 5, ACTIVE_PEOPLE) % (latest + 1))
     initial = _price(numbers, 6)
-    horizon = OPEN_AUCTIONS * ROUND // AUCTIONS * every
     at = BEGIN + numbers * every
     return _batch(
         AUCTION, ids, np.char.add("item ", _draw(numbers, 7, 1000).astype(str)), initial,
-        initial + _price(numbers, 8), at, at + 1 + _draw(numbers, 9, 2 * horizon), FIRST_PERSON + sellers,
+        initial + _price(numbers, 8), at, at + 1 + _draw(numbers, 9, OPEN_TIME * every), FIRST_PERSON + sellers,
         FIRST_CATEGORY + _draw(numbers, 10, CATEGORIES), _filling(numbers, 300),
     )  # fmt: skip
 
@@ -132,27 +137,61 @@ def _batch(ddl: str, *columns: np.ndarray | pa.Array) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
+def write_events(directory: Path, count: int, slice: int, every: int = 100) -> None:
+    """Write events as files of Parquet: `Bids/00000.parquet`, a file of each kind for every slice.
+
+    Args:
+        directory: for the files.
+        count: of the events, a multiple of `slice`.
+        slice: events of a file of each kind.
+        every: microseconds between two events.
+    """
+    for kind in KINDS:
+        (directory / kind).mkdir(parents=True)
+    for number in range(count // slice):
+        for kind, batch in zip(KINDS, events(number * slice, slice, every), strict=True):
+            pq.write_table(pa.Table.from_batches([batch]), directory / kind / f"{number:05}.parquet")
+
+
 class NexmarkParameters(Parameters):
     """Parameters of `NexmarkSource`."""
 
     events: int
     every: int = 100
+    streams: list[str]
+    """Of each output port."""
+    files: str = ""
+    """A directory of `write_events` to read; else they are made."""
 
 
 class NexmarkSource(SourceOperator):
-    """The events from their number on; output ports for people, auctions and bids."""
+    """The events from their number on; an output port for each kind that is wanted.
+
+    Read from files, a batch is a slice.
+    """
 
     Parameters = NexmarkParameters
 
     @classmethod
     def initial_offset(cls) -> Offset:
         """The first event."""
-        return {"event": 0}
+        return {"event": 0, "slice": 0}
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the next events."""
-        first = offset["event"]
-        count = min(limit, self.parameters.events - first)
-        for port, batch in enumerate(events(first, count, self.parameters.every)):
-            self.submit(TupleBatch(batch), port)
-        return ProducedTo({"event": first + count}, exhausted=first + count >= self.parameters.events)
+        first, number, parameters = offset["event"], offset["slice"], self.parameters
+        if parameters.files:
+            schemas = [schema for schema in self.context.outputs if schema is not None]
+            for port, (stream, schema) in enumerate(zip(parameters.streams, schemas, strict=True)):
+                file = pq.ParquetFile(Path(parameters.files, stream, f"{number:05}.parquet"))
+                for batch in file.read(columns=schema.names).combine_chunks().to_batches():
+                    self.submit(TupleBatch(batch.select(schema.names).cast(schema)), port)
+            count = parameters.events // len(list(Path(parameters.files, parameters.streams[0]).iterdir()))
+        else:
+            count = min(limit, parameters.events - first)
+            made = dict(zip(KINDS, events(first, count, parameters.every), strict=True))
+            for port, stream in enumerate(parameters.streams):
+                schema = self.context.outputs[port]
+                assert schema is not None
+                self.submit(TupleBatch(made[stream].select(schema.names)), port)
+        return ProducedTo({"event": first + count, "slice": number + 1}, exhausted=first + count >= parameters.events)

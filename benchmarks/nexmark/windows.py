@@ -1,4 +1,7 @@
-"""Functions of the queries about windows: windows that overlap, and the largest tuples of a window."""
+"""Functions of the queries about windows: those that overlap, sessions, and the largest tuples of a window.
+
+Tuples come in the order of their times.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,10 @@ from streams_orchestration.operators.libraries import compute as pc
 
 PANES = 5
 """Of a window, which is called after its first one."""
+GAP = 10_000_000
+"""Microseconds without a bid that end a session."""
+KEPT = "tuples"
+"""Part of the state: a table."""
 
 
 def windows_of(batch: TupleBatch) -> dict[str, np.ndarray]:
@@ -26,17 +33,68 @@ def windows_of(batch: TupleBatch) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def hold(batch: TupleBatch, state: dict[str, Any]) -> None:
-    """Keep the tuples of a window until its marker comes."""
+def largest(batch: TupleBatch, state: dict[str, Any], arguments: Mapping[str, Any]) -> Iterator[TupleBatch]:
+    """The tuples of a window whose attribute `arguments["of"]` is the largest, when a later window has begun.
+
+    The attribute `arguments["window"]` is the window, one behind another.
+    """
+    if not len(batch):
+        return
+    tuples = _with_kept(batch, state)
+    windows = tuples.column(arguments["window"]).combine_chunks().to_numpy()
+    values = tuples.column(arguments["of"]).combine_chunks().to_numpy()
+    starts = np.flatnonzero(np.r_[True, windows[1:] != windows[:-1]])
+    most = np.repeat(np.maximum.reduceat(values, starts), np.diff(np.r_[starts, len(windows)]))
+    found = np.flatnonzero(values == most)
+    open_from = np.searchsorted(found, starts[-1])
+    state[KEPT] = tuples.take(pa.array(found[open_from:]))
+    yield from map(TupleBatch, tuples.take(pa.array(found[:open_from])).combine_chunks().to_batches())
+
+
+def rest_of_largest(mark: Punctuation, state: dict[str, Any]) -> Iterator[TupleBatch]:
+    """At the end, those of the last window."""
+    if mark is Punctuation.FINAL and KEPT in state:
+        yield from map(TupleBatch, state.pop(KEPT).combine_chunks().to_batches())
+
+
+def sessions(batch: TupleBatch, state: dict[str, Any]) -> Iterator[TupleBatch]:
+    """The bids of a bidder without a gap among them, when time has gone on for longer than the gap."""
+    bidders, moments = batch.column("bidder"), batch.arrow.column("moment").cast(pa.int64()).to_numpy()
+    now = moments.max()
+    bids = np.ones(len(bidders), np.int64)
+    if KEPT in state:
+        kept = state[KEPT]
+        before = {name: kept.column(name).combine_chunks().to_numpy() for name in kept.column_names}
+        bidders, bids = np.r_[before["bidder"], bidders], np.r_[before["n"], bids]
+        firsts, lasts = np.r_[before["first"], moments], np.r_[before["last"], moments]
+    else:
+        firsts = lasts = moments
+    order = np.argsort(bidders, kind="stable")
+    bidders, firsts, lasts, bids = bidders[order], firsts[order], lasts[order], bids[order]
+    begins = np.r_[True, (bidders[1:] != bidders[:-1]) | (firsts[1:] - lasts[:-1] > GAP)]
+    starts = np.flatnonzero(begins)
+    ends = np.r_[starts[1:], len(bidders)] - 1
+    found = pa.table(
+        {"bidder": bidders[starts], "n": np.add.reduceat(bids, starts), "first": firsts[starts], "last": lasts[ends]}
+    )
+    over = pc.less(found.column("last"), int(now - GAP))
+    state[KEPT] = found.filter(pc.invert(over))
+    yield from _closed(found.filter(over))
+
+
+def rest_of_sessions(mark: Punctuation, state: dict[str, Any]) -> Iterator[TupleBatch]:
+    """At the end, the sessions that are not over."""
+    if mark is Punctuation.FINAL and KEPT in state:
+        yield from _closed(state.pop(KEPT))
+
+
+def _closed(sessions: pa.Table) -> Iterator[TupleBatch]:
+    kind = pa.timestamp("us", "UTC")
+    for name in ("first", "last"):
+        sessions = sessions.set_column(sessions.column_names.index(name), name, sessions.column(name).cast(kind))
+    yield from map(TupleBatch, sessions.combine_chunks().to_batches())
+
+
+def _with_kept(batch: TupleBatch, state: dict[str, Any]) -> pa.Table:
     tuples = pa.Table.from_batches([batch.arrow])
-    state["tuples"] = pa.concat_tables([state["tuples"], tuples]) if "tuples" in state else tuples
-
-
-def largest(
-    mark: Punctuation, state: dict[str, Any], arguments: Mapping[str, Any]
-) -> Iterator[TupleBatch | Punctuation]:
-    """The tuples of the window whose attribute, `arguments["of"]`, is the largest."""
-    if mark is Punctuation.WINDOW and "tuples" in state:
-        tuples = state.pop("tuples").combine_chunks()
-        values = tuples.column(arguments["of"])
-        yield from map(TupleBatch, tuples.filter(pc.equal(values, pc.max(values))).to_batches())
+    return pa.concat_tables([state[KEPT], tuples]) if KEPT in state else tuples
