@@ -416,7 +416,7 @@ def Filter(*, filter: str | None = None) -> Use:
 
 def Format(
     *,
-    format: Literal["csv", "line", "jsonl"],
+    format: Literal["csv", "line", "jsonl"] | None = None,
     separator: str | None = None,
     suppress: str | Sequence[Any] | None = None,
     output: Mapping[str, Any] | None = None,
@@ -947,7 +947,7 @@ def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
 
 def Parse(
     *,
-    format: Literal["csv", "line", "jsonl"],
+    format: Literal["csv", "line", "jsonl"] | None = None,
     separator: str | None = None,
     parse_input: str | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,

@@ -100,7 +100,7 @@ def test_so_many_tuples_pass_a_gate_as_were_acknowledged(arrivals: list[list[Any
                 if item is None or item == MARK:
                     number = waits(queue, item, number)
                 else:
-                    unacked = max(0, unacked - item)
+                    unacked -= item
                 room = min(2 - unacked, len([each for each in queue if each != MARK]))
                 unacked += room
                 wanted += passed_on(queue, room)

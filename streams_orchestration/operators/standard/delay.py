@@ -33,6 +33,9 @@ class Delay(WaitingOperator):
 
     The order of tuples and window marks stays. The largest time so far is now, so a tuple that comes late waits for
     those before it only. What waits at the end is submitted.
+
+    Delay of the SPL standard toolkit 1.4 (IBM Streams 4.3) goes by the clock, has no `timeAttribute`, and empties its
+    buffer before a cut is made. Here the times between tuples are those of the attribute, so that a replay is the same.
     """
 
     Parameters = DelayParameters

@@ -49,7 +49,11 @@ class _Compiled(NamedTuple):
 
 
 class Format(Operator):
-    """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed."""
+    """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed.
+
+    Parameters and `Output()` are those of Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), but for quotes,
+    which only values that need them have; `jsonl` and texts as output are additions.
+    """
 
     Parameters = FormatParameters
     unsupported = REFUSED["Format"]

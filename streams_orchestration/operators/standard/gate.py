@@ -33,9 +33,13 @@ class GateParameters(Parameters):
 class Gate(WaitingOperator):
     """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
 
-    A tuple of input port 1, the control port, acknowledges `numTuplesToAck`; more than have passed count as all of
-    them. Others wait in order, in the state of the operator. What waits at the end is submitted, since nothing
-    can acknowledge any more.
+    A tuple of input port 1, the control port, acknowledges `numTuplesToAck`; what it acknowledges beyond those that
+    have passed lets others pass later. Others wait in order, in the state of the operator. What waits at the end is
+    submitted, since nothing can acknowledge any more.
+
+    Parameters and semantics are those of Gate of the SPL standard toolkit 1.4 (IBM Streams 4.3): its page, and its
+    code as generated, whose count of unacknowledged tuples goes below 0. There tuples are held by not returning to
+    whom they come from, and those that wait when Gate is stopped are lost.
     """
 
     Parameters = GateParameters
@@ -65,7 +69,7 @@ class Gate(WaitingOperator):
         super().setup()
         self.count = self._compile(self.context, self.parameters)
         self.unacked = 0
-        """Tuples that have passed and were not acknowledged."""
+        """Tuples that have passed less those that were acknowledged."""
 
     def reset_to_initial_state(self) -> None:
         """Nothing waits, nothing has passed."""
@@ -84,7 +88,7 @@ class Gate(WaitingOperator):
             if count is None or count < 0:
                 message = f"numTuplesToAck is {'null' if count is None else count}; 0 or more is wanted"
                 raise DataError(message)
-            self.unacked = max(0, self.unacked - count)
+            self.unacked -= count
             room = min(self.parameters.max_unacked_tuple_count - self.unacked, len(self.waiting) - passing)
             self.unacked, passing = self.unacked + max(0, room), passing + max(0, room)
         self.release(passing)

@@ -33,7 +33,7 @@ def message_format(format: RowFormat) -> MessageFormat:
 class RowParameters(Parameters):
     """What Parse and Format have in common."""
 
-    format: RowFormat = Field(description="of a row, which ends with a line feed: csv, line, jsonl")
+    format: RowFormat = Field(default="csv", description="of a row, which ends with a line feed: csv, line, jsonl")
     separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
 
     @model_validator(mode="after")
@@ -81,6 +81,9 @@ class Parse(Operator):
 
     So a row may begin in one tuple and end in another. A window marker, and the end, end a row, too; a marker goes on
     behind it.
+
+    Parameters and semantics are those of Parse of the SPL standard toolkit 1.4 (IBM Streams 4.3), which keeps the
+    beginning of a row in its checkpoints as well; `jsonl` and texts as input are additions.
     """
 
     Parameters = ParseParameters

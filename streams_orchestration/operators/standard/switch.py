@@ -27,6 +27,9 @@ class Switch(WaitingOperator):
 
     Each tuple of input port 1, the control port, closes or opens it. What waits is kept in the state of the operator;
     what still waits at the end is dropped, and counted as such.
+
+    Parameters and semantics are those of Switch of the SPL standard toolkit 1.4 (IBM Streams 4.3), where tuples wait by
+    holding up whom they come from.
     """
 
     Parameters = SwitchParameters
