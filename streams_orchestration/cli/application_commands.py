@@ -150,6 +150,15 @@ def status() -> None:
 
 
 @command()
+@application_argument
+@click.argument("stream", metavar="STREAM")
+@format_option
+@loaded(f"{CLI}.samples:sample")
+def sample() -> None:
+    """Show tuples of a stream between PEs, of the last batch; of what was deployed with STREAMS_SAMPLES only."""
+
+
+@command()
 @click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
 @click.option(
     "--delay",

@@ -15,6 +15,7 @@ from streams_orchestration.cli.application_commands import (
     redeploy,
     reset,
     run,
+    sample,
     status,
     top,
 )
@@ -137,7 +138,7 @@ def completion_() -> None:
 
 for _command in (
     *(compile_, explain, diff, decouple),
-    *(run, deploy, redeploy, savepoint, cancel, reset, status, top, logs, metrics, profile),
+    *(run, deploy, redeploy, savepoint, cancel, reset, status, top, logs, metrics, sample, profile),
     *(agent, machines),
     *(graph, lineage, console, ui, catalog, init_, completion_),
 ):

@@ -16,6 +16,7 @@ from streams_orchestration.console.graphs import graph_of
 from streams_orchestration.console.guard import Guard
 from streams_orchestration.console.histories import History
 from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.samples import Samples
 from streams_orchestration.console.subjects import KINDS, Kind, subject
 from streams_orchestration.runtime.api import read_metrics, read_status, reset, stop_orphans
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
@@ -81,6 +82,7 @@ def _routes(reader: Reader, access: Access) -> list[BaseRoute]:
         Route("/api/applications/{name}/state", _json(documents.state)),
         Route("/api/applications/{name}/subject", _json(documents.subject)),
         Route("/api/applications/{name}/history", _json(documents.history)),
+        Route("/api/applications/{name}/sample", _json(documents.sample)),
         Route("/api/applications/{name}/events", _events(reader)),
         Route("/api/applications/{name}/reset", _reset(reader, access), methods=["POST"]),
     ]
@@ -126,6 +128,7 @@ class _Documents:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
+        self.samples = Samples(reader.home)
 
     def applications(self, _request: Request) -> list[dict[str, Any]]:
         """The applications, with how they are."""
@@ -168,6 +171,16 @@ class _Documents:
         self.reader.require(request.path_params["name"])
         history = self.reader.histories.get(request.path_params["name"], History())
         return history.document(request.query_params.get("name", ""))
+
+    def sample(self, request: Request) -> dict[str, Any]:
+        """Tuples of a stream as it passes, or why they may not be seen."""
+        application, stream = request.path_params["name"], request.query_params.get("stream", "")
+        if not stream:
+            message = "stream is the name of a stream."
+            raise WrongRequestError(message)
+        compilation = self.reader.compilation(application)
+        deployed_at = read_status(self.reader.home, application).deployed_at
+        return self.samples.document(application, deployed_at, compilation, stream)
 
 
 def _session(access: Access) -> Answer:

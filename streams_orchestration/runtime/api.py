@@ -11,6 +11,7 @@ from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
 from streams_orchestration.runtime.observing.reading import read_cuts, read_status
+from streams_orchestration.runtime.observing.samples import read_sample
 from streams_orchestration.runtime.observing.watching import observed_status, watch
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
@@ -41,6 +42,7 @@ __all__ = [
     "preview_redeploy",
     "read_cuts",
     "read_metrics",
+    "read_sample",
     "read_status",
     "redeploy_under_way",
     "reset",

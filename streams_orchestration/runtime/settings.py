@@ -14,6 +14,7 @@ from streams_orchestration.runtime.limits import SOURCE_LIMIT
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 COMPRESSION, HANG = "STREAMS_COMPRESSION", "STREAMS_HANG_LIMIT"
 MASTER, SPARK_CONF = "STREAMS_MASTER", "STREAMS_SPARK_CONF"
+SAMPLES, SAMPLE_MASK = "STREAMS_SAMPLES", "STREAMS_SAMPLE_MASK"
 LOCAL = "local"
 """The master of a host whose tasks run on its own machine."""
 _MASTERS = r"local|yarn|spark://\S+|k8s://\S+"
@@ -97,6 +98,10 @@ class Settings:
     """Masters of hosts (`STREAMS_MASTER`): one for all, and `TAG=MASTER` for hosts of pools with that tag."""
     spark_conf: str = ""
     """Absolute path of a file of Spark's properties (`STREAMS_SPARK_CONF`)."""
+    samples: int = 0
+    """Most tuples of a stream between PEs that may be looked at; 0: none may (`STREAMS_SAMPLES`)."""
+    sample_mask: str = ""
+    """Names of attributes whose values nobody may look at, with `*` and `?` (`STREAMS_SAMPLE_MASK`)."""
 
     def engine(self, tags: Iterable[str] = ()) -> EngineSettings:
         """The settings of the engine of a host whose pool has these tags."""
@@ -121,6 +126,9 @@ class Settings:
         wanted = "local, yarn, spark://HOST:PORT or k8s://https://HOST:PORT, and TAG=MASTER for pools with a tag,"
         master = _read(MASTER, LOCAL, _WORDS, wanted)
         conf = os.environ.get(SPARK_CONF, "")
+        samples = _read(SAMPLES, "0", r"[0-9]{1,2}|100", "a number of tuples up to 100, 0 for none,")
+        masked = "names of attributes, with * and ?, between them spaces,"
+        mask = _read(SAMPLE_MASK, "", r"[\w*?-]*(\s+[\w*?-]+)*\s*", masked)
         settings = cls(
             int(limit),
             memory,
@@ -129,6 +137,8 @@ class Settings:
             int(hang),
             master,
             str(Path(conf).absolute()) if conf else "",
+            int(samples),
+            mask,
         )
         settings.engine().properties()
         return settings

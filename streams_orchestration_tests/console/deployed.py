@@ -28,9 +28,9 @@ CAUSE = "Totals: the value 7 is no total. Correct the row, or filter it."
 class Deployed:
     """An application of five operators, in PEs of one region; this process is its host."""
 
-    def __init__(self, directory: Path, width: int = 2, pes: int = 3) -> None:
+    def __init__(self, directory: Path, width: int = 2, pes: int = 3, file: Path | None = None) -> None:
         self.home = Home(directory / "home")
-        file = write_rows(directory / "rows.parquet", 60)
+        file = file or write_rows(directory / "rows.parquet", 60)
         self.local = LocalApplication(self.home, totals(file, width, fusion="manual", pes=pes), 5)
         self.name = self.local.name
         self.beat()

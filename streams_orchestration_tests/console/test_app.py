@@ -9,9 +9,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
+from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from streams_orchestration.console.access import Access
@@ -22,6 +23,7 @@ from streams_orchestration.console.reader import Reader
 from streams_orchestration.console.subjects import last_lines
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
+from streams_orchestration.runtime.settings import SAMPLES
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
 
@@ -138,6 +140,8 @@ def test_a_subject_says_what_it_is_and_why(client: TestClient, kind: str, name: 
         ("/api/applications/app/subject?kind=pe&name=one", 400, "number"),
         ("/api/applications/app/subject?kind=pe&name=99", 404, "no PE 99"),
         ("/api/applications/app/subject?kind=operator", 400, "name"),
+        ("/api/applications/app/sample", 400, "stream is the name"),
+        ("/api/applications/nothing/sample?stream=Doubled", 404, "nothing"),
     ],
 )
 def test_what_is_not_there_is_an_error_that_names_it(deployed: Deployed, path: str, status: int, part: str):
@@ -146,10 +150,36 @@ def test_what_is_not_there_is_an_error_that_names_it(deployed: Deployed, path: s
     assert part in answer.json()["error"]
 
 
+def test_tuples_are_not_shown_where_the_deployment_does_not_let_them(client: TestClient):
+    answer = client.get("/api/applications/app/sample?stream=Doubled").json()
+    assert answer["sample"] is None
+    assert SAMPLES in answer["reason"]
+
+
+def test_the_last_sample_stays_until_another_comes_or_samples_are_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(SAMPLES, "2")
+    application = Deployed(tmp_path)
+    client = client_of(application.home)
+
+    def sampled() -> dict[str, Any]:
+        return client.get("/api/applications/app/sample?stream=Doubled").json()
+
+    assert (sampled()["sample"], "on its way" in sampled()["reason"]) == (None, True)
+    application.local.step(application.local.programs[0])
+    first = sampled()
+    assert (len(first["sample"]["rows"]), first["reason"]) == (2, None)
+    application.set(tables.segment, retracted=True)
+    assert sampled()["sample"] == first["sample"]
+    assert "on its way" in sampled()["reason"]
+    with application.local.catalog.write() as connection:
+        connection.execute(update(tables.application).values(settings={}))
+    assert sampled()["sample"] is None
+
+
 def test_a_console_of_one_application_shows_no_other(deployed: Deployed):
     client = client_of(deployed.home, only="other")
     assert client.get("/api/applications").json() == []
-    for part in ("graph", "state", "events", "subject?kind=pe&name=0"):
+    for part in ("graph", "state", "events", "subject?kind=pe&name=0", "sample?stream=Doubled"):
         assert client.get(f"/api/applications/app/{part}").status_code == 404
 
 

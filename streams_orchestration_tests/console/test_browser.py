@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import insert
 
@@ -15,6 +17,8 @@ from streams_orchestration.console.exporting import draw_html
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.observing.masking import HIDDEN
+from streams_orchestration.runtime.settings import SAMPLE_MASK, SAMPLES
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed, large
 
@@ -156,6 +160,28 @@ def overlap(one: dict[str, float], other: dict[str, float]) -> bool:
         one[at] < other[at] + other[size] and other[at] < one[at] + one[size]
         for at, size in (("x", "width"), ("y", "height"))
     )
+
+
+def test_tuples_of_a_stream_are_shown_as_text(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(SAMPLES, "5")
+    monkeypatch.setenv(SAMPLE_MASK, "n")
+    texts = ["<script>document.title = 'run'</script>", "<img src=x onerror=alert(1)>"] * 20
+    file = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"k": texts, "n": [1] * len(texts)}), file)
+    application = Deployed(tmp_path, file=file)
+    application.local.step(application.local.programs[0])
+    with served(Reader(application.home)) as address:
+        seen = Seen(browser)
+        page = seen.open(f"{address}/?application=app&stream=Doubled")
+        seen.expect(".sample th").to_have_text(["k string", "n int64"])
+        seen.expect(".sample tbody tr").to_have_count(5)
+        seen.expect(".sample tbody tr:first-child td:last-child").to_have_text(HIDDEN)
+        assert set(page.locator(".sample td:first-child").all_text_contents()) <= set(texts)
+        assert page.locator(".sample img, .sample script").count() == 0
+        seen.expect(".sample p").to_contain_text("of batch 0 of PE 0, in epoch 1")
+        assert page.title() == "app · Streams console"
+        assert seen.complaints == []
+        page.context.close()
 
 
 def test_a_reset_arrives(seen: Seen, application: Deployed):

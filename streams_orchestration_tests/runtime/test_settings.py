@@ -51,6 +51,9 @@ def application(home: Home) -> str:
         ("STREAMS_MASTER", "mesos://north"),
         ("STREAMS_MASTER", "gpu= yarn"),
         ("STREAMS_SPARK_CONF", "/no/such/file"),
+        ("STREAMS_SAMPLES", "101"),
+        ("STREAMS_SAMPLES", "-1"),
+        ("STREAMS_SAMPLE_MASK", "iban,card"),
     ],
 )
 def test_a_bad_one_is_named_with_its_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch):

@@ -88,8 +88,8 @@ def write_item(writer: pa.ipc.RecordBatchStreamWriter, item: Item, schema: pa.Sc
         writer.write_batch(item.arrow, {_ORIGIN: item.origin.encode()} if item.origin else None)
 
 
-def decode(data: pa.Buffer | bytes) -> Iterator[Item]:
-    """The items of one Arrow IPC stream."""
+def decode(data: pa.Buffer | bytes | pa.NativeFile) -> Iterator[Item]:
+    """The items of one Arrow IPC stream; of a file only as far as they are taken."""
     with pa.ipc.open_stream(data) as reader:
         while True:
             try:

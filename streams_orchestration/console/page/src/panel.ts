@@ -2,6 +2,7 @@
 
 import uPlot from "uplot";
 import { bytes, clock, el, seconds, short, type Child } from "./dom";
+import { sampleOf } from "./sample";
 import type { Source } from "./source";
 import type { Series, Subject, SubjectKind, UnitNow } from "./types";
 
@@ -25,11 +26,12 @@ export class Panel {
   async show(application: string, kind: SubjectKind, name: string, unit: UnitNow | undefined, trouble: string | null): Promise<void> {
     const key = `${application} ${kind} ${name}`;
     this.shown = key;
-    const [subject, series] = await Promise.all([
+    const [subject, series, sampled] = await Promise.all([
       this.source.subject(application, kind, name).catch((error: Error) => error),
       kind === "operator" || kind === "pe"
         ? this.source.history(application, kind === "pe" ? `PE ${name}` : name).catch(() => null)
         : null,
+      kind === "stream" ? this.source.sample(application, name).catch(() => null) : null,
     ]);
     if (this.shown !== key) return;
     this.plots.forEach((plot) => plot.destroy());
@@ -43,7 +45,7 @@ export class Panel {
       return;
     }
     const charts = el("div", { class: "plots" });
-    const parts = [...this.parts(subject, unit, trouble), charts, ...reasons(subject), ...log(subject)];
+    const parts = [...this.parts(subject, unit, trouble), sampled && sampleOf(sampled), charts, ...reasons(subject), ...log(subject)];
     this.element.replaceChildren(close, title, ...parts.filter((part): part is Node => part instanceof Node));
     if (series) this.plot(charts, series);
   }

@@ -1,5 +1,6 @@
 // Where documents come from: the server, or the file that `streams graph --format html` writes.
 
+import type { Sampled } from "./sample";
 import type { Graph, Series, Snapshot, Subject, SubjectKind, View } from "./types";
 
 export interface Listed {
@@ -17,6 +18,8 @@ export interface Source {
   graph(application: string, view: View): Promise<Graph>;
   subject(application: string, kind: SubjectKind, name: string): Promise<Subject>;
   history(application: string, name: string): Promise<Series | null>;
+  /** Tuples of a stream; null where none pass. */
+  sample(application: string, stream: string): Promise<Sampled | null>;
   listen(application: string, on: (snapshot: Snapshot) => void, trouble: (message: string) => void): () => void;
   worker(): Worker;
   /** Whether the page may change something. */
@@ -74,6 +77,10 @@ export class ServerSource implements Source {
     return read(`/api/applications/${encodeURIComponent(application)}/history?name=${encodeURIComponent(name)}`);
   }
 
+  sample(application: string, stream: string): Promise<Sampled> {
+    return read(`/api/applications/${encodeURIComponent(application)}/sample?stream=${encodeURIComponent(stream)}`);
+  }
+
   listen(application: string, on: (snapshot: Snapshot) => void, trouble: (message: string) => void): () => void {
     const events = new EventSource(`/api/applications/${encodeURIComponent(application)}/events`);
     events.addEventListener("snapshot", (event) => on(JSON.parse((event as MessageEvent<string>).data) as Snapshot));
@@ -118,6 +125,10 @@ export class FileSource implements Source {
   async reset(): Promise<void> {}
 
   async history(): Promise<null> {
+    return null;
+  }
+
+  async sample(): Promise<null> {
     return null;
   }
 
