@@ -136,8 +136,24 @@ def read(server: Broker, topic: str) -> tuple[Result, float]:
     return result, max(message.timestamp()[1] for message in messages) / 1000
 
 
+def make_internal_topics(server: Broker) -> None:
+    """Have the broker make the topics in which it keeps transactions and groups, as every cluster has them."""
+    from confluent_kafka import Consumer, Producer, TopicPartition
+
+    topic = server.topic()
+    producer = Producer({"bootstrap.servers": server.address, "transactional.id": "first"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(topic, b"first")
+    producer.commit_transaction()
+    reader = Consumer({"bootstrap.servers": server.address, "group.id": "first"})
+    reader.committed([TopicPartition(topic, 0)], timeout=60)
+    reader.close()
+
+
 def throughput(server: Broker, messages: int, rounds: int) -> dict[str, float]:
     """Messages a second of every variant, the best of some rounds by turns; the results are the same."""
+    make_internal_topics(server)
     source, made = server.topic(PARTITIONS), values(messages)
     for first in range(0, messages, SENT_AT_ONCE):
         part = made[first : first + SENT_AT_ONCE]

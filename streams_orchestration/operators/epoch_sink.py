@@ -68,6 +68,13 @@ class EpochSink(Operator):
         """The files of this replica that wait."""
         return tuple(sorted(path for path in waiting_directory(context).rglob("*") if path.is_file()))
 
+    def load(self) -> None:
+        """Import what deliveries need, so that the first one does not wait for it; connect to nothing.
+
+        Called once the application runs, on a thread of its own, maybe while something is delivered already. What it
+        raises counts for nothing: the delivery will meet it.
+        """
+
     def open(self) -> None:
         """Connect; called before the first delivery, and again after one that failed."""
 

@@ -90,6 +90,10 @@ class LakeSink(EpochSink):
             add_columns=parameters.add_columns,
         )
 
+    def load(self) -> None:
+        """The library."""
+        self.table()
+
     def open(self) -> None:
         """Connect, and see that the table is there and fits."""
         self._table = self.table()

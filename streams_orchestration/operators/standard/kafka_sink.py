@@ -122,6 +122,14 @@ class KafkaSink(EpochSink):
         """Topic and cluster."""
         return f"{parameters.topic} at {parameters.brokers}"
 
+    def load(self) -> None:
+        """The client, and what encodes."""
+        import confluent_kafka  # noqa: F401
+
+        if not is_registered(self.parameters.format):
+            written = _written(self.context.inputs[0], self.parameters)
+            encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.separator)
+
     def open(self) -> None:
         """Nothing is connected before it is known what is delivered, which names the producer."""
         self.producer: TransactionalProducer | None = None

@@ -330,6 +330,7 @@ class Host:
             self.presence.report(start_up=self.start_up.seconds)
             self.started = True
             log.info("start-up took %s", self.start_up)
+            self.publisher.load()
 
     def _report_running(self, pe: int, generation: int) -> None:
         """Report that a PE runs, unless a reset has made that out of date or the PE has completed meanwhile."""

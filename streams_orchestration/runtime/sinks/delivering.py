@@ -39,6 +39,13 @@ class Deliverer:
         """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
         return bool(rows)
 
+    def load(self) -> None:
+        """Have the sink import what it needs."""
+        try:
+            self.sink.load()
+        except Exception:
+            log.debug("operator %s: loading failed", self.name, exc_info=True)
+
     def flush(self) -> None:
         """Nothing is held back."""
 

@@ -56,6 +56,9 @@ class Gatherer:
         unnamed, named = _divided(rows)
         return bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
 
+    def load(self) -> None:
+        """Nothing is needed."""
+
     def flush(self) -> None:
         """From now on what is complete becomes visible at once."""
         self.flushing = True

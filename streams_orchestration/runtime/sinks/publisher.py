@@ -81,6 +81,10 @@ class Publisher:
         """Begin."""
         self._thread.start()
 
+    def load(self) -> None:
+        """Have the sinks import what their deliveries need, in the background."""
+        threading.Thread(target=self._load, name="loading", daemon=True).start()
+
     def stop(self) -> None:
         """Publish what is complete, as far as it can be done at once, and end."""
         self._stopped.set()
@@ -97,6 +101,10 @@ class Publisher:
             else:
                 former.close()
         self.deliverers = after
+
+    def _load(self) -> None:
+        for deliverer in list(self.deliverers.values()):
+            deliverer.load()
 
     def _last_turn(self) -> None:
         """What waits to be gathered waits no longer."""

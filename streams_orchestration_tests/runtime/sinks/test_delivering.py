@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,17 @@ class LetterParameters(Parameters):
     place: str
 
 
+LOADED = threading.Event()
+
+
 class Letters(EpochSink):
     """Writes what it gets to a file, a line for each delivery; refuses while there is a file `closed`."""
 
     Parameters = LetterParameters
+
+    def load(self) -> None:
+        LOADED.set()
+        raise ImportError
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         place = Path(self.parameters.place)
@@ -80,6 +88,16 @@ def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, t
     actual = read_status(local.home, local.name).sinks[0]
     assert (actual.files, actual.rows, actual.waiting, actual.path) == (1, 10, 0, None)
     assert not list((local.home.data(local.name) / "outputs").rglob("*.arrow"))
+
+
+def test_what_a_sink_needs_is_loaded_ahead_and_that_this_fails_is_no_failure(local: LocalApplication, tmp_path: Path):
+    LOADED.clear()
+    Publisher(local.catalog, local.name, local.deliverers).load()
+    assert LOADED.wait(60)
+    local.commit(boundary=True)
+    local.publish()
+    assert len(letters(tmp_path)) == 1
+    assert read_status(local.home, local.name).sinks[0].error is None
 
 
 def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
