@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from streams_orchestration.operators.kafka.client import (
@@ -134,7 +135,8 @@ class KafkaReader:
         if self._at != positions:
             self._assign(positions)
             wait = FIRST_SECONDS
-        messages = self._take(limit, wait)
+        with _uncollected():
+            messages = self._take(limit, wait)
         if not messages:
             self._cluster.check()
         positions.update(self._at)
@@ -201,6 +203,18 @@ class KafkaReader:
             case _:
                 self._at = {}
                 raise self._cluster.translated(message.error(), shown(partition))
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Meanwhile no garbage is collected: looking at so many new objects again and again takes longer than making them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def shown(partition: Partition) -> str:

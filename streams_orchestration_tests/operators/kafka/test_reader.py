@@ -1,0 +1,80 @@
+"""Reading partitions of the cluster that the client library has within itself; no broker is needed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+confluent_kafka = pytest.importorskip("confluent_kafka")
+
+from streams_orchestration.operators.kafka.client import KafkaParameters  # noqa: E402
+from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError  # noqa: E402
+
+MESSAGES, TOPIC = 5_000, "numbers"
+
+
+@pytest.fixture(scope="module")
+def brokers() -> Iterator[str]:
+    """Where a cluster listens that has a topic of numbers in four partitions."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": "none:1", "test.mock.num.brokers": 1, "log_level": 0})
+    broker = next(iter(producer.list_topics(TOPIC, timeout=60).brokers.values()))
+    for number in range(MESSAGES):
+        producer.produce(TOPIC, str(number), partition=number % 4)
+    assert producer.flush(60) == 0
+    yield f"{broker.host}:{broker.port}"
+
+
+def read_all(reader: KafkaReader) -> list[Any]:
+    positions = {(TOPIC, number): 0 for number in range(4)}
+    messages: list[Any] = []
+    while len(messages) < MESSAGES:
+        messages += reader.read(positions, MESSAGES)
+    return messages
+
+
+@pytest.fixture
+def reader(brokers: str) -> Iterator[KafkaReader]:
+    reader = KafkaReader(KafkaParameters(brokers=brokers), committed=False)
+    yield reader
+    reader.close()
+
+
+def test_messages_of_a_partition_come_in_order(reader: KafkaReader):
+    values = [int(message.value()) for message in read_all(reader)]
+    for partition in range(4):
+        assert [each for each in values if each % 4 == partition] == list(range(partition, MESSAGES, 4))
+
+
+def test_no_garbage_is_collected_among_messages_that_come(reader: KafkaReader):
+    """Each collection would look at all of them."""
+    collected: list[str] = []
+    real = reader._consumer
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(real, name)
+
+        def consume(self, *arguments: Any) -> list[Any]:
+            gc.callbacks.append(heard)
+            try:
+                return real.consume(*arguments)
+            finally:
+                gc.callbacks.remove(heard)
+
+    def heard(phase: str, _info: dict[str, int]) -> None:
+        collected.append(phase)
+
+    reader._consumer = Watched()
+    assert len(read_all(reader)) == MESSAGES
+    assert collected == []
+    assert gc.isenabled()
+
+
+def test_the_collector_works_again_when_reading_fails(reader: KafkaReader):
+    with pytest.raises(OutOfRangeError):
+        while True:
+            reader.read({(TOPIC, 0): 10 * MESSAGES}, 1)
+    assert gc.isenabled()
