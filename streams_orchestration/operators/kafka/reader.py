@@ -207,7 +207,7 @@ class KafkaReader:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Meanwhile no garbage is collected: looking at so many new objects again and again takes longer than making them."""
+    """Have the garbage collector rest: it would look at new messages again and again, longer than making them takes."""
     was_on = gc.isenabled()
     gc.disable()
     try:
