@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration_tests import mariadb
 from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
 from streams_orchestration_tests.chaos.pairs import A_SECOND, PAIRS, rows, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
+from streams_orchestration_tests.chaos.queries import QUERIES
 from streams_orchestration_tests.chaos.shapes import SHAPES, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, together, undisturbed
 from streams_orchestration_tests.postgresql import why_not
@@ -28,9 +30,17 @@ def test_an_application_depends_on_its_seed_only(name: str):
     assert 2 <= len(made.compiled(Path("hurry")).fusion.pes) <= 12
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("name", "width"), [("query", 1), ("query_in_channels", 3)])
+def test_a_count_and_a_join_are_one_query_of_spark_in_each_channel(name: str, width: int):
+    made = shape_of(name, 1, 2.0, QUERIES)
+    assert made == shape_of(name, 1, 2.0, QUERIES)
+    programs = need(made.compiled(Path("hurry")).deployment).programs
+    assert [len(program.operators) for program in programs if program.engine == "dataframe"] == [2] * width
+
+
+@pytest.mark.parametrize("name", [*SHAPES, *QUERIES])
 def test_every_plan_of_an_application_keeps_all_state_of_every_other(name: str, tmp_path: Path):
-    shape = shape_of(name, 2, 2.0)
+    shape = shape_of(name, 2, 2.0, SHAPES | QUERIES)
     plans = Plans(shape, random.Random(2), tmp_path, tmp_path / "hurry")
     before = shape.compiled(tmp_path / "hurry")
     for _ in range(4):
@@ -110,10 +120,18 @@ def test_faults_between_two_servers(pair: str, tmp_path: Path, capsys: pytest.Ca
     assert status == 0, capsys.readouterr().out
 
 
+SPARK = pytest.mark.java
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.java)])
 @pytest.mark.parametrize("database", CATALOGS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("shape", "engine"),
+    [
+        *((shape, "local") for shape in SHAPES),
+        *(pytest.param(shape, "spark", marks=SPARK) for shape in [*SHAPES, *QUERIES]),
+    ],
+)
 def test_faults_of_every_kind(
     shape: str, database: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -15,6 +15,7 @@ from statistics import median
 from streams_orchestration_tests.chaos.arena import Case, Verdict, as_document, run
 from streams_orchestration_tests.chaos.healers import HEALERS
 from streams_orchestration_tests.chaos.pairs import PAIRS
+from streams_orchestration_tests.chaos.queries import QUERIES
 from streams_orchestration_tests.chaos.redeploys import KINDS
 from streams_orchestration_tests.chaos.shapes import SHAPES
 
@@ -23,7 +24,8 @@ CATALOGS = ["sqlite", "postgresql"]
 
 def cases(given: argparse.Namespace) -> Iterator[Case]:
     """One application after the other, until there are enough faults."""
-    shapes, healers, catalogs = given.shape or list(SHAPES), given.healer or list(HEALERS), given.catalog or CATALOGS
+    usual = [*SHAPES, *(QUERIES if given.engine == "spark" else ())]
+    shapes, healers, catalogs = given.shape or usual, given.healer or list(HEALERS), given.catalog or CATALOGS
     faults = given.faults
     number = 0
     while faults > 0:
@@ -49,8 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--shape",
         action="append",
-        choices=[*SHAPES, *PAIRS],
-        help="of the applications, or a pair of servers; may be repeated",
+        choices=[*SHAPES, *QUERIES, *PAIRS],
+        help="of the applications, with queries of Spark's, or a pair of servers; may be repeated",
     )
     parser.add_argument("--healer", action="append", choices=list(HEALERS), help="may be repeated")
     parser.add_argument("--engine", choices=["spark", "local"], default="spark", help="local: hosts without Spark")
@@ -60,6 +62,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--place", type=Path, help="a directory that is kept; a temporary one when left out")
     parser.add_argument("--report", type=Path, help="JSON file for everything that was found")
     given = parser.parse_args(arguments)
+    if given.engine == "local" and (only := set(given.shape or ()) & set(QUERIES)):
+        parser.error(f"--shape {min(only)} needs --engine spark")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what runs is stopped on the way out
     verdicts: list[Verdict] = []
     began = time.time()

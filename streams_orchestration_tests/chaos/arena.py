@@ -30,8 +30,9 @@ from streams_orchestration_tests.chaos.faults import COUNTERPART, EVERYTHING, NE
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
 from streams_orchestration_tests.chaos.pairs import PAIRS, Pair, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
+from streams_orchestration_tests.chaos.queries import QUERIES
 from streams_orchestration_tests.chaos.redeploys import KINDS
-from streams_orchestration_tests.chaos.shapes import Shape, shape_of
+from streams_orchestration_tests.chaos.shapes import SHAPES, Shape, shape_of
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
 from streams_orchestration_tests.chaos.watching import Watch
 from streams_orchestration_tests.postgresql import Server, server
@@ -43,6 +44,8 @@ HEAL_SECONDS = 240.0
 END_SECONDS = 600.0
 DISK_BYTES = 256 << 20
 """Of a home with a small disk."""
+QUERIES_DISK_BYTES = 2 << 30
+"""The same of an application with queries of Spark's: each store of their state takes 4 MiB there."""
 MOMENTS = ("any time", "any time", "an epoch is complete", "a reset is under way")
 """When a fault comes; the second fault of a pair comes while the first is being healed."""
 BURST = 0.4
@@ -127,7 +130,8 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
     with ExitStack() as stack:
         shape = stack.enter_context(_shape(case, seconds, place))
         wanted = undisturbed(shape)
-        home, disk = stack.enter_context(_home(place, small_disk))
+        size = QUERIES_DISK_BYTES if shape.needs_spark else DISK_BYTES
+        home, disk = stack.enter_context(_home(place, size if small_disk else 0))
         served = stack.enter_context(server()) if case.catalog == "postgresql" else None
         stack.enter_context(environment(home, served, case.engine))
         spec = place / f"{shape.name}.yaml"
@@ -158,7 +162,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
 def _shape(case: Case, seconds: float, place: Path) -> Iterator[Shape]:
     """The application; with its servers where it is a pair."""
     if case.shape not in PAIRS:
-        yield shape_of(case.shape, case.seed, seconds)
+        yield shape_of(case.shape, case.seed, seconds, SHAPES | QUERIES)
         return
     with shape_at(case.shape, case.seed, seconds, place) as pair:
         yield pair
@@ -369,11 +373,11 @@ def _processes(home: Home, application: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _home(place: Path, small_disk: bool) -> Iterator[tuple[Home, Path | None]]:
-    """The home, on a disk of its own if that can be had."""
+def _home(place: Path, size: int) -> Iterator[tuple[Home, Path | None]]:
+    """The home, on a disk of its own of so many bytes if that can be had."""
     root = place / "disk"
     root.mkdir()
-    mounted = small_disk and can_mount(root)
+    mounted = size > 0 and can_mount(root, size)
     try:
         yield Home(root / "home"), root if mounted else None
     finally:
@@ -383,9 +387,9 @@ def _home(place: Path, small_disk: bool) -> Iterator[tuple[Home, Path | None]]:
             subprocess.run(["umount", "-l", str(root)], check=False)
 
 
-def can_mount(root: Path) -> bool:
+def can_mount(root: Path, size: int = DISK_BYTES) -> bool:
     """Mount a small file system in memory there; False where this machine does not let us."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(root)]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(root)]
     with contextlib.suppress(OSError):
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     return False

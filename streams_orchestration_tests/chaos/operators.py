@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -20,6 +21,9 @@ from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters
 from streams_orchestration_tests.runtime.sample_operators import KeyedTotals, RunningTotals
 
+BEGINNING = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+"""Time of the first tuple."""
+
 
 class Totals(RunningTotals):
     """`RunningTotals` that go to other channels by their keys."""
@@ -34,6 +38,21 @@ class Columns(KeyedTotals):
 
     def setup(self) -> None:
         self.totals = KeyedState("k string", "number bigint, total bigint")
+
+
+class Timed(Totals):
+    """Every tuple with a time of its own, a tenth of a second behind that before, and its number among its key's."""
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        rows = []
+        for row in batch.to_pylist():
+            number, _ = self.totals.get(row["k"], (0, 0))
+            self.totals[row["k"]] = number + 1, 0
+            rows.append((row["k"], row["n"], BEGINNING + datetime.timedelta(seconds=row["n"] / 10), number + 1))
+        schema = self.context.outputs[0]
+        assert schema is not None
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(schema.names)}
+        self.submit(TupleBatch.from_columns(columns, schema))
 
 
 class Pairing(Operator):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,12 @@ OPERATORS: dict[str, Any] = {
     },
     "Columns": {
         "implementation": "streams_orchestration_tests.chaos.operators:Columns",
+        "inputs": [{}],
+        "outputs": [{"mutable": True}],
+        "stateful": True,
+    },
+    "Timed": {
+        "implementation": "streams_orchestration_tests.chaos.operators:Timed",
         "inputs": [{}],
         "outputs": [{"mutable": True}],
         "stateful": True,
@@ -70,6 +76,9 @@ class Shape:
     graph: list[dict[str, Any]]
     ordered: tuple[str, ...] = ()
     """Sinks whose tuples come in one order only."""
+    composites: dict[str, Any] = field(default_factory=dict[str, Any])
+    needs_spark: bool = False
+    """It has queries of Spark's."""
 
     def spec(self, hurry: Path) -> dict[str, Any]:
         """As a document; its sources take their time until the file exists."""
@@ -81,8 +90,9 @@ class Shape:
         return {
             "specVersion": 1,
             "application": self.name,
-            "schemas": SCHEMAS,
+            "schemas": SCHEMAS if not self.needs_spark else {"Row": SCHEMAS["Row"]},
             "operators": {name: operator for name, operator in OPERATORS.items() if name in used},
+            "composites": self.composites,
             "graph": graph,
         }
 
@@ -228,6 +238,6 @@ SHAPES: dict[str, Callable[[Make], Shape]] = {
 }
 
 
-def shape_of(name: str, seed: int, seconds: float) -> Shape:
-    """One of `SHAPES`, the same for the same seed."""
-    return SHAPES[name](Make(random.Random(f"{name} {seed}"), seconds))
+def shape_of(name: str, seed: int, seconds: float, shapes: Mapping[str, Callable[[Make], Shape]] = SHAPES) -> Shape:
+    """One of the shapes, the same for the same seed."""
+    return shapes[name](Make(random.Random(f"{name} {seed}"), seconds))

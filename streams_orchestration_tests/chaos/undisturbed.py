@@ -1,15 +1,18 @@
-"""What an application publishes and remembers when nothing happens to it: its PEs, run here without Spark."""
+"""What an application publishes and remembers when nothing happens to it: its PEs, stepped in one process."""
 
 from __future__ import annotations
 
+import multiprocessing
 import tempfile
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
@@ -31,15 +34,22 @@ class Outcome(NamedTuple):
 
 
 def undisturbed(shape: Shape) -> Outcome:
-    """Run it without faults, and without waiting."""
+    """Run it without faults, and without waiting; in a process of its own where that starts a JVM."""
+    if not shape.needs_spark:
+        return _undisturbed(shape)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_undisturbed, shape).result()
+
+
+def _undisturbed(shape: Shape) -> Outcome:
     with tempfile.TemporaryDirectory() as directory:
         home = Home(Path(directory))
         hurry = Path(directory, "hurry")
         hurry.touch()
         shape = shape.apart()
-        local = LocalApplication(home, shape.compiled(hurry), source_limit=5_000)
-        local.run()
-        return outcome(shape, home, local.programs)
+        with LocalApplication(home, shape.compiled(hurry), source_limit=5_000, engine=spark_engine) as local:
+            local.run()
+            return outcome(shape, home, local.programs)
 
 
 def outcome(shape: Shape, home: Home, programs: Iterable[PeProgram]) -> Outcome:
@@ -48,6 +58,8 @@ def outcome(shape: Shape, home: Home, programs: Iterable[PeProgram]) -> Outcome:
     with Catalog(home).read() as connection:
         for program in programs:
             for operator, stored in newest_states(connection, shape.name, program.pe).items():
+                if any(file.place for file in stored.files):
+                    continue  # Spark's, which shows in results only
                 logical = operator.partition("[")[0]
                 states[logical] = together(states.get(logical), plain(read_state(stored)))
     return Outcome(shape.results(home), states)

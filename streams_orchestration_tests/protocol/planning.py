@@ -6,9 +6,11 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from streams_orchestration.runtime.engine.spark.frames.planner import flush_before_end
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, plan_batch
+from streams_orchestration_tests.protocol.queries import queried
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.trial import seen_epoch
 from streams_orchestration_tests.protocol.world import Flight, Pe, Piece, World
@@ -26,8 +28,10 @@ def begin(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
     seen: set[Flight] = set()
     for limit in (1, None) if t.reads[pe] else (None,):
         plan = _planned(protocol, pe, view(protocol, world, pe), limit)
-        if plan is None:
+        if plan is None or (t.query(pe) and protocol.compares and world.queries[pe].batch != row.batch):
             return
+        if t.query(pe) and protocol.flushes:
+            plan = flush_before_end(plan, t.query(pe), autonomous=t.programs[pe].autonomous)
         taken = tuple(
             item
             for stream, producer, before in zip(t.programs[pe].inputs, t.reads[pe], row.inputs, strict=True)
@@ -49,6 +53,8 @@ def begin(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
                 items=made + taken,
                 state=tuple(sorted((*row.state, *made, *taken))),
             )  # fmt: skip
+            if t.query(pe):
+                flight = queried(flight, world.queries[pe], flushed=t.query(pe) in plan.position.sources)
             if flight not in seen:
                 seen.add(flight)
                 yield flight
@@ -102,6 +108,7 @@ def position(t: Topology, pe: int, row: Pe) -> Position:
     """Of a PE, in the product's words."""
     inputs = {stream.stream: read for stream, read in zip(t.programs[pe].inputs, row.inputs, strict=True)}
     sources = {t.source(pe): {"iteration": row.offset}} if t.tuples[pe] else {}
+    sources |= {t.query(pe): {"flushed": True}} if row.flushed else {}
     outputs = {t.stream(pe): row.written} if row.written else {}
     return Position(inputs, sources, row.done, outputs)
 

@@ -51,7 +51,7 @@ class Product:
     def __init__(self, directory: Path, protocol: Protocol) -> None:
         self.protocol, self.topology = protocol, protocol.topology
         self.home, self.directory = Home(directory / "home"), directory
-        deploy(self.home, self.topology.compilation)
+        deploy(self.home, self.topology.compilation, asks_spark=False)
         self.name = self.topology.compilation.logical.application
         self.catalog = Catalog(self.home)
         self.files = 0
@@ -74,9 +74,12 @@ class Product:
             final = self.directory / f"sink-{pe}" / f"{flight.epoch:03d}-{flight.batch:03d}"
             final.parent.mkdir(exist_ok=True)
             files = (SinkFile(self._sink(pe), str(self._file(flight.items)), str(final), len(flight.items), 1),)
-        state = StoredState(self._operator(pe), (StateFile(str(self._file(flight.state)), 1, 0, flight.batch),))
+        states: tuple[StoredState, ...] = ()
+        if flight.boundary or not t.query(pe):
+            file = StateFile(str(self._file(flight.state)), 1, 0, flight.batch)
+            states = (StoredState(self._operator(pe), (file,)),)
         result = TaskResult(
-            0, 0, sources=stands.sources, exhausted=ended, segments=segments, states=(state,), files=files
+            0, 0, sources=stands.sources, exhausted=ended, segments=segments, states=states, files=files
         )
         plan = BatchPlan(
             str(self.life),

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from dataclasses import dataclass
 
 from streams_orchestration_tests.protocol.planning import begin
+from streams_orchestration_tests.protocol.queries import refuse_apart
 from streams_orchestration_tests.protocol.steps import FAULTS, Protocol, Step
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Items, Pe, ViolationError, World
@@ -112,6 +113,9 @@ class Properties:
                     if piece.number not in kept and first <= piece.number and piece.batch <= last:
                         message = f"PE {pe} can need segment {piece.number} of PE {producer}, which is gone"
                         raise ViolationError(message)
+        for pe in range(len(world.pes)):
+            if t.query(pe):
+                refuse_apart(world, pe, cuts[pe])
         for pe in t.channels:
             for item in world.pes[pe].state:
                 if t.channel(world.plan, item) != pe:

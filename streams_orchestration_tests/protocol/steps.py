@@ -13,6 +13,7 @@ from functools import partial
 from streams_orchestration.runtime.programs.batches import BatchPlan
 from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration_tests.protocol.planning import begin
+from streams_orchestration_tests.protocol.queries import is_unlinked, link, run
 from streams_orchestration_tests.protocol.switching import (
     carry,
     hold,
@@ -25,7 +26,7 @@ from streams_orchestration_tests.protocol.switching import (
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.transactions import collected, commit, mark, move, new_host, reset
 from streams_orchestration_tests.protocol.trial import is_passed, passed, revert, seen_epoch
-from streams_orchestration_tests.protocol.world import Pe, Unit, World
+from streams_orchestration_tests.protocol.world import Pe, Query, Unit, World
 
 Step = tuple[str, int, int]
 """What happens; the PE or the unit; a number that tells alternatives from each other."""
@@ -76,6 +77,18 @@ class Protocol:
     """As long as a redeploy can be reverted, garbage is what lies before the cut at which it took place."""
     numbers_grow: bool = True
     """A revert goes on with batches, epochs and a generation higher than all that the trial has used."""
+    compares: bool = True
+    """A query of Spark's fails that does not stand where the catalog does."""
+    cuts_back: bool = True
+    """What starts a query anew goes back to the checkpoint that a commit names."""
+    links_in_commit: bool = True
+    """The commit of a boundary names the checkpoint; else another transaction does, behind it."""
+    starts_at_boundary: bool = True
+    """A host that is started anew takes a unit back to its cut, where a query has no checkpoint of its last batch."""
+    renumbers: bool = True
+    """A checkpoint that a redeploy or its revert brings back gets the number of the commit that names it."""
+    flushes: bool = True
+    """A query has a batch with a marker in front of its last one."""
     plans: dict[PeView | tuple, BatchPlan | None] = field(default_factory=dict, compare=False, repr=False)
 
     def start(self) -> World:
@@ -83,7 +96,9 @@ class Protocol:
         t = self.topology
         none = ((),) * len(t.programs)
         pes = tuple(Pe(inputs=(0,) * len(reads)) for reads in t.reads)
-        return World(pes, (Unit(),) * len(t.units), none, none, none, none, none, self.faults, self.redeploys)
+        queries = (Query(),) * len(t.programs)
+        units = (Unit(),) * len(t.units)
+        return World(pes, units, none, none, none, none, none, self.faults, self.redeploys, queries=queries)
 
     def steps(self, world: World) -> Iterator[tuple[Step, Outcome]]:
         """Everything that can happen, and what it makes of the world."""
@@ -126,7 +141,9 @@ class Protocol:
                 yield ("commit", pe, working), partial(commit, self, world, pe, working)
                 continue
             for number, flight in enumerate(begin(self, world, pe)):
-                yield ("begin", pe, number), partial(world.with_flights, pe, (*flights, flight))
+                yield ("begin", pe, number), partial(run, t, world, pe, flight)
+            if t.query(pe) and is_unlinked(world, pe):
+                yield ("link", pe, 0), partial(link, world, pe)
         for pe in t.sinks:
             completed = seen_epoch(self, world, t.unit_of[pe])
             for number, file in enumerate(world.files[pe]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from streams_orchestration_tests.protocol.queries import anew
 from streams_orchestration_tests.protocol.trial import begun, passed
 from streams_orchestration_tests.protocol.world import Boundary, Items, Pe, World
 
@@ -113,7 +114,7 @@ def switch(protocol: Protocol, world: World) -> World:
         exhausted = topology.inflows(pe) <= set(row.done)
         pes[pe] = Pe(
             batch, epoch + 1, exhausted, topology.unit_of[pe] in finished, row.inputs, row.offset, row.done,
-            row.written, states[pe],
+            row.written, states[pe], batch if protocol.renumbers else row.stored, row.closed, row.flushed,
         )  # fmt: skip
         boundaries[pe] = (Boundary(epoch, pes[pe]),) if protocol.boundary_commits else ()
         if set(topology.readers[pe]) <= set(held):
@@ -126,4 +127,5 @@ def switch(protocol: Protocol, world: World) -> World:
         flights=tuple(flights), plan=world.plan + 1, last_epoch=epoch, last_batch=batch,
         held=(), carried=(), carried_at=0, tried=world.held, before=world.carried,
     )  # fmt: skip
+    world = anew(protocol, world, held)
     return world if protocol.trials else passed(world)

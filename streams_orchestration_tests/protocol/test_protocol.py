@@ -15,6 +15,7 @@ from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 
 BOUNDS: dict[str, tuple[int, int]] = {
+    "query": (1, 1),
     "chain of 2": (2, 2),
     "chain of 3": (2, 1),
     "diamond": (2, 1),
@@ -26,6 +27,7 @@ BOUNDS: dict[str, tuple[int, int]] = {
 }
 """Epochs that the period ends, and faults."""
 DEEP_BOUNDS: dict[str, tuple[int, int]] = {
+    "query": (2, 2),
     "chain of 2": (3, 3),
     "chain of 3": (3, 2),
     "diamond": (3, 2),
@@ -56,6 +58,7 @@ REDEPLOYS: dict[str, tuple[int, int]] = {"two channels": (1, 0), "autonomous con
 TRIALS: dict[str, tuple[int, int]] = {"chain of 2": (1, 1), "autonomous consumer": (0, 0)}
 """The same, and its trial passes at any moment, or it is reverted."""
 DEEP_REDEPLOYS: dict[str, tuple[int, int]] = {
+    "query": (1, 1),
     "chain of 2": (2, 2),
     "chain of 3": (1, 1),
     "two channels": (1, 1),
@@ -143,6 +146,26 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
         "PE 2 has the state of 10, whose tuples go to PE 1",
         {"numbers_grow": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
+    "a checkpoint that a reset does not cut back": (
+        "query",
+        "PE 1: Spark stands at batch 0, the catalog at -1",
+        {"cuts_back": False, "epochs": 1, "kinds": ("reset",)},
+    ),
+    "a checkpoint that is linked behind the commit": (
+        "query",
+        "PE 1: the checkpoint of its cut is that of batch -1, its cut batch 0",
+        {"links_in_commit": False, "epochs": 1},
+    ),
+    "a host that begins with a checkpoint of another batch": (
+        "query",
+        "PE 1: Spark stands at batch 0, the catalog at 1",
+        {"starts_at_boundary": False, "epochs": 1},
+    ),
+    "a checkpoint that keeps its number over a redeploy": (
+        "query",
+        "PE 1: the checkpoint of its cut is that of batch -1, its cut batch 0",
+        {"renumbers": False, "redeploys": 1, "epochs": 1, "faults": 0},
+    ),
 }
 """What is switched off -> where it shows, and how."""
 
@@ -186,6 +209,17 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
         "published (10, 10, 11), wanted are [10, 11]",
         {"shows_after_trial": False, "redeploys": 1, "epochs": 1, "faults": 0},
     ),
+    "a checkpoint not cut back": (
+        "query",
+        "published (10, 10, 11), wanted are [10, 11]",
+        {"cuts_back": False, "compares": False, "epochs": 1, "kinds": ("reset",)},
+    ),
+    "a host that begins without a checkpoint": (
+        "query",
+        "published (), wanted are [10, 11]",
+        {"starts_at_boundary": False, "epochs": 1},
+    ),
+    "windows that nothing closes": ("query", "published (), wanted are [10, 11]", {"flushes": False, "faults": 0}),
 }
 """The same, as a user would notice it."""
 

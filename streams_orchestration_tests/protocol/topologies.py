@@ -9,6 +9,7 @@ from typing import Any
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.deployment.deployment import deployment_plan
+from streams_orchestration.runtime.engine.spark.frames.programs import state_operator
 from streams_orchestration_tests.runtime.applications import compiled, node, sink
 
 PERIODIC: dict[str, Any] = {"consistent": {"trigger": "periodic", "period": 1e6}}
@@ -28,6 +29,13 @@ def source(name: str, tuples: int) -> dict[str, Any]:
     }
 
 
+QUERY: dict[str, Any] = {
+    "parameters": {
+        "query": "SELECT k, max(n) AS n FROM A GROUP BY k, window(ts, '1 minute')",
+        "watermarks": {"A": {"attribute": "ts", "delay": "1 second"}},
+    }
+}
+"""Its windows close at the end: nothing comes out before."""
 GRAPHS: dict[str, list[dict[str, Any]]] = {
     "chain of 2": [source("A", 2), sink("Z", "A")],
     "chain of 3": [source("A", 2), node("B", "Passing", "A"), sink("Z", "B")],
@@ -45,6 +53,11 @@ GRAPHS: dict[str, list[dict[str, Any]]] = {
         node("B", "Passing", "A"),
         node("C", "Passing", "A"),
         sink("Z", "B", "C"),
+    ],
+    "query": [
+        source("A", 2) | {"outputs": [{"stream": "A", "schema": "k string, n bigint, ts timestamp"}]},
+        node("B", "Sql", "A", **QUERY),
+        sink("Z", "B"),
     ],
     "two regions in a row": [source("A", 1), node("B", "Passing", "A", annotations=PERIODIC), sink("Z", "B")],
 }
@@ -81,6 +94,11 @@ class Topology:
         """The source operator of a PE; empty where it has none."""
         program = self.programs[pe]
         return program.operators[program.sources[0]].name if program.sources else ""
+
+    def query(self, pe: int) -> str:
+        """The operator of a PE that is a query of Spark's; empty where it is none."""
+        program = self.programs[pe]
+        return state_operator(program) if program.engine == "dataframe" else ""
 
     def inflows(self, pe: int) -> set[str]:
         """Whatever may bring a PE tuples from outside of its unit: its source, foreign streams."""

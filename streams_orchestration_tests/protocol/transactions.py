@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streams_orchestration_tests.protocol.queries import anew, is_between
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Boundary, File, Pe, Piece, Unit, ViolationError, World, put
 
@@ -37,10 +38,13 @@ def commit(protocol: Protocol, world: World, pe: int, number: int) -> World:
     elif flight.items:
         file = File(flight.batch, flight.epoch, flight.items)
         world = world._replace(files=put(world.files, pe, (*world.files[pe], file)))
+    before = row
     row = Pe(
         flight.batch, flight.epoch + flight.boundary, t.inflows(pe) <= set(flight.done), flight.final,
-        flight.inputs, flight.offset, flight.done, written, flight.state,
+        flight.inputs, flight.offset, flight.done, written, flight.state, flight.batch, flight.closed, flight.flushed,
     )  # fmt: skip
+    if t.query(pe) and not (flight.boundary and protocol.links_in_commit):
+        row = row._replace(state=before.state, stored=before.stored, closed=before.closed)
     world = world._replace(pes=put(world.pes, pe, row))
     if t.feeds[pe] and row.exhausted:
         unit = _announced_end(t, world, unit_number)
@@ -94,21 +98,24 @@ def reset(protocol: Protocol, world: World, number: int) -> World:
         pes=tuple(pes), streams=tuple(streams), files=tuple(files), boundaries=tuple(boundaries),
         flights=tuple(flights),
     )  # fmt: skip
-    return world.with_unit(number, unit)
+    return anew(protocol, world.with_unit(number, unit), t.members[number])
 
 
 def new_host(protocol: Protocol, world: World, pe: int) -> World:
     """`control.launch` of a host that was taken for dead; the new one sweeps what no commit names."""
     number = protocol.topology.unit_of[pe]
+    members = protocol.topology.members[number]
+    if protocol.starts_at_boundary and any(is_between(protocol.topology, world, each) for each in members):
+        world = reset(protocol, world, number)
     unit = world.units[number]
     flights = list(world.flights)
     if protocol.fenced_start:
         # every PE of the unit goes on in the new generation
-        for member in protocol.topology.members[number]:
+        for member in members:
             flights[member] = tuple(flight._replace(current=False) for flight in flights[member])
         unit = unit._replace(generation=unit.generation + 1)
     flights[pe] = tuple(sorted(flight._replace(current=False, swept=True) for flight in flights[pe]))
-    return world._replace(flights=tuple(flights)).with_unit(number, unit)
+    return anew(protocol, world._replace(flights=tuple(flights)).with_unit(number, unit), members)
 
 
 def move(world: World, pe: int, number: int) -> World:

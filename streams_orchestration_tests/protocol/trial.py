@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streams_orchestration_tests.protocol.queries import anew
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Boundary, Unit, World
 
@@ -76,17 +77,19 @@ def revert(protocol: Protocol, world: World) -> World:
     boundaries, flights, units = list(world.boundaries), list(world.flights), list(world.units)
     for pe, row in zip(sorted(tried), world.before, strict=True):
         # numbers of segments are never used twice
-        pes[pe] = row._replace(batch=batch, epoch=epoch + 1, written=world.pes[pe].written)
+        stored = batch if protocol.renumbers else row.stored
+        pes[pe] = row._replace(batch=batch, epoch=epoch + 1, written=world.pes[pe].written, stored=stored)
         streams[pe] = tuple(piece for piece in streams[pe] if piece.batch <= world.last_batch)
         files[pe] = tuple(file for file in files[pe] if file.batch <= world.last_batch)
         boundaries[pe] = (Boundary(epoch, pes[pe]),) if protocol.boundary_commits else ()
         flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
     for number in world.tried:
         units[number] = begun(topology, world._replace(pes=tuple(pes)), number, epoch, generation)
-    return world._replace(
+    world = world._replace(
         pes=tuple(pes), units=tuple(units), streams=tuple(streams), files=tuple(files), boundaries=tuple(boundaries),
         flights=tuple(flights), plan=world.plan - 1, last_epoch=epoch, last_batch=batch, tried=(), before=(),
     )  # fmt: skip
+    return anew(protocol, world, tried)
 
 
 def begun(topology: Topology, world: World, number: int, epoch: int, generation: int) -> Unit:

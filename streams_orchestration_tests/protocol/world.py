@@ -30,6 +30,21 @@ class Pe(NamedTuple):
     """Number of the next segment to write."""
     state: Items = ()
     """All tuples that it has processed: nothing that is lost or comes twice can hide."""
+    stored: int = -1
+    """Of a query of Spark's: the batch whose commit names its state, which is its checkpoint."""
+    closed: bool = False
+    """Of a query: in its checkpoint all windows are closed."""
+    flushed: bool = False
+    """Of a query: the marker that closes them has come."""
+
+
+class Query(NamedTuple):
+    """The checkpoint of a query of Spark's as it runs, which no commit need name."""
+
+    batch: int = -1
+    """Of the catalog, at which it stands."""
+    state: Items = ()
+    closed: bool = False
 
 
 class Unit(NamedTuple):
@@ -84,6 +99,9 @@ class Flight(NamedTuple):
     items: Items
     state: Items
     """After the batch."""
+    closed: bool = False
+    flushed: bool = False
+    """As those of a PE."""
     current: bool = True
     """Its process is the one that works for the PE; False for one that was taken for dead and is not."""
     swept: bool = False
@@ -121,6 +139,8 @@ class World(NamedTuple):
     """Units that have begun with a plan which is on trial; nothing else is held meanwhile."""
     before: tuple[Pe, ...] = ()
     """The PEs of these units under the plan before, at its cut."""
+    queries: tuple[Query, ...] = ()
+    """By PE; of one that is no query nothing is kept."""
 
     def shown(self, unit: int) -> int:
         """The last complete epoch of a unit that is visible to others."""

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
-from streams_orchestration.compiler.documents import dump
+from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
@@ -244,6 +244,23 @@ def resume(connection: Connection, application: str, state: str) -> None:
     connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))
     open_units = (u.c.application == application, u.c.state != "COMPLETED")
     begin_again(connection, application, connection.scalars(select(u.c.name).where(*open_units)).all())
+    _go_back_where_queries_are(connection, application)
+
+
+def _go_back_where_queries_are(connection: Connection, application: str) -> None:
+    """Have the units reset in which a query of Spark's has committed a batch without its checkpoint.
+
+    It is stored at boundaries only, so there the query cannot go on after its last commit.
+    """
+    p, u, c = tables.pe, tables.unit, tables.commit
+    last = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch)
+    between = select(p.c.unit, p.c.program).join(c, last).where(p.c.application == application, ~c.c.boundary)
+    units = {row.unit for row in connection.execute(between) if load(PeProgram, row.program).engine == "dataframe"}
+    connection.execute(
+        update(u)
+        .where(u.c.application == application, u.c.name.in_(units), u.c.state == "STARTED")
+        .values(dirty=True, cause="it was stopped within an epoch, of which a query of Spark's has no checkpoint")
+    )
 
 
 def begin_again(connection: Connection, application: str, units: Collection[str]) -> None:

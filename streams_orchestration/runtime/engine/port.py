@@ -5,6 +5,7 @@ Spark is the engine of production (`engine/spark/`). The chaos tests have one of
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,7 +53,10 @@ class QueryStart:
             in_rows: all that tasks send to each other is in the rows, since they need not be on one machine.
         """
         name = f"pe-{self.program.pe}-g{self.generation}-{time.time_ns()}"
-        path = self.home.data(self.program.application) / "spark" / name
+        directory = self.home.data(self.program.application) / "spark"
+        for left in directory.glob(f"pe-{self.program.pe}-g*"):  # by a host that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        path = directory / name
         return Scratch.create(path, Launched(self.program, self.directories, self.measured, in_rows))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:

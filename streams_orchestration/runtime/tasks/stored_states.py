@@ -45,6 +45,13 @@ def newest_batch(connection: Connection, application: str, operator: str) -> int
     return connection.scalar(select(func.max(_s.c.batch)).where(*mine))
 
 
+def at_boundary(connection: Connection, application: str, pe: int) -> bool:
+    """Whether the last commit of a PE ended an epoch, or there is none."""
+    c = tables.commit
+    last = select(c.c.boundary).where(c.c.application == application, c.c.pe == pe).order_by(c.c.batch.desc()).limit(1)
+    return connection.scalar(last) is not False
+
+
 def state_files(connection: Connection, application: str) -> set[str]:
     """The paths of all files that are needed."""
     stored = connection.scalars(select(_s.c.files).where(_s.c.application == application))

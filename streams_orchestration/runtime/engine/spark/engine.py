@@ -49,7 +49,7 @@ class SparkEngine:
         # without that server the JVM's Python processes would work where the JVM does
         self._directory = own if self._forks is not None else None
         os.environ[DIRECTORY] = str(own / "workers")
-        settings = session_settings(f"{start.application}-{start.host}", scratch, memory=start.settings.memory)
+        settings = session_settings(f"{start.application}-{start.host}", own / "spark", memory=start.settings.memory)
         self._master, self._elsewhere = start.settings.master, start.settings.cluster
         if start.settings.cluster:
             settings = self._for_cluster(settings, start.settings, own)

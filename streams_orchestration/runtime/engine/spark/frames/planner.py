@@ -33,6 +33,21 @@ FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
 WATERMARK = "event time below which tuples are late, in seconds since 1970"
 
 
+def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> BatchPlan:
+    """The batch in front of the last one of a query, in which a marker closes all windows; any other one as it is.
+
+    Args:
+        plan: the batch that the protocol of regions would have.
+        operator: in whose name the catalog keeps that the marker has come.
+        autonomous: the PE is in no region.
+    """
+    kept = plan.position.sources.get(operator, {})
+    if not plan.final or kept.get("flushed"):
+        return plan
+    sources = plan.position.sources | {operator: kept | {"flushed": True}}
+    return replace(plan, boundary=autonomous, final=False, position=replace(plan.position, sources=sources))
+
+
 class FramePlanner(Planner):
     """That of the source which plans; see `BatchRecord`."""
 
@@ -83,19 +98,11 @@ class FramePlanner(Planner):
             self.scratch.fail(message, permanent=False)
             raise StreamsRuntimeError(message)
         self._flushing = False
-        if plan is None or not plan.final or not self._flushes:
+        if plan is None or not self._flushes:
             return plan
-        kept = plan.position.sources.get(self._name, {})
-        if kept.get("flushed"):
-            return plan
-        self._flushing = True
-        sources = plan.position.sources | {self._name: kept | {"flushed": True}}
-        return replace(
-            plan,
-            boundary=self.scratch.launched.program.autonomous,
-            final=False,
-            position=replace(plan.position, sources=sources),
-        )
+        planned = flush_before_end(plan, self._name, autonomous=self.scratch.launched.program.autonomous)
+        self._flushing = planned is not plan
+        return planned
 
     def _ports(self, plan: BatchPlan) -> FrameBatch:
         """What every port gets."""

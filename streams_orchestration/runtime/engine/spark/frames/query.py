@@ -16,7 +16,7 @@ from streams_orchestration.runtime.engine.spark.frames.composing import Composit
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
-from streams_orchestration.runtime.tasks.stored_states import newest_batch, newest_states
+from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 
 TEXT_LIMIT = 120
 """Characters of a query in a message."""
@@ -36,6 +36,10 @@ def require_local(program: PeProgram, *, elsewhere: bool) -> None:
         raise OperatorError(state_operator(program), message)
 
 
+class WithinEpochError(OperatorError):
+    """The PE stands within an epoch, and a query goes on at boundaries only."""
+
+
 class FrameQuery(SparkQuery):
     """One generation of such a PE."""
 
@@ -48,7 +52,7 @@ class FrameQuery(SparkQuery):
         try:
             super().start()
         except OperatorError as error:
-            self.permanent = True
+            self.permanent = not isinstance(error, WithinEpochError)
             self.error = StreamsRuntimeError(f"PE {self.program.pe}: {error}")
             self.log.error("%s", self.error)
 
@@ -90,6 +94,10 @@ class FrameQuery(SparkQuery):
             stored = newest_states(connection, self.program.application, self.program.pe)
             state = stored.get(name := state_operator(self.program))
             batch = newest_batch(connection, self.program.application, name)
+            boundary = at_boundary(connection, self.program.application, self.program.pe)
+        if not boundary:
+            message = "its last commit ended no epoch, so there is no checkpoint of it; reset its unit"
+            raise WithinEpochError(name, message)
         if state is not None and batch is not None:
             restore_checkpoint(state, checkpoint)
             stand_at(checkpoint, batch)

@@ -1,0 +1,82 @@
+"""PEs that are queries of Spark's, as the model takes them: their state is a checkpoint that commits name.
+
+What the functions do is what `engine/spark/frames/` does. Spark writes the checkpoint of a batch before the catalog
+commits it, so it may be ahead by one batch. A query that starts anew begins with the checkpoint that a commit names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from streams_orchestration_tests.protocol.topologies import Topology
+from streams_orchestration_tests.protocol.world import Flight, Pe, Query, ViolationError, World, put
+
+if TYPE_CHECKING:
+    from streams_orchestration_tests.protocol.steps import Protocol
+
+
+def queried(flight: Flight, query: Query, *, flushed: bool) -> Flight:
+    """What a batch of a query makes of its state and of its tuples: they come out when its windows are closed."""
+    late = query.closed
+    state = query.state if late else tuple(sorted((*query.state, *flight.items)))
+    return flight._replace(
+        items=query.state if flight.final and query.closed else (),
+        state=state,
+        closed=flushed,
+        flushed=flushed,
+    )
+
+
+def run(topology: Topology, world: World, pe: int, flight: Flight) -> World:
+    """The tasks of a batch have run; a query's checkpoint stands at it."""
+    world = world.with_flights(pe, (*world.flights[pe], flight))
+    if not topology.query(pe):
+        return world
+    query = Query(flight.batch, flight.state, flight.closed)
+    return world._replace(queries=put(world.queries, pe, query))
+
+
+def anew(protocol: Protocol, world: World, pes: Iterable[int]) -> World:
+    """`FrameQuery._restore`: queries begin with the newest checkpoint that a commit names, or with an empty one."""
+    for pe in pes:
+        if protocol.topology.query(pe) and protocol.cuts_back:
+            row = world.pes[pe]
+            query = Query(row.batch if row.stored < 0 else row.stored, row.state, row.closed)
+            world = world._replace(queries=put(world.queries, pe, query))
+    return world
+
+
+def is_between(topology: Topology, world: World, pe: int) -> bool:
+    """The last commit of a query ended no epoch, so it names no checkpoint."""
+    row = world.pes[pe]
+    return bool(topology.query(pe)) and row.batch >= 0 and row.stored != row.batch
+
+
+def is_unlinked(world: World, pe: int) -> bool:
+    """The last commit of a query has ended an epoch, and its checkpoint is not named yet."""
+    row = world.pes[pe]
+    return row.stored != row.batch and any(boundary.pe.batch == row.batch for boundary in world.boundaries[pe])
+
+
+def link(world: World, pe: int) -> World:
+    """A transaction of its own names the checkpoint; the product has none, its commits do."""
+    row, query = world.pes[pe], world.queries[pe]
+    linked = row._replace(state=query.state, stored=row.batch, closed=query.closed)
+    boundaries = tuple(
+        boundary._replace(pe=linked) if boundary.pe.batch == row.batch else boundary
+        for boundary in world.boundaries[pe]
+    )
+    return world._replace(pes=put(world.pes, pe, linked), boundaries=put(world.boundaries, pe, boundaries))
+
+
+def refuse_apart(world: World, pe: int, cut: Pe) -> None:
+    """Raises ViolationError: a query does not stand where it should, or its cut has no checkpoint."""
+    row, query = world.pes[pe], world.queries[pe]
+    working = any(flight.current for flight in world.flights[pe])
+    if query.batch != row.batch + working:
+        message = f"PE {pe}: Spark stands at batch {query.batch}, the catalog at {row.batch}"
+        raise ViolationError(message)
+    if cut.stored != cut.batch:
+        message = f"PE {pe}: the checkpoint of its cut is that of batch {cut.stored}, its cut batch {cut.batch}"
+        raise ViolationError(message)
