@@ -1,4 +1,4 @@
-"""docs/python.md: its code is run as it stands there."""
+"""docs/python.md: its code is run as it stands there. What README shows of it and of the spec is the same."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from streams_orchestration.compiler.compiling import compile_spec
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 FLIGHTS, COMPOSITE, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme_shows_the_application_as_it_is():
+    assert re.findall(r"```python\n(.*?)```", README, re.DOTALL) == [FLIGHTS]
+    (shown,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    assert (ROOT / "specs" / "flights.yaml").read_text(encoding="utf-8").endswith(f"\n{shown}")
 
 
 def decided(compilation: Compilation) -> list[Any]:
