@@ -288,7 +288,7 @@ def parallel(
     """The annotation of a parallel region.
 
     Args:
-        width: replicas.
+        width: replicas; `spark` for an `Sql` or `DataFrame` operator whose partitions are Spark's own.
         partition_by: attributes by which the tuples of all ports are divided, or those of each stream or port; tuples
             of other ports go round robin.
         broadcast: streams, or ports, whose tuples go to every replica.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference
+
+SPARK = "spark"
+"""The width of a query of Spark's whose partitions are Spark's own."""
 
 
 def _attribute_list(value: Any) -> Any:
@@ -32,9 +35,12 @@ class PartitionBy(Element):
 
 
 class Parallel(Element):
-    """`parallel`: a region of `width` replicas (rules 3, 7, 17). Ports not mentioned are routed round robin."""
+    """`parallel`: a region of `width` replicas (rules 3, 7, 17). Ports not mentioned are routed round robin.
 
-    width: Integer
+    With the width `spark` it is no region: a query of Spark's is one, and divides its tuples itself.
+    """
+
+    width: Integer | Literal["spark"]
     partition_by: tuple[PartitionBy, ...] = ()
     broadcast: tuple[Text, ...] = ()
     replicate_host_tags: Annotated[tuple[Text, ...], BeforeValidator(_host_tags)] = ()
@@ -42,11 +48,20 @@ class Parallel(Element):
     @field_validator("width", mode="before")
     @classmethod
     def _check_width(cls, value: Any) -> Any:
-        if is_reference(value):
+        if is_reference(value) or value == SPARK:
             return value
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
-            refuse("CDISP0821E", "the width is an int32 of at least 1, or ${name}")
+            refuse("CDISP0821E", "the width is an int32 of at least 1, or ${name}; of a query of Spark's also spark")
         return value
+
+    @model_validator(mode="after")
+    def _check_spark(self) -> Self:
+        if self.width == SPARK:
+            given = {"partitionBy": self.partition_by, "broadcast": self.broadcast,
+                     "replicateHostTags": self.replicate_host_tags}  # fmt: skip
+            if named := [name for name, value in given.items() if value]:
+                refuse("SO0216", f"with the width spark there are no channels, and so no {' or '.join(named)}")
+        return self
 
     @field_validator("partition_by", mode="before")
     @classmethod

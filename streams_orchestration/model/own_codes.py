@@ -146,6 +146,10 @@ OWN_CODES: dict[str, Code] = {
         "The profile says nothing of an operator's processor time, so it counts as nothing.",
         "Measure for longer, or while the operator works.",
     ),
+    "SO0216": error(
+        "The width `spark` stands where it means nothing.",
+        "Use it on Sql and DataFrame operators only, without partitionBy, broadcast and replicateHostTags.",
+    ),
     "SO0301": error(
         "A tuple type cannot be parsed.",
         'Write it in Spark\'s DDL, `name type, name type`, as in "carrier string, dep_delay double".',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, count, listed, section
 from streams_orchestration.compiler.explain.lookup import Lookup
@@ -30,7 +31,7 @@ def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
             else None,
             Fact(f"the others: {listed(others_at)}") if others else None,
         ),
-        section("Channel", *_channels(lookup, operator)),
+        section("Channel", *_channels(lookup, operator), _partitions(lookup, operator)),
         section(f"PE {pe}", *pe_reasons(lookup, pe)),
         section(f"Host {lookup.pes[pe].host}", *host_reasons(lookup, pe)),
         section("Consistent region", *membership_facts(lookup, operator)),
@@ -61,6 +62,15 @@ def _channels(lookup: Lookup, operator: int) -> Iterator[Fact]:
         local = channel % width
         where = f"channel {local} of {width} in {region.name} (width {width_reason(lookup, region)})"
         yield Fact(where + (f", global channel {channel}" if channel != local else ""), "6, 27")
+
+
+def _partitions(lookup: Lookup, operator: int) -> Fact | None:
+    """How Spark divides a query of its own."""
+    if lookup.model(operator).engine != "dataframe":
+        return None
+    if prod(lookup.physical.operators[operator].widths) > 1:
+        return Fact("a query of Spark's with one partition: the channels divide its tuples")
+    return Fact("one query of Spark's, whose partitions are its own: one for each core of its host")
 
 
 def _inputs(lookup: Lookup, operator: int) -> Iterator[Fact]:

@@ -16,7 +16,12 @@ from streams_orchestration.compiler.logical.instances import (
     PrimitiveInstance,
     count_operators,
 )
-from streams_orchestration.compiler.logical.parallel_annotations import RegionDeclarations, number_regions, port_names
+from streams_orchestration.compiler.logical.parallel_annotations import (
+    RegionDeclarations,
+    misplaced_widths,
+    number_regions,
+    port_names,
+)
 from streams_orchestration.compiler.logical.region_annotations import consistent_annotations
 from streams_orchestration.compiler.logical.substitution import Substitution
 from streams_orchestration.compiler.logical.tuple_types import TupleTypes
@@ -75,6 +80,7 @@ class _Builder:
         self.inheritance = Inheritance(application, options, substitution)
 
     def graph(self) -> LogicalGraph:
+        self.diagnostics.extend(misplaced_widths(self.tree))
         declarations = RegionDeclarations(self.options, self.substitution, self.types.of_stream)
         regions = tuple(declarations.regions(self.order))
         operators = tuple(map(self.operator, self.tree.primitives))

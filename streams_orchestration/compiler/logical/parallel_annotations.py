@@ -9,7 +9,7 @@ from streams_orchestration.compiler.logical.instances import CompositeInstance, 
 from streams_orchestration.compiler.logical.substitution import Substitution
 from streams_orchestration.compiler.logical_graph import ParallelRegion, Routing
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.annotations import Parallel
+from streams_orchestration.model.annotations import SPARK, Parallel
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import Schema
@@ -22,7 +22,27 @@ MAX_WIDTH = 2**31 - 1
 
 
 def _annotation(instance: Instance) -> Parallel | None:
-    return instance.invocation.annotations.parallel if instance.invocation is not None else None
+    """That of a region: a query whose partitions are Spark's own is none."""
+    parallel = instance.invocation.annotations.parallel if instance.invocation is not None else None
+    return None if parallel is None or parallel.width == SPARK else parallel
+
+
+def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
+    """Annotations that leave the width to Spark where nothing is Spark's."""
+
+    def instances(parent: CompositeInstance) -> Iterator[Instance]:
+        yield from parent.primitives
+        for composite in parent.composites:
+            yield composite
+            yield from instances(composite)
+
+    for instance in instances(tree.main):
+        parallel = instance.invocation.annotations.parallel if instance.invocation is not None else None
+        query = isinstance(instance, PrimitiveInstance) and instance.signature.engine == "dataframe"
+        if parallel is not None and parallel.width == SPARK and not query:
+            message = "the width spark is for Sql and DataFrame operators; this is none"
+            location = parallel.location("width")
+            yield Diagnostic.of("SO0216", message, operator=instance.name, location=location)
 
 
 def number_regions(tree: InstanceTree) -> list[Instance]:

@@ -11,7 +11,10 @@ import yaml
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.documents import dump
+from streams_orchestration.compiler.explain.questions import explain
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 
 ROW = "k string, ts timestamp, n bigint"
 
@@ -51,6 +54,61 @@ def test_a_query_is_alone_in_its_pe(tmp_path: Path, fusion: Any):
     assert ["Further"] in names
     engines = {next(iter(p.operators.values())).name: p.engine for p in need(actual.deployment).programs}
     assert {engines["Work"], engines["Further"]} == {"dataframe"}
+
+
+def annotated(document: dict[str, Any], annotation: dict[str, Any], operator: int = 1) -> dict[str, Any]:
+    document["graph"][operator]["annotations"] = {"parallel": annotation}
+    return document
+
+
+def test_a_query_with_the_width_of_spark_is_one_replica_and_no_region(tmp_path: Path):
+    without = compiled(spec(QUERY), tmp_path)
+    actual = compiled(annotated(spec(QUERY), {"width": "spark"}), tmp_path)
+    assert actual.diagnostics == without.diagnostics
+    assert dump(need(actual.deployment)) == dump(need(without.deployment))
+    assert explained(actual, "Work") == [
+        "one query of Spark's, whose partitions are its own: one for each core of its host"
+    ]
+
+
+def test_channels_of_a_query_have_one_partition_each(tmp_path: Path):
+    divided = {"width": 2, "partitionBy": [{"port": "Rows", "attributes": ["k"]}]}
+    actual = compiled(annotated(spec(QUERY), divided), tmp_path)
+    assert explained(actual, "Work[1]") == ["a query of Spark's with one partition: the channels divide its tuples"]
+
+
+def explained(compilation: Compilation, operator: str) -> list[str]:
+    sections = explain(compilation, operator).sections
+    return [fact.text for each in sections if each.title == "Channel" for fact in each.facts if "Spark" in fact.text]
+
+
+@pytest.mark.parametrize(
+    ("operator", "annotation", "message"),
+    [
+        (3, {"width": "spark"}, "the width spark is for Sql and DataFrame operators; this is none"),
+        (1, {"width": "spark", "broadcast": ["Rows"]}, "there are no channels, and so no broadcast"),
+        (1, {"width": "Spark"}, "an int32 of at least 1, or ${name}; of a query of Spark's also spark"),
+        (
+            1,
+            {"width": "spark", "partitionBy": [{"port": "Rows", "attributes": ["k"]}], "replicateHostTags": ["a"]},
+            "and so no partitionBy or replicateHostTags",
+        ),
+    ],
+)
+def test_the_width_of_spark_is_for_queries_and_without_channels(
+    tmp_path: Path, operator: int, annotation: dict[str, Any], message: str
+):
+    with pytest.raises(ApplicationError) as raised:
+        compiled(annotated(spec(QUERY), annotation, operator), tmp_path)
+    (diagnostic,) = errors_of(raised.value.diagnostics)
+    assert message in diagnostic.message
+    assert diagnostic.operator == ("Out" if operator == 3 else "Work")
+
+
+def test_a_pattern_of_widths_does_not_stand_for_the_width_of_spark(tmp_path: Path):
+    with pytest.raises(ApplicationError) as raised:
+        compiled(annotated(spec(QUERY), {"width": "spark"}), tmp_path, Options(widths=(("Work", 2),)))
+    assert [each.code for each in errors_of(raised.value.diagnostics)] == ["SO0207"]
 
 
 def test_queries_that_are_colocated_are_one(tmp_path: Path):

@@ -53,6 +53,8 @@ A batch of Spark's is one of the catalog, so it makes none of its own. Maintenan
 that have ended, each of which takes 4 MiB of disk, and every reset makes new ones.
 """
 
+ONE_PARTITION = ("spark.sql.shuffle.partitions", "1")
+"""Of a query in channels, which divide its tuples already. A checkpoint with more partitions keeps them."""
 
 Source = Callable[["SparkSession", OperatorProgram, int, str], "DataFrame"]
 """The streaming DataFrame of an input port, by operator, port, and the attribute of its watermark, if it has one."""
@@ -92,6 +94,8 @@ class Composition:
         """(operator, output port) -> its DataFrame."""
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
+        if any(operator.max_channels > 1 for operator in program.operators.values()):
+            spark.conf.set(*ONE_PARTITION)
 
     @property
     def output_mode(self) -> str:
