@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
 
 from sqlalchemy import Connection
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
-from streams_orchestration.runtime.catalog.changes import Changes
+from streams_orchestration.runtime.catalog.changes import Changes, file_bell
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
 from streams_orchestration.runtime.catalog.tables import metadata
 from streams_orchestration.runtime.catalog.versions import (
@@ -44,13 +46,17 @@ class Catalog:
     unit, and with those that write anything.
     """
 
-    def __init__(self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(
+        self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS,
+        bell: Path | None = None,
+    ) -> None:  # fmt: skip
         """Nothing is opened yet.
 
         Args:
             home: whose catalog.
             busy_seconds: how long a writer waits for its turn.
             patience: seconds that a database which cannot be reached is tried again.
+            bell: a file whose times are set at changes, by a process that listens to the database for this one.
 
         Raises:
             CatalogPlaceError: STREAMS_CATALOG cannot be used.
@@ -59,7 +65,7 @@ class Catalog:
         self._database = database_of(home, busy_seconds=busy_seconds)
         self._patience = patience
         self.name = self._database.name
-        self.changes = Changes(self._database.bell)
+        self.changes = Changes(self._database.bell if bell is None else partial(file_bell, bell))
         """Wakes what waits for a write, of whatever process."""
 
     def make(self) -> None:
@@ -92,6 +98,11 @@ class Catalog:
         if version is not None:
             check_version(self.name, version)
         return version is not None
+
+    @property
+    def names_units(self) -> bool:
+        """Who waits for a change learns which unit has changed."""
+        return self._database.names_units
 
     def version(self) -> str | None:
         """The revision of its tables, None when there are none."""
@@ -198,7 +209,7 @@ class Catalog:
                     raise CommitUnknownError(self.name, reason_of(error)) from error
                 raise self._database.error(error) from error
             if mode in ("write", "unit"):
-                self._database.committed(connection)
+                self._database.committed(connection, unit)
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
         """Open a transaction; nothing was done yet, so a connection that is lost here is replaced."""

@@ -6,14 +6,20 @@ import contextlib
 import logging
 import os
 import select
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+ANYTHING = ""
+"""In place of the name of a unit: it is not known what has changed, or it is more than one unit."""
 REOPEN_SECONDS = 1.0
 """Between two tries to open a bell that cannot be opened; a waiter looks by itself now and then."""
+
+LOOK_SECONDS = 0.05
+"""Between two looks at a file where the operating system cannot tell of it."""
 
 log = logging.getLogger("streams.catalog")
 
@@ -29,11 +35,11 @@ class Bell(ABC):
         """The descriptor that becomes readable when the bell rings; None for a bell that cannot ring by itself."""
 
     @abstractmethod
-    def take(self) -> bool:
+    def take(self) -> Collection[str]:
         """Take what has come.
 
         Returns:
-            Whether the catalog has changed.
+            The units that have changed, as `application/unit`, or `ANYTHING`; empty when the catalog has not changed.
 
         Raises:
             OSError: the bell must be opened anew.
@@ -57,6 +63,8 @@ class Changes:
         Args:
             open_bell: opens the bell of the catalog; it may raise OSError.
         """
+        self.heard: Callable[[Collection[str]], bool] = lambda _: True
+        """Called with the units that have changed; returns whether those who wait here are to wake."""
         self._open_bell = open_bell
         self._count = 0
         self._condition = threading.Condition()
@@ -111,25 +119,26 @@ class Changes:
                 try:
                     if bell is None:
                         bell = self._open_bell()
-                        self.wake()  # what came before it was open
-                    if not self._rings(bell):
-                        continue
+                        self._hear((ANYTHING,))  # what came before it was open
+                    self._hear(self._take(bell))
                 except Exception as error:
                     if not isinstance(error, OSError):
                         log.exception("the bell of the catalog failed; it is opened anew")
                     if bell is not None:
                         bell.close()
                         bell = None
-                    self.wake()
+                    self._hear((ANYTHING,))
                     self._pause(REOPEN_SECONDS)
-                else:
-                    self.wake()
         finally:
             if bell is not None:
                 bell.close()
             os.close(self._end)
 
-    def _rings(self, bell: Bell) -> bool:
+    def _hear(self, units: Collection[str]) -> None:
+        if units and self.heard(units):
+            self.wake()
+
+    def _take(self, bell: Bell) -> Collection[str]:
         """Wait until the bell rings, or it is time to look."""
         descriptor = bell.fileno()
         if descriptor is None:
@@ -139,7 +148,7 @@ class Changes:
             poll.register(descriptor, select.POLLIN)
             poll.register(self._end, select.POLLIN)
             poll.poll()
-        return not self._closed and bell.take()
+        return () if self._closed else bell.take()
 
     def _pause(self, seconds: float | None) -> None:
         poll = select.poll()
@@ -170,13 +179,13 @@ class FileBell(Bell):
         """Of the watch."""
         return self._watch.fileno()
 
-    def take(self) -> bool:
+    def take(self) -> Collection[str]:
         """Raises OSError when the file is gone."""
         events = self._watch.read(timeout=0)
         if any(event.mask & self._lost for event in events):
             message = "the bell is gone"
             raise FileNotFoundError(message)
-        return bool(events)
+        return (ANYTHING,) if events else ()
 
     def close(self) -> None:
         """Close the watch."""
@@ -200,13 +209,26 @@ class LookingBell(Bell):
         """It has none."""
         return
 
-    def take(self) -> bool:
-        """Whether the value is another one than at the last look."""
+    def take(self) -> Collection[str]:
+        """Something when the value is another one than at the last look."""
         last, self._last = self._last, self._value()
-        return last != self._last
+        return (ANYTHING,) if last != self._last else ()
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+def file_bell(path: Path) -> Bell:
+    """The bell of a file, whatever the operating system can tell of it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # for one, since no more watches are allowed
+            return FileBell(path)
+    path.touch()
+    return LookingBell(lambda: path.stat().st_mtime_ns, LOOK_SECONDS)
 
 
 def ring(path: Path) -> None:

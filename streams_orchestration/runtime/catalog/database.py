@@ -22,6 +22,8 @@ class Database(ABC):
     name: str
     """For people: the file, or the address without a password."""
     engine: Engine
+    names_units = False
+    """Its bell says which unit has changed."""
 
     def listen(self) -> None:
         """Have every transaction begin as its mode, an execution option of the connection, wants it."""
@@ -73,8 +75,13 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def committed(self, connection: Connection) -> None:
-        """Ring; called after the commit of a transaction of mode `write` or `unit`, with its connection."""
+    def committed(self, connection: Connection, changed: str) -> None:
+        """Ring; called after the commit of a transaction of mode `write` or `unit`.
+
+        Args:
+            connection: of the transaction.
+            changed: application and unit, as one text, or `ANYTHING`.
+        """
 
     def together(self, connection: Connection) -> AbstractContextManager[None]:
         """A block in which statements need not be answered one by one; they give back nothing."""

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.catalog.changes import Bell
+from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors import (
     CATALOG,
@@ -35,6 +35,8 @@ NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 3,
 UNACKNOWLEDGED_MILLISECONDS = 15_000
 CREATION = zlib.crc32(b"streams_orchestration catalog")
 """Of the advisory lock for making the tables."""
+LONGEST_NAME = 1000
+"""Characters of a unit's name that a notification can hold with certainty."""
 
 LOCK = "55P03"
 SERIALIZATION = ("40001", "40P01")
@@ -50,9 +52,10 @@ _lock = threading.Lock()
 class PostgresqlDatabase(Database):
     """One schema, selected by the connection's search path."""
 
+    names_units = True
+
     def __init__(self, url: URL, schema: str, busy_seconds: float) -> None:
         self.schema = schema
-        self._notify = f'NOTIFY "{schema}"'
         self.name = _name(url, schema)
         self._busy_seconds = busy_seconds
         key = url.render_as_string(hide_password=False), busy_seconds
@@ -118,13 +121,14 @@ class PostgresqlDatabase(Database):
         except (DBAPIError, Error) as error:
             raise OSError(str(error)) from error
 
-    def committed(self, connection: Connection) -> None:
+    def committed(self, connection: Connection, changed: str) -> None:
         """Notify, in a transaction of its own: those that notify commit one after the other on the whole server."""
         from psycopg import Error
 
         driver: Any = connection.connection.dbapi_connection
+        name = changed if len(changed) <= LONGEST_NAME else ANYTHING
         with suppress(Error):  # who waits looks by itself after a while; the next transaction meets the lost connection
-            driver.execute(self._notify)
+            driver.execute("SELECT pg_notify(%s, %s)", (self.schema, name))
 
     def exists(self) -> bool:
         """Only the server can say."""
@@ -194,12 +198,12 @@ class NotificationBell(Bell):
         """Of the connection."""
         return self._driver.fileno()
 
-    def take(self) -> bool:
+    def take(self) -> Collection[str]:
         """Raises OSError when the server has gone."""
         from psycopg import Error
 
         try:
-            return any(list(self._driver.notifies(timeout=0)))
+            return {notification.payload for notification in self._driver.notifies(timeout=0)}
         except Error as error:
             raise OSError(str(error)) from error
 

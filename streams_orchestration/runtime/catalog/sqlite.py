@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from streams_orchestration.runtime.catalog.changes import Bell, FileBell, LookingBell, ring
+from streams_orchestration.runtime.catalog.changes import Bell, file_bell, ring
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.catalog.versions import UNVERSIONED
 from streams_orchestration.runtime.errors import (
@@ -32,8 +30,6 @@ REMEDIES = {
 
 BELL = "-bell"
 """Ends the name of the file whose times tell of a commit. SQLite has nothing that wakes another process."""
-LOOK_SECONDS = 0.05
-"""Between two looks at it where the operating system cannot tell of it."""
 
 
 class SqliteDatabase(Database):
@@ -90,13 +86,9 @@ class SqliteDatabase(Database):
         """Of the file beside the catalog's."""
         if not self.path.exists():
             raise FileNotFoundError(self.path)
-        if sys.platform == "linux":
-            with contextlib.suppress(OSError):  # for one, since no more watches are allowed
-                return FileBell(self._bell)
-        self._bell.touch()
-        return LookingBell(lambda: self._bell.stat().st_mtime_ns, LOOK_SECONDS)
+        return file_bell(self._bell)
 
-    def committed(self, connection: Connection) -> None:  # noqa: ARG002  the bell is no part of the database
+    def committed(self, connection: Connection, changed: str) -> None:  # noqa: ARG002  it cannot say what has changed
         """Ring."""
         ring(self._bell)
 

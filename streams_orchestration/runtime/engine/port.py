@@ -8,7 +8,8 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -45,6 +46,16 @@ class QueryStart:
     """Tuples that a source may produce in one batch."""
     measured: bool = True
     """Whether tasks count and time."""
+    relayed: bool = False
+    """The host listens to the catalog for the planner, and rings the bell in its scratch directory."""
+    at: int = field(default_factory=time.time_ns)
+    """Nanoseconds: names the scratch directory."""
+
+    @property
+    def scratch(self) -> Scratch:
+        """Its directory, made by `make_scratch`."""
+        name = f"pe-{self.program.pe}-g{self.generation}-{self.at}"
+        return Scratch(str(self.home.data(self.program.application) / "spark" / name))
 
     def make_scratch(self, *, in_rows: bool = False) -> Scratch:
         """A directory for the query, in which the host, the planner and the tasks meet.
@@ -52,11 +63,9 @@ class QueryStart:
         Args:
             in_rows: all that tasks send to each other is in the rows, since they need not be on one machine.
         """
-        name = f"pe-{self.program.pe}-g{self.generation}-{time.time_ns()}"
-        directory = self.home.data(self.program.application) / "spark"
-        for left in directory.glob(f"pe-{self.program.pe}-g*"):  # by a host that was killed
+        path = Path(self.scratch.path)
+        for left in path.parent.glob(f"pe-{self.program.pe}-g*"):  # by a host that was killed
             shutil.rmtree(left, ignore_errors=True)
-        path = directory / name
         return Scratch.create(path, Launched(self.program, self.directories, self.measured, in_rows))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:
@@ -66,6 +75,7 @@ class QueryStart:
             "scratch": scratch.path,
             "generation": str(self.generation),
             "limit": str(self.source_limit),
+            **({"relayed": "true"} if self.relayed else {}),
         }
 
 

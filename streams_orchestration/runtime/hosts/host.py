@@ -25,6 +25,7 @@ from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.receivers import Receivers
+from streams_orchestration.runtime.hosts.relay import Relay
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.settings import Settings
@@ -70,6 +71,8 @@ class Host:
         self.outage = Outage()
         self.presence = Presence(self.catalog, application, number, incarnation)
         self.engine = engine
+        self.relay = Relay(application)
+        self.catalog.changes.heard = self.relay.ring
         self.queries: dict[int, Query] = {}
         self.failed: set[int] = set()
         self.terminated = False
@@ -173,6 +176,7 @@ class Host:
         """Load the programs of the deployed plan."""
         pes = deployed_pes(self.catalog, self.application)
         self.programs = {pe.program.pe: pe.program for pe in pes}
+        self.relay.know(self.programs)
         self.timed = units_timed_by(pes, self.number)
         self.garbage = Garbage(self.catalog, self.application, self.programs.values(), self.timed)
         sinks = deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
@@ -191,6 +195,7 @@ class Host:
             )
         for pe in self.queries.keys() - here:
             self.queries.pop(pe).stop()
+            self.relay.drop(pe)
             self.failed.discard(pe)
             sweep(self.catalog, self.home, self.application, [pe], [before[pe]])
         log.info("plan %s: PEs %s", self.plan, ", ".join(map(str, sorted(here))))
@@ -263,6 +268,7 @@ class Host:
                 if row.final:
                     self._sweep(row.id)
                 del self.queries[row.id]
+                self.relay.drop(row.id)
                 self.failed.discard(row.id)
                 query = None
             if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
@@ -303,16 +309,13 @@ class Host:
 
     def _start(self, pe: int, generation: int) -> None:
         directories = directories_of(self.home, self.application, pe, self.base, compression=self.settings.compression)
-        self.queries[pe] = self.engine.query(
-            QueryStart(
-                self.home,
-                self.programs[pe],
-                directories,
-                generation,
-                source_limit=self.settings.source_limit,
-                measured=self.settings.metrics,
-            )
-        )
+        start = QueryStart(
+            self.home, self.programs[pe], directories, generation, source_limit=self.settings.source_limit,
+            measured=self.settings.metrics, relayed=self.catalog.names_units,
+        )  # fmt: skip
+        if start.relayed:
+            self.relay.serve(pe, start.scratch.bell)
+        self.queries[pe] = self.engine.query(start)
 
     def _see_start(self) -> None:
         """Write down how long the start took, as soon as a batch of this host is committed."""

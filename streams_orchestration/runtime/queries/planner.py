@@ -170,7 +170,8 @@ class Planner:
     @property
     def _catalog(self) -> Catalog:
         if self._opened is None:
-            self._opened = Catalog(Home(Path(self.options["home"])), patience=OUTAGE_SECONDS)
+            bell = self.scratch.bell if "relayed" in self.options else None
+            self._opened = Catalog(Home(Path(self.options["home"])), patience=OUTAGE_SECONDS, bell=bell)
         return self._opened
 
     def _finish(self, batch: int) -> None:

@@ -78,6 +78,11 @@ class Scratch:
         return Path(self.path) / "owners" / f"{level}-{partition}"
 
     @property
+    def bell(self) -> Path:
+        """A file whose times the host sets when something has changed that the planner waits for."""
+        return Path(self.path) / "bell"
+
+    @property
     def checkpoint(self) -> str:
         """Spark's checkpoint, which nothing is ever read from."""
         return f"{self.path}/checkpoint"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, update
 
-from streams_orchestration.runtime.catalog import sqlite, tables
+from streams_orchestration.runtime.catalog import changes, sqlite, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.changes import Bell, Changes
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -60,6 +60,43 @@ def test_a_write_of_a_unit_wakes(home: Home, waiting: Catalog):
     assert waiting.changes.wait(mark, LONG)
 
 
+def test_who_listens_learns_which_unit_has_changed_where_the_database_says_so(home: Home, waiting: Catalog):
+    changed: list[str] = []
+
+    def hear(units: Collection[str]) -> bool:
+        changed.extend(units)
+        return "app/last" in units or changes.ANYTHING in units
+
+    waiting.changes.heard = hear
+    mark = waiting.changes.mark()
+    for unit in ("it's", "last"):
+        with Catalog(home).write_unit("app", unit):
+            pass
+    assert waiting.changes.wait(mark, LONG)
+    assert set(changed) == ({"app/it's", "app/last"} if waiting.names_units else {changes.ANYTHING})
+
+
+def test_a_write_of_anything_names_no_unit(home: Home, waiting: Catalog):
+    heard: list[str] = []
+    waiting.changes.heard = lambda units: bool(heard.extend(units) or units)
+    mark = waiting.changes.mark()
+    write(home)
+    assert waiting.changes.wait(mark, LONG)
+    assert set(heard) == {changes.ANYTHING}
+
+
+def test_a_catalog_may_be_woken_by_a_file(home: Home, tmp_path: Path):
+    served = Catalog(home, bell=tmp_path / "bell")
+    mark = served.changes.mark()
+    changes.ring(tmp_path / "bell")
+    assert served.changes.wait(mark, LONG)
+    while served.changes.wait(mark := served.changes.mark(), BRIEF):
+        pass
+    write(home)
+    assert not served.changes.wait(mark, BRIEF)
+    served.close()
+
+
 def test_a_write_that_changes_nothing_for_others_wakes_nobody(home: Home, waiting: Catalog):
     write(home)
     mark = waiting.changes.mark()
@@ -100,7 +137,7 @@ def test_without_a_watch_of_the_operating_system_the_file_is_looked_at(tmp_path:
         message = "no more watches"
         raise OSError(message)
 
-    monkeypatch.setattr(sqlite, "FileBell", no_more)
+    monkeypatch.setattr(changes, "FileBell", no_more)
     home = Home(tmp_path / "home")
     create_catalog(home).close()
     catalog = Catalog(home)
@@ -143,7 +180,7 @@ class BrokenBell(Bell):
     def fileno(self) -> None:
         return
 
-    def take(self) -> bool:
+    def take(self) -> tuple[str, ...]:
         message = "broken"
         raise OSError(message)
 
@@ -159,12 +196,12 @@ def test_a_bell_that_breaks_counts_as_a_change_and_is_closed(monkeypatch: pytest
         bells.append(BrokenBell())
         return bells[-1]
 
-    changes = Changes(opened)
-    mark = changes.mark()
+    broken = Changes(opened)
+    mark = broken.mark()
     for _ in range(3):
-        assert changes.wait(mark, LONG)
-        mark = changes.mark()
-    changes.close()
+        assert broken.wait(mark, LONG)
+        mark = broken.mark()
+    broken.close()
     assert all(bell.closed for bell in bells)
 
 
