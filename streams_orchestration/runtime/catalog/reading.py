@@ -18,9 +18,11 @@ class CatalogRow:
     """
 
     @classmethod
-    def all(cls, connection: Connection, statement: Executable) -> list[Self]:
+    def all(
+        cls, connection: Connection, statement: Executable, parameters: Mapping[str, Any] | None = None
+    ) -> list[Self]:
         """All rows."""
-        return [cls(*row) for row in cls._execute(connection, statement)]
+        return [cls(*row) for row in cls._execute(connection, statement, parameters)]
 
     @classmethod
     def one(cls, connection: Connection, statement: Executable) -> Self:

@@ -8,6 +8,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Float,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -193,6 +194,7 @@ pe = Table(
     Column("rows_out", Count, nullable=False, default=0),
     Column("busy_seconds", Float, nullable=False, default=0.0),
     Column("committed_at", Float),
+    Index("pe_of_unit", "application", "unit"),
 )
 
 commit = Table(
@@ -240,6 +242,7 @@ state = Table(
     Column("batch", Count, primary_key=True),
     Column("pe", Integer, nullable=False),
     Column("files", JSON, nullable=False),  # its chain: path, size, checksum and batch of each
+    Index("operator_state_of_pe", "application", "pe"),
 )
 
 sink = Table(

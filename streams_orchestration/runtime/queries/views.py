@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, bindparam, or_, select
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
 from streams_orchestration.runtime import clock
@@ -24,6 +24,30 @@ from streams_orchestration.runtime.transport.visibility import Producer, produce
 from streams_orchestration.runtime.units.region_machine import LIMIT
 
 _position: TypeAdapter[Position] = TypeAdapter(Position)
+# made once: making a statement takes longer than running it
+_a, _u, _p, _s = tables.application, tables.unit, tables.pe, tables.segment
+_STANDING = (
+    select(
+        *(_p.c.batch, _p.c.epoch, _p.c.final, _p.c.position, _u.c.generation, _u.c.trigger_epoch, _u.c.drain_asked),
+        *(_u.c.held_until, _u.c.completed_epoch, _u.c.shown_epoch, _u.c.final_epoch, _u.c.period),
+        *(_u.c.state.label("unit_state"), _a.c.life, _a.c.wanted),
+    )
+    .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+    .join(_a, _a.c.name == _p.c.application)
+    .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
+)
+_UNREAD = select(_s).where(
+    _s.c.application == bindparam("of"), _s.c.stream == bindparam("by"), _s.c.number >= bindparam("begin"),
+    ~_s.c.retracted,
+)  # fmt: skip
+_SEGMENTS = {
+    name: query.order_by(_s.c.number).limit(SEGMENTS_LIMIT + 1)
+    for name, query in {
+        "all": _UNREAD,
+        "up to a number": _UNREAD.where(_s.c.number < bindparam("end")),
+        "up to an epoch": _UNREAD.where(_s.c.epoch <= bindparam("end")),
+    }.items()
+}
 
 
 def read_view(catalog: Catalog, program: PeProgram) -> PeView:
@@ -32,30 +56,8 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
     Raises:
         StaleGenerationError: the application is gone from the catalog.
     """
-    a, u, p = tables.application, tables.unit, tables.pe
     with catalog.read() as connection:
-        row = connection.execute(
-            select(
-                p.c.batch,
-                p.c.epoch,
-                p.c.final,
-                p.c.position,
-                u.c.generation,
-                u.c.trigger_epoch,
-                u.c.drain_asked,
-                u.c.held_until,
-                u.c.completed_epoch,
-                u.c.shown_epoch,
-                u.c.final_epoch,
-                u.c.period,
-                u.c.state.label("unit_state"),
-                a.c.life,
-                a.c.wanted,
-            )
-            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .join(a, a.c.name == p.c.application)
-            .where(p.c.application == program.application, p.c.id == program.pe)
-        ).one_or_none()
+        row = connection.execute(_STANDING, {"of": program.application, "at": program.pe}).one_or_none()
         if row is None:
             message = f"PE {program.pe} of {program.application} is no longer in the catalog"
             raise StaleGenerationError(message)
@@ -141,22 +143,17 @@ def _stream(
     connection: Connection, application: str, stream: InputStream, position: Position, *, on_trial: bool
 ) -> StreamView:
     """The readable segments; of a foreign region only those of complete epochs (read committed)."""
-    s, application, name = tables.segment, stream.exporter or application, stream.source or stream.stream
-    query = select(s).where(
-        s.c.application == application,
-        s.c.stream == name,
-        s.c.number >= position.inputs.get(stream.stream, stream.first),
-        ~s.c.retracted,
-    )
+    application, name = stream.exporter or application, stream.source or stream.stream
+    key: dict[str, object] = {"of": application, "by": name}
+    key["begin"] = position.inputs.get(stream.stream, stream.first)
     if stream.last is not None:  # all of it is of complete epochs
-        rows = SegmentRow.all(
-            connection, query.where(s.c.number < stream.last).order_by(s.c.number).limit(SEGMENTS_LIMIT + 1)
-        )
+        rows = SegmentRow.all(connection, _SEGMENTS["up to a number"], key | {"end": stream.last})
         return StreamView(_numbered(stream.stream, rows), producer_epoch=0, ended=False)
     producer = producer_of(connection, application, stream.producer, on_trial=on_trial and stream.exporter is None)
     if stream.foreign:
-        query = query.where(s.c.epoch <= producer.completed)
-    rows = SegmentRow.all(connection, query.order_by(s.c.number).limit(SEGMENTS_LIMIT + 1))
+        rows = SegmentRow.all(connection, _SEGMENTS["up to an epoch"], key | {"end": producer.completed})
+    else:
+        rows = SegmentRow.all(connection, _SEGMENTS["all"], key)
     return StreamView(
         _numbered(stream.stream, rows), producer.epoch, producer.ended if stream.foreign else producer.final
     )

@@ -21,21 +21,22 @@ _s, _t = tables.state, tables.trial
 _DROP = delete(_s).where(
     _s.c.application == bindparam("of"), _s.c.operator == bindparam("by"), _s.c.batch == bindparam("at")
 )
+_newest = (
+    select(_s.c.operator, func.max(_s.c.batch).label("batch"))
+    .where(_s.c.application == bindparam("of"), _s.c.pe == bindparam("at"))
+    .group_by(_s.c.operator)
+    .subquery()
+)
+_NEWEST_FILES = (
+    select(_s.c.operator, _s.c.files)
+    .join(_newest, (_newest.c.operator == _s.c.operator) & (_newest.c.batch == _s.c.batch))
+    .where(_s.c.application == bindparam("of"))
+)
 
 
 def newest_states(connection: Connection, application: str, pe: int) -> dict[str, StoredState]:
     """The newest state of every operator of a PE, as far as one was stored."""
-    newest = (
-        select(_s.c.operator, func.max(_s.c.batch).label("batch"))
-        .where(_s.c.application == application, _s.c.pe == pe)
-        .group_by(_s.c.operator)
-        .subquery()
-    )
-    rows = connection.execute(
-        select(_s.c.operator, _s.c.files)
-        .join(newest, (newest.c.operator == _s.c.operator) & (newest.c.batch == _s.c.batch))
-        .where(_s.c.application == application)
-    )
+    rows = connection.execute(_NEWEST_FILES, {"of": application, "at": pe})
     return {row.operator: StoredState(row.operator, tuple(StateFile(**file) for file in row.files)) for row in rows}
 
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
@@ -27,6 +27,13 @@ SILENT_SECONDS = 60.0
 """Without a heartbeat of its host an importing PE is not waited for any more."""
 KEPT_SEGMENTS = 64
 """Newest segments of an exported stream that are kept for a reader which is not waited for; a whole epoch at least."""
+
+_p, _u = tables.pe, tables.unit
+_READING = (  # made once: making a statement takes longer than running it
+    select(_p.c.id, _p.c.unit, _p.c.position, _u.c.shown_epoch)
+    .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+    .where(_p.c.application == bindparam("of"), _p.c.id.in_(bindparam("pes", expanding=True)))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +74,9 @@ def outstanding(
         shown: the same that is visible to others; lower while a redeploy is on trial.
         now: unix seconds; the clock's when None.
     """
-    application, p, u = program.application, tables.pe, tables.unit
-    pes = {pe for consumers in program.consumers.values() for pe in consumers}
-    rows = connection.execute(
-        select(p.c.id, p.c.unit, p.c.position, u.c.shown_epoch)
-        .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-        .where(p.c.application == application, p.c.id.in_(pes))
-    )
-    members = {row.id: row for row in rows} if pes else {}
+    application = program.application
+    pes = [*{pe for consumers in program.consumers.values() for pe in consumers}]
+    members = {row.id: row for row in connection.execute(_READING, {"of": application, "pes": pes})} if pes else {}
     importing = importing_pes(connection, application, clock.now() if now is None else now) if program.exports else {}
     most = 0
     for stream, consumers in program.consumers.items():
