@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep bench ui kafka lint docs page lock clean setup
+.PHONY: help run quick test deep bench ui kafka lint audit docs page lock clean setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ lint: setup ## format, lint rules and types
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/pyright
+
+audit: setup ## compare requirements.lock with the known vulnerabilities; needs a network
+	@.ci/audit
 
 docs: setup ## write anew what comes from tables: diagnostics, operators, the operators of Python, metrics
 	@$(BIN)/python -m streams_orchestration.model.diagnostics_page

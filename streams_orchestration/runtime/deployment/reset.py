@@ -106,7 +106,7 @@ def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int |
             return
         now = clock.now()
         take_up(connection, application, [unit])
-        health = read_health(connection, application, now)[unit]
+        health = read_health(connection, application, now, [unit])[unit]
         event: Event | None = ResetRequested(force=force, healthy=health.up)
         if row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline:
             event = TimerFired(row.timer, row.timer_number)

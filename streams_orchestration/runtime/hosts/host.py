@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
-from streams_orchestration.runtime.hosts.pes import deployed_pes, units_timed_by
+from streams_orchestration.runtime.hosts.pes import deployed_pes, units_on, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.relay import Relay
@@ -47,6 +47,8 @@ NEIGHBOURS_SECONDS = 0.5
 """Between two looks whether the other hosts of the application live; it asks the operating system only."""
 OBSERVE_SECONDS = 0.5
 """The least time between two looks at units of which nothing is expected now."""
+SURVEY_SECONDS = 10.0
+"""Between two looks at the units that have no PE on the host; their own hosts look at them, if any lives."""
 LOOK_SECONDS = 5.0
 """Between two turns while nothing happens: a safety."""
 GARBAGE_SECONDS = 5.0
@@ -83,6 +85,8 @@ class Host:
         self.neighbours: list[tuple[int, float]] = []
         """Process and its start, of the other hosts of the application that live."""
         self.observed = 0.0
+        self.surveyed = -math.inf
+        """When it looked at the units of other hosts, too; both on the monotonic clock."""
         self.began = clock.now()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
@@ -94,6 +98,8 @@ class Host:
         self.plan: int = row.plan
         """Number of the plan whose programs are loaded."""
         self.programs: dict[int, PeProgram] = {}
+        self.units: frozenset[str] = frozenset()
+        """Those that it has PEs of."""
         self.timed: tuple[str, ...] = ()
         """Units whose epochs this host triggers: those whose first host it is."""
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
@@ -156,7 +162,7 @@ class Host:
             observes = self.news or began - self.observed >= OBSERVE_SECONDS or clock.now() >= self.deadline
             if observes:
                 self.observed = began
-                observe(self.catalog, self.application)
+                self._observe(began)
             self.news = self._reconcile()
             self.outage.over()
             if not self.started:
@@ -172,11 +178,19 @@ class Host:
             next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if observes else OBSERVE_SECONDS
             self._rest(mark, began, began + next_turn)
 
+    def _observe(self, now: float) -> None:
+        """Look at the units that have PEs here; now and then, and when another host has died, at all of them."""
+        everything = now - self.surveyed >= SURVEY_SECONDS
+        observe(self.catalog, self.application, None if everything else self.units)
+        if everything:
+            self.surveyed = now
+
     def _load(self) -> None:
         """Load the programs of the deployed plan."""
         pes = deployed_pes(self.catalog, self.application)
         self.programs = {pe.program.pe: pe.program for pe in pes}
-        self.relay.know(self.programs)
+        self.units = units_on(pes, self.number)
+        self.relay.know(self.programs, self.units)
         self.timed = units_timed_by(pes, self.number)
         self.garbage = Garbage(self.catalog, self.application, self.programs.values(), self.timed)
         sinks = deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
@@ -252,6 +266,7 @@ class Host:
                     h.c.application == self.application, h.c.id != self.number, h.c.pid.is_not(None)
                 )
             ).all()
+        before = self.neighbours
         self.neighbours = [
             (row.pid, row.process_started)
             for row in others
@@ -259,6 +274,8 @@ class Host:
         ]
         now = clock.now()
         news = any(changes_soon(row, now) for row in rows)
+        if not set(before) <= set(self.neighbours):  # nobody may be left who looks at the units of one that has died
+            self.surveyed, news = -math.inf, True
         self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
         starting = sum(query.starting for query in self.queries.values())
         for row in rows:

@@ -42,6 +42,11 @@ def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
     return tuple(PlacedPe(load(PeProgram, row.program), row.host) for row in rows)
 
 
+def units_on(pes: Iterable[PlacedPe], host: int) -> frozenset[str]:
+    """The units that a host has PEs of."""
+    return frozenset(pe.program.unit for pe in pes if pe.host == host)
+
+
 def units_timed_by(pes: Iterable[PlacedPe], host: int) -> tuple[str, ...]:
     """The units whose epochs a host triggers: those of whose hosts it has the lowest number."""
     first: dict[str, int] = {}

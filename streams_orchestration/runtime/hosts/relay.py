@@ -22,12 +22,19 @@ class Relay:
     """
 
     def __init__(self, application: str) -> None:
-        self._own = f"{application}/"
+        self._application = application
+        self._own: frozenset[str] = frozenset()
         self._bells: dict[int, Path] = {}
         self._awaited: dict[int, frozenset[str] | None] = {}
 
-    def know(self, programs: Mapping[int, PeProgram]) -> None:
-        """Another plan is deployed: wake all planners, and from now on by what its PEs wait for."""
+    def know(self, programs: Mapping[int, PeProgram], own: Collection[str]) -> None:
+        """Another plan is deployed: wake all planners, and from now on by what its PEs wait for.
+
+        Args:
+            programs: of all PEs of the application, by number.
+            own: the units that the host has PEs of.
+        """
+        self._own = frozenset(f"{self._application}/{unit}" for unit in own)
         self._awaited = {pe: units_awaited_by(program, programs) for pe, program in programs.items()}
         self.ring((ANYTHING,))
 
@@ -40,13 +47,13 @@ class Relay:
         self._bells.pop(pe, None)
 
     def ring(self, changed: Collection[str]) -> bool:
-        """Wake the planners that wait for one of these units; returns whether any is of this application."""
+        """Wake the planners that wait for one of these units; returns whether the host itself is concerned."""
         anything, awaited = ANYTHING in changed, self._awaited
         for pe, bell in tuple(self._bells.items()):
             units = awaited.get(pe)
             if anything or units is None or not units.isdisjoint(changed):
                 ring(bell)
-        return anything or any(unit.startswith(self._own) for unit in changed)
+        return anything or not self._own.isdisjoint(changed)
 
 
 def units_awaited_by(program: PeProgram, programs: Mapping[int, PeProgram]) -> frozenset[str] | None:

@@ -13,18 +13,23 @@ from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_facts import Health
 
 
-def read_health(connection: Connection, application: str, now: float) -> dict[str, Health]:
-    """The health of every unit of an application, by name; see `read_healths`."""
-    return read_healths(connection, [application], now)[application]
+def read_health(
+    connection: Connection, application: str, now: float, units: Collection[str] | None = None
+) -> dict[str, Health]:
+    """The health of units of an application, by name, all of them when none are named; see `read_healths`."""
+    return read_healths(connection, [application], now, units)[application]
 
 
-def read_healths(connection: Connection, applications: Collection[str], now: float) -> dict[str, dict[str, Health]]:
+def read_healths(
+    connection: Connection, applications: Collection[str], now: float, units: Collection[str] | None = None
+) -> dict[str, dict[str, Health]]:
     """Look at the processes of all hosts, and at what they report of their PEs.
 
     Args:
         connection: in a transaction.
         applications: their names.
         now: unix seconds.
+        units: names of those to look at; all when None.
 
     Returns:
         Application -> unit -> its health.
@@ -34,12 +39,13 @@ def read_healths(connection: Connection, applications: Collection[str], now: flo
         (row.application, row.id): HostStatus.of(row, now)
         for row in HostRow.all(connection, select(h).where(h.c.application.in_(applications)))
     }
-    units: dict[tuple[str, str], list[PeCondition]] = {}
+    pes_of: dict[tuple[str, str], list[PeCondition]] = {}
     columns = (p.c.application, p.c.unit, p.c.host, p.c.id, p.c.state, p.c.error, p.c.final)
-    for row in PeCondition.all(connection, select(*columns).where(p.c.application.in_(applications))):
-        units.setdefault((row.application, row.unit), []).append(row)
+    these = () if units is None else (p.c.unit.in_(units),)
+    for row in PeCondition.all(connection, select(*columns).where(p.c.application.in_(applications), *these)):
+        pes_of.setdefault((row.application, row.unit), []).append(row)
     health: dict[str, dict[str, Health]] = {application: {} for application in applications}
-    for (application, unit), pes in units.items():
+    for (application, unit), pes in pes_of.items():
         members = [hosts[application, host] for host in sorted({pe.host for pe in pes})]
         health[application][unit] = health_of(members, pes, now)
     return health

@@ -92,13 +92,10 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
     p = tables.pe
     if rows:
         application = next(iter(rows.values())).application
-        query = select(p.c.id, p.c.unit, p.c.epoch, p.c.final, p.c.running).where(p.c.application == application)
-        if len(rows) == 1:
-            query = query.where(p.c.unit == next(iter(rows)))
-        for row in connection.execute(query):
-            if row.unit in rows:
-                runs = row.final or row.running == rows[row.unit].generation
-                members[row.unit].append(Member(row.id, row.epoch, row.final, runs))
+        mine = (p.c.application == application, p.c.unit.in_(list(rows)))
+        for row in connection.execute(select(p.c.id, p.c.unit, p.c.epoch, p.c.final, p.c.running).where(*mine)):
+            runs = row.final or row.running == rows[row.unit].generation
+            members[row.unit].append(Member(row.id, row.epoch, row.final, runs))
     return {
         name: Facts(
             tuple(members[name]),

@@ -40,14 +40,15 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
     if row is None or row.wanted != "RUNNING":
         return ()
     with catalog.read() as connection:
-        rows = UnitRow.all(connection, select(u).where(u.c.application == application))
-        asked = [row for row in rows if units is None or row.name in units]
-        news = units_with_news(connection, asked, read_health(connection, application, now), now)
+        names = None if units is None else tuple(units)
+        these = () if names is None else (u.c.name.in_(names),)
+        rows = UnitRow.all(connection, select(u).where(u.c.application == application, *these))
+        news = units_with_news(connection, rows, read_health(connection, application, now, names), now)
         on_trial = is_on_trial(connection, application)
     for unit in news:
         with catalog.write_unit(application, unit) as connection:
             now = clock.now()
-            health = read_health(connection, application, now).get(unit)
+            health = read_health(connection, application, now, [unit]).get(unit)
             garbage = advance(connection, application, unit, now, health)
         remove_files(garbage)
     if on_trial:

@@ -74,6 +74,24 @@ def test_units_are_told_at_once_of_what_has_happened_and_else_now_and_then(host:
     assert host._reconcile()
 
 
+def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+):
+    looks: list[Any] = []
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.host.observe", lambda *given: looks.append(given[2]))
+    everything, own = None, {"region-0"}
+    for now in (100.0, 101.0, 109.0, 110.0, 111.0):
+        host._observe(now)
+    assert looks == [everything, own, own, everything, own]
+    host.neighbours = [(2**22 + 1, 1.0)]
+    assert host._reconcile(), "nobody may be left who looks at its units"
+    host._observe(112.0)
+    assert looks[-1] is everything
+    host._reconcile()
+    host._observe(113.0)
+    assert looks[-1] == own
+
+
 def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_place(tmp_path: Path):
     home = Home(tmp_path / "home")
     deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1))

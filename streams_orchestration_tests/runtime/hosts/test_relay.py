@@ -28,7 +28,7 @@ IMPORTER = replace(CHAIN[3], tasks=(replace(CHAIN[3].tasks[0], imports=((0, 0),)
 @pytest.fixture
 def relay(tmp_path: Path) -> Relay:
     relay = Relay("app")
-    relay.know(CHAIN)
+    relay.know(CHAIN, {"a", "b", "d"})
     for number in CHAIN:
         (tmp_path / str(number)).touch()
         relay.serve(number, tmp_path / str(number))
@@ -49,6 +49,7 @@ def rung(directory: Path) -> set[int]:
     (["app/b"], {0, 1, 2}, True),
     (["app/d"], {3}, True),
     (["app/a", "app/d"], {0, 1, 3}, True),
+    (["app/c"], {1, 2}, False),
     (["other/a"], set(), False),
     (["app"], set(), False),
     ([ANYTHING], {0, 1, 2, 3}, True),
@@ -62,7 +63,7 @@ def test_a_pe_waits_for_its_unit_and_those_it_reads_from_or_writes_to(
 
 
 def test_one_that_imports_or_exports_waits_for_everything(relay: Relay, tmp_path: Path):
-    relay.know(CHAIN | {2: replace(CHAIN[2], exports=("s2",)), 3: IMPORTER})
+    relay.know(CHAIN | {2: replace(CHAIN[2], exports=("s2",)), 3: IMPORTER}, {"a"})
     rung(tmp_path)
     assert not relay.ring(["other/region-0"])
     assert rung(tmp_path) == {2, 3}
@@ -70,7 +71,7 @@ def test_one_that_imports_or_exports_waits_for_everything(relay: Relay, tmp_path
 
 def test_all_are_woken_by_another_plan(relay: Relay, tmp_path: Path):
     rung(tmp_path)
-    relay.know({**CHAIN, 3: replace(CHAIN[3], unit="a")})
+    relay.know({**CHAIN, 3: replace(CHAIN[3], unit="a")}, {"a"})
     assert rung(tmp_path) == {0, 1, 2, 3}
     relay.ring(["app/a"])
     assert rung(tmp_path) == {0, 1, 3}
