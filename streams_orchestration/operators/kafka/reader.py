@@ -123,8 +123,13 @@ class KafkaReader:
             behind += max(end - next, 0)
         return behind
 
-    def read(self, positions: dict[Partition, int], limit: int) -> list[Any]:
+    def read(self, positions: dict[Partition, int], limit: int, *, patient: bool = False) -> list[Any]:
         """The next messages from some positions on, which are moved behind them.
+
+        Args:
+            positions: of the partitions.
+            limit: messages at most.
+            patient: wait a little for each further piece, since there are more and nothing waits for this.
 
         Raises:
             OutOfRangeError: a position is not there. Nothing was moved.
@@ -136,7 +141,7 @@ class KafkaReader:
             self._assign(positions)
             wait = FIRST_SECONDS
         with _uncollected():
-            messages = self._take(limit, wait)
+            messages = self._take(limit, wait, patient=patient)
         if not messages:
             self._cluster.check()
         positions.update(self._at)
@@ -152,13 +157,13 @@ class KafkaReader:
             raise self._cluster.translated(error) from None
         self._at, self._waits = dict(positions), set(positions)
 
-    def _take(self, limit: int, wait: float) -> list[Any]:
+    def _take(self, limit: int, wait: float, *, patient: bool) -> list[Any]:
         from confluent_kafka import KafkaException
 
         messages: list[Any] = []
         until = time.monotonic() + wait
         while len(messages) < limit:
-            left = WAIT_SECONDS if self._waits else 0.0
+            left = WAIT_SECONDS if patient or self._waits else 0.0
             try:
                 taken = self._consumer.consume(min(limit - len(messages), MOST_AT_ONCE), left)
             except KafkaException as error:

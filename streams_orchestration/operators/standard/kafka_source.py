@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
@@ -26,7 +28,7 @@ from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRange
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import Bad, Decoded, decode
+from streams_orchestration.operators.messages.decoders import Decoded, decode
 from streams_orchestration.operators.messages.registered import (
     RegisteredDecoder,
     check_readable,
@@ -34,6 +36,7 @@ from streams_orchestration.operators.messages.registered import (
     require_format,
 )
 from streams_orchestration.operators.messages.registry import Registry, RegistryAwayError
+from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.rescaling import Route
 from streams_orchestration.operators.state import State
 
@@ -41,6 +44,24 @@ LOGGED = 5
 """Bad messages that are logged one by one."""
 BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "string", "message": "string"}
 """Attributes that the second output port may have, with their types."""
+
+
+class Taken(NamedTuple):
+    """What was read of some offset on, and decoded."""
+
+    positions: Positions
+    """Behind it."""
+    read: dict[Partition, tuple[int, int]]
+    """The first offset of each partition, and the one behind the last."""
+    tuples: TupleBatch | None = None
+    bad: Sequence[tuple[Any, str]] = ()
+    """Messages that are no tuples, each with the reason."""
+    newest: float | None = None
+    """When the last message was written, in unix seconds; None without messages."""
+
+    def nbytes(self) -> int:
+        """Of its tuples."""
+        return 0 if self.tuples is None else self.tuples.nbytes
 
 
 class KafkaSource(SourceOperator):
@@ -95,6 +116,8 @@ class KafkaSource(SourceOperator):
         self.looked = 0.0
         """When partitions were looked for last."""
         self.bad = 0
+        self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
+        """What is read while tuples before it are on their way, and from which offset on."""
         self.read: dict[Partition, tuple[int, int]] = {}
         """What the last call has read: the first offset of each partition, and the one behind the last."""
 
@@ -105,8 +128,7 @@ class KafkaSource(SourceOperator):
             DataError: a message is no tuple, offsets are lost, or the cluster or the registry refuses for good.
         """
         try:
-            positions, messages = self._read(offset, limit)
-            decoded = self._decode([message.value() for message in messages])
+            taken = self._taken(offset, limit)
         except RefusedError as error:
             raise DataError(str(error)) from error
         except KafkaAwayError as error:
@@ -117,10 +139,16 @@ class KafkaSource(SourceOperator):
             self.hold_up.away(error)
             return ProducedTo(offset, exhausted=False)
         self.hold_up.back()
-        self._measure(messages)
-        if messages:
-            self._submit(messages, decoded)
-        return ProducedTo(positions.offset(), positions.exhausted())
+        self.read = taken.read
+        lag = self._measure(taken.newest)
+        if taken.bad:
+            self._set_aside(taken.bad)
+        if taken.tuples is not None:
+            self.submit(taken.tuples)
+        produced = ProducedTo(taken.positions.offset(), taken.positions.exhausted())
+        if lag > limit // 2 and not produced.exhausted:
+            self._read_ahead(produced.offset, limit)
+        return produced
 
     def pause(self) -> float | None:
         """The time until the next try while the cluster or the registry cannot be reached."""
@@ -136,7 +164,45 @@ class KafkaSource(SourceOperator):
         """Partitions go to the channel that reads them now."""
         return divided([dict(state) for state in states], route.width)
 
-    def _read(self, offset: Offset, limit: int) -> tuple[Positions, list[Any]]:
+    def _taken(self, offset: Offset, limit: int) -> Taken:
+        """The next messages, which may have been read ahead."""
+        if self.ahead is not None:
+            (begin, reading), self.ahead = self.ahead, None
+            if begin == offset:
+                return next(reading)
+            with contextlib.suppress(Exception):  # it is not wanted; the reader is, when that has ended
+                next(reading)
+        return self._take(offset, limit)
+
+    def _read_ahead(self, offset: Offset, limit: int) -> None:
+        """Begin to read what comes next, as most of a batch is there already."""
+        read = partial(self._take, offset, limit, patient=True)
+        self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), Taken.nbytes))
+
+    def _take(self, offset: Offset, limit: int, *, patient: bool = False) -> Taken:
+        positions, read, messages = self._read(offset, limit, patient=patient)
+        if not messages:
+            return Taken(positions, read)
+        result = self._decode([message.value() for message in messages])
+        newest = messages[-1].timestamp()[1] / 1000
+        bad = [(messages[each.position], each.reason) for each in result.bad]
+        if bad:
+            wrong = {each.position for each in result.bad}
+            messages = [message for number, message in enumerate(messages) if number not in wrong]
+        return Taken(positions, read, self._tuples(messages, result), bad, newest)
+
+    def _tuples(self, messages: Sequence[Any], decoded: Decoded) -> TupleBatch | None:
+        """What was decoded of messages, and their metadata."""
+        if not messages:
+            return None
+        columns = dict(zip(decoded.batch.schema.names, decoded.batch.columns, strict=True))
+        for attribute, kind in self.parameters.metadata.items():
+            columns[attribute] = metadata_column(messages, kind, self.schema.field(attribute).type)
+        return TupleBatch.from_columns(columns, self.schema)
+
+    def _read(
+        self, offset: Offset, limit: int, *, patient: bool
+    ) -> tuple[Positions, dict[Partition, tuple[int, int]], list[Any]]:
         reader = self.reader
         if reader is None:
             committed = self.parameters.isolation == "read_committed"
@@ -145,19 +211,18 @@ class KafkaSource(SourceOperator):
         if positions.end is None and time.monotonic() - self.looked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
-            return positions, []
+            return positions, {}, []
         before = dict(positions.next)
         try:
-            messages = reader.read(positions.next, limit)
+            messages = reader.read(positions.next, limit, patient=patient)
         except OutOfRangeError as error:
             self._lost(reader, positions, error.partition)
             messages = []
         if positions.end is not None:
             messages = self._before_end(positions, messages)
-        self.read = {
-            each: (first, positions.next[each]) for each, first in before.items() if first < positions.next[each]
-        }
-        return positions, messages
+        behind = positions.next
+        read = {each: (first, behind[each]) for each, first in before.items() if first < behind[each]}
+        return positions, read, messages
 
     @staticmethod
     def _before_end(positions: Positions, messages: list[Any]) -> list[Any]:
@@ -213,15 +278,17 @@ class KafkaSource(SourceOperator):
         lost.add(max(first - next, 0))
         positions.next[partition] = first
 
-    def _measure(self, messages: list[Any]) -> None:
+    def _measure(self, newest: float | None) -> int:
+        """Gives the messages that are not read yet."""
         assert self.reader is not None
         lag = self.reader.lag()
         metrics = self.context.metrics
         metrics.gauge("lag", "messages of its partitions that are not read yet").set(lag)
-        if messages or not lag:
-            behind = time.time() - messages[-1].timestamp()[1] / 1000 if lag else 0.0
+        if newest is not None or not lag:
+            behind = time.time() - newest if lag and newest is not None else 0.0
             about = "age of the message that was read last, 0 where all are read"
             metrics.gauge("lag_seconds", about).set(max(behind, 0.0))
+        return lag
 
     def _decode(self, values: Sequence[bytes | None]) -> Decoded:
         parameters = self.parameters
@@ -232,23 +299,8 @@ class KafkaSource(SourceOperator):
             self.registered = RegisteredDecoder(Registry(parameters.registry), parameters.format, self.decoded)
         return self.registered.decode(values)
 
-    def _submit(self, messages: list[Any], result: Decoded) -> None:
-        columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
-        good = messages
-        if result.bad:
-            wrong = {bad.position for bad in result.bad}
-            good = [message for number, message in enumerate(messages) if number not in wrong]
-        for attribute, kind in self.parameters.metadata.items():
-            columns[attribute] = metadata_column(good, kind, self.schema.field(attribute).type)
-        if result.bad:
-            self._set_aside(messages, result.bad)
-        if good:
-            ordered = {name: columns[name] for name in self.schema.names}
-            self.submit(TupleBatch.from_columns(ordered, self.schema))
-
-    def _set_aside(self, messages: Sequence[Any], found: Sequence[Bad]) -> None:
-        """Bad messages fail, are dropped and counted, or go to the second output port."""
-        rows = [(messages[bad.position], bad.reason) for bad in found]
+    def _set_aside(self, rows: Sequence[tuple[Any, str]]) -> None:
+        """Bad messages, each with the reason, fail, are dropped and counted, or go to the second output port."""
         first, reason = rows[0]
         if self.parameters.on_bad_tuple == "fail":
             place = f"{shown((first.topic(), first.partition()))}, offset {first.offset()}"

@@ -1,4 +1,4 @@
-"""Reading partitions of the cluster that the client library has within itself; no broker is needed."""
+"""Reading from the cluster that the client library has within itself; no broker is needed."""
 
 from __future__ import annotations
 
