@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -138,7 +140,7 @@ def read(server: Broker, topic: str) -> tuple[Result, float]:
 
 def make_internal_topics(server: Broker) -> None:
     """Have the broker make the topics in which it keeps transactions and groups, as every cluster has them."""
-    from confluent_kafka import Consumer, Producer, TopicPartition
+    from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
     topic = server.topic()
     producer = Producer({"bootstrap.servers": server.address, "transactional.id": "first"})
@@ -147,7 +149,11 @@ def make_internal_topics(server: Broker) -> None:
     producer.produce(topic, b"first")
     producer.commit_transaction()
     reader = Consumer({"bootstrap.servers": server.address, "group.id": "first"})
-    reader.committed([TopicPartition(topic, 0)], timeout=60)
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with suppress(KafkaException):  # while they are made
+            reader.committed([TopicPartition(topic, 0)], timeout=60)
+            break
     reader.close()
 
 

@@ -141,12 +141,21 @@ class Cluster:
         text = without(str(kafka.str()) if isinstance(kafka, KafkaError) else str(error), self._secrets)
         place = f"{about} at {self.brokers}" if about else f"Kafka at {self.brokers}"
         if isinstance(kafka, KafkaError) and kafka.code() in refused:
-            return KafkaRefusedError(f"{place}: refused: {text}; see the topic, the rights and the credentials")
+            return KafkaRefusedError(f"{place}: refused: {text}; {_remedy(kafka.code())}")
         if not isinstance(kafka, KafkaError):
             return KafkaRefusedError(f"{place}: {text}")
         if kafka.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
             return KafkaAwayError(f"{place}: another process has taken over: {text}")
         return KafkaAwayError(f"{place}: cannot be reached: {text}")
+
+
+def _remedy(code: int) -> str:
+    """What to do about an error for which trying again does not help."""
+    from confluent_kafka import KafkaError
+
+    if code == KafkaError.MSG_SIZE_TOO_LARGE:
+        return "allow larger ones, by max.message.bytes of the topic and message.max.bytes under client"
+    return "see the topic, the rights and the credentials"
 
 
 def kafka_refusals() -> frozenset[int]:

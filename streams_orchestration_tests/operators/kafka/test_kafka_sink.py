@@ -176,11 +176,21 @@ def test_formats(kafka: Broker, format: str, wanted: bytes):
 def test_what_is_refused_for_good_names_the_topic(kafka: Broker):
     with pytest.raises(KafkaRefusedError, match=r"topic missing at 127.0.0.1"):
         deliver(sink(kafka, "missing"), "missing", 1)
-    topic = kafka.topic(max_message_bytes="100")
+
+
+@pytest.mark.parametrize(("most", "size"), [("100", 1_000), ("10000000", 2_000_000)])
+def test_a_message_that_is_too_large_for_the_topic_or_the_client_says_what_allows_it(
+    kafka: Broker, most: str, size: int
+):
+    topic = kafka.topic(max_message_bytes=most)
     large = sink(kafka, topic)
-    with pytest.raises(KafkaRefusedError, match=topic):
-        large.deliver(key(topic, 1), iter([batch(large, [(1, "x" * 1000)])]))
+    wanted = rf"topic {topic} at .*: refused: .*; allow larger ones, by max.message.bytes .* message.max.bytes under"
+    with pytest.raises(KafkaRefusedError, match=wanted):
+        large.deliver(key(topic, 1), iter([batch(large, [(1, "x" * size)])]))
     assert kafka.values(topic) == []
+    large.close()
+    allowed = sink(kafka, kafka.topic(max_message_bytes="10000000"), client={"message.max.bytes": 5_000_000})
+    allowed.deliver(key("allowed", 1), iter([batch(allowed, [(1, "x" * size)])]))
 
 
 def test_a_topic_that_may_not_be_written_stops_by_name(kafka: Broker, monkeypatch: pytest.MonkeyPatch):
