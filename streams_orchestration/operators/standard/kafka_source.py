@@ -208,7 +208,7 @@ class KafkaSource(SourceOperator):
             committed = self.parameters.isolation == "read_committed"
             reader = self.reader = KafkaReader(self.parameters, committed=committed)
         positions = Positions.of(offset or self._beginning(reader))
-        if positions.end is None and time.monotonic() - self.looked >= self.parameters.discovery:
+        if time.monotonic() - self.looked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
             return positions, {}, []
@@ -238,8 +238,9 @@ class KafkaSource(SourceOperator):
         return mine(every, self.context.channel, self.context.max_channels)
 
     def _discover(self, reader: KafkaReader, positions: Positions) -> None:
+        """See that the topics are there, and where there are more partitions; a finite run reads none of these."""
         for partition in self._mine(reader):
-            if partition not in positions.next:
+            if positions.end is None and partition not in positions.next:
                 positions.next[partition] = reader.range_of(partition)[0]
                 self.context.logger.info("%s is new", shown(partition))
 
