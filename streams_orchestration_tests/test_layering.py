@@ -20,7 +20,7 @@ ROOT = Path(streams_orchestration.__file__).parent
 LAYERS = ("model", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli")
 """A package imports from itself and from those before it."""
 COMPILER_LAYERS = (
-    *("options", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
+    *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
     *("pe_program", "deployment_plan", "compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),

@@ -11,7 +11,6 @@ from streams_orchestration.cli.completing import complete_application, complete_
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
     Address,
-    FiniteRange,
     application_argument,
     compile_options,
     decoupling_option,
@@ -28,6 +27,7 @@ from streams_orchestration.cli.options import (
     width_option,
     within_option,
 )
+from streams_orchestration.compiler.option_types import FiniteRange
 
 CLI = "streams_orchestration.cli"
 MAX_ROWS = 40

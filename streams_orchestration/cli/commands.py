@@ -21,10 +21,10 @@ from streams_orchestration.cli.application_commands import (
 )
 from streams_orchestration.cli.command import Group, command
 from streams_orchestration.cli.compiler_commands import compile_, decouple, diff, explain, graph, lineage
-from streams_orchestration.cli.completing import complete_application
+from streams_orchestration.cli.completing import complete_shown
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.machine_commands import agent, machines
-from streams_orchestration.cli.options import document_option
+from streams_orchestration.cli.options import SpecOrApplication, compile_options, document_option
 from streams_orchestration.cli.savepoint_commands import savepoint
 
 CLI = "streams_orchestration.cli"
@@ -64,7 +64,7 @@ def ui() -> None:
 
 
 @command()
-@click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
+@click.argument("shown", metavar="[APP|SPEC]...", nargs=-1, type=SpecOrApplication(), shell_complete=complete_shown)
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=3100, show_default=True, help="TCP port.")
 @click.option(
@@ -75,11 +75,14 @@ def ui() -> None:
     "see commands. Away from loopback one is made when this is left out.",
 )
 @click.option("--allow-actions", is_flag=True, help="Let the page reset regions and PEs; else it only reads.")
+@compile_options
 @loaded(f"{CLI}.consoles:console")
 def console() -> None:
-    """Serve a page that shows applications as they run, until Ctrl-C; all that are deployed, or one.
+    """Serve a page that shows applications as they run, and specs as they are compiled, until Ctrl-C.
 
-    Its address is written to standard output.
+    All applications that are deployed are shown, or one. Of each SPEC the page shows what every stage of the compiler
+    decided; widths and options can be changed there, and the plans are compared. The options of the compiler are for
+    one SPEC; without them an application that is deployed keeps its own. The address is written to standard output.
     """
 
 

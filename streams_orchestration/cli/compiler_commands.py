@@ -8,8 +8,6 @@ from streams_orchestration.cli.command import command
 from streams_orchestration.cli.completing import complete_operator
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
-    WIDTH,
-    FiniteRange,
     Spec,
     application_argument,
     compile_options,
@@ -17,6 +15,7 @@ from streams_orchestration.cli.options import (
     output_option,
     spec_argument,
 )
+from streams_orchestration.compiler.option_types import WIDTH, FiniteRange
 
 CLI = "streams_orchestration.cli"
 _EXPLAIN_HELP = """Say why an application is compiled as it is, with the numbers of the rules that decided.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from streams_orchestration.cli.failing import APPLICATION
@@ -11,6 +10,7 @@ from streams_orchestration.cli.invocation import current, write_json, write_outp
 from streams_orchestration.cli.messages import detail, report_diagnostics
 from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.compiler.checking.checked import checked
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec, uncollected
 from streams_orchestration.compiler.options import Options
@@ -18,7 +18,6 @@ from streams_orchestration.compiler.plan import compile_error_document, plan_tex
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
-from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -51,7 +50,7 @@ def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
     Raises:
         ApplicationError: the application has errors.
     """
-    return _checked(_compile(spec, options), deployable=deployable)
+    return checked(_compile(spec, options), deployable=deployable)
 
 
 def _compile(spec: Path, options: Options) -> Compilation:
@@ -62,21 +61,9 @@ def _compile(spec: Path, options: Options) -> Compilation:
     return compilation
 
 
-def _checked(compilation: Compilation, *, deployable: bool) -> Compilation:
-    diagnostics = compilation.diagnostics
-    if deployable or any(each.parameters and each.kind in STANDARD for each in compilation.logical.operators):
-        # loads the code of operators, which most applications that are only compiled do without
-        from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
-
-        diagnostics = (*diagnostics, *(check_operators if deployable else check_parameters)(compilation))
-    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
-        raise ApplicationError(diagnostics)
-    return replace(compilation, diagnostics=diagnostics)
-
-
 def compiled(spec: Path, options: Options, *, deployable: bool = False) -> Compilation:
     """As `check`; warnings go to standard error."""
-    compilation = _checked(compiled_only(spec, options), deployable=deployable)
+    compilation = checked(compiled_only(spec, options), deployable=deployable)
     report_diagnostics(compilation.diagnostics)
     return compilation
 
@@ -110,7 +97,7 @@ def require_deployable(compilation: Compilation) -> None:
     Raises:
         ApplicationError: something keeps the application from running here.
     """
-    report_diagnostics(_checked(compilation, deployable=True).diagnostics)
+    report_diagnostics(checked(compilation, deployable=True).diagnostics)
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:

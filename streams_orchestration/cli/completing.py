@@ -54,6 +54,12 @@ def complete_spec(_context: click.Context, _parameter: click.Parameter, start: s
     return [CompletionItem(name) for name in sorted(names)]
 
 
+def complete_shown(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Applications that were deployed here, and specs."""
+    names = [CompletionItem(name) for name in complete_application(context, parameter, start)]
+    return [*names, *complete_spec(context, parameter, start)]
+
+
 def complete_operator(context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Operators of the spec that was named before, by their logical names."""
     spec = context.params.get("spec")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from streams_orchestration.cli.names import count, plural
+from streams_orchestration.compiler.brief import count, plural
 from streams_orchestration.runtime.observing.status import ApplicationStatus, ConnectionStatus
 
 

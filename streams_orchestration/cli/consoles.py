@@ -1,19 +1,32 @@
-"""`streams console`: the page that shows applications as they run."""
+"""`streams console`: the page that shows applications as they run, and specs as they are compiled."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from streams_orchestration.cli.messages import note
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.server import access_to, serve
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 
 
-def console(application: str | None, host: str, port: int, token: str | None, *, allow_actions: bool) -> int:
+def console(
+    shown: tuple[str | Path, ...], options: Options, host: str, port: int, token: str | None, *, allow_actions: bool
+) -> int:
     """Serve the console until Ctrl-C."""
     home = Home.default()
-    if application is not None:
+    applications = [each for each in shown if isinstance(each, str)]
+    specs = tuple(dict.fromkeys(each for each in shown if isinstance(each, Path)))
+    if len(applications) > 1:
+        message = f"one application or all are shown, not {', '.join(applications)}. Name one, or none for all."
+        raise click.UsageError(message, click.get_current_context())
+    if options != Options() and len(specs) != 1:
+        message = "options of the compiler are for one spec. Name one, or leave them out."
+        raise click.UsageError(message, click.get_current_context())
+    for application in applications:
         read_status(home, application)
     access = access_to(host, port, token, allow_actions=allow_actions)
 
@@ -21,4 +34,5 @@ def console(application: str | None, host: str, port: int, token: str | None, *,
         click.echo(address)
         note("Ctrl-C stops the console; applications run on.")
 
-    return serve(home, access, application, ready)
+    chosen = None if options == Options() else options
+    return serve(home, access, applications[0] if applications else None, ready, specs, chosen)

@@ -14,9 +14,9 @@ from rich.text import Text
 from streams_orchestration.cli.compiling import compiled
 from streams_orchestration.cli.invocation import write_json
 from streams_orchestration.cli.messages import note, report_diagnostics, warning
-from streams_orchestration.cli.names import plural, short_list
 from streams_orchestration.cli.parting import decision_table
 from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.decoupling import Decision, solve
 from streams_orchestration.compiler.decoupling.application_decision import decide

@@ -15,8 +15,8 @@ from rich.table import Table
 
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
-from streams_orchestration.cli.names import plural
 from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime.catalog.address import catalog_url
 from streams_orchestration.runtime.errors import MachineError
 from streams_orchestration.runtime.hosts.launcher import LocalLauncher

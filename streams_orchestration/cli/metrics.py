@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.names import count, duration, plural
+from streams_orchestration.compiler.brief import count, duration, plural
 from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, CustomMetric, PortMetrics

@@ -19,11 +19,11 @@ from streams_orchestration.cli.invocation import current, write_json, write_outp
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail, note
 from streams_orchestration.cli.metrics import facts, metrics_tables, rates
-from streams_orchestration.cli.names import count, duration, plural
 from streams_orchestration.cli.progress import progress_table, styled_state
 from streams_orchestration.cli.regions import region_lines
 from streams_orchestration.cli.tasks import tasks_table
 from streams_orchestration.cli.terminal import results
+from streams_orchestration.compiler.brief import count, duration, plural
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import CatalogUnavailableError, NotDeployedError
 from streams_orchestration.runtime.hosts.start_up import in_words

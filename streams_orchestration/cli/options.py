@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from typing import Any, TypeVar, cast
 
 import click
 
 from streams_orchestration.cli.completing import complete_application, complete_savepoint, complete_spec
 from streams_orchestration.cli.loading import load
+from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.python_file import file_of
@@ -46,6 +46,16 @@ class _SpecOrName(Spec):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.Path.convert`."""
         if ctx is not None and ctx.params.get("revert") and not _is_file(file_of(value)):
+            return str(value)
+        return super().convert(value, param, ctx)
+
+
+class SpecOrApplication(Spec):
+    """A spec, or the name of an application that is deployed."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.Path.convert`."""
+        if Path(value).name == value and value.isidentifier() and not _is_file(Path(value)):
             return str(value)
         return super().convert(value, param, ctx)
 
@@ -111,16 +121,6 @@ class CompilerOption(click.Option):
     """An option of the compiler; the help of a command lists these in a section of their own."""
 
 
-class _Assignment(click.ParamType):
-    name = "NAME=VALUE"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        name, equals, text = value.partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):
-            self.fail(f"{value!r} is not NAME=VALUE. Write for example --set width=4.", param, ctx)
-        return name, text
-
-
 class _Name(click.ParamType):
     name = "NAME"
 
@@ -128,27 +128,6 @@ class _Name(click.ParamType):
         if not re.fullmatch(r"[A-Za-z_]\w*", value, re.ASCII):
             self.fail(f"{value!r} is no name: letters, digits and _, not starting with a digit.", param, ctx)
         return value
-
-
-class _Width(click.ParamType):
-    name = "PATTERN=N"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        pattern, equals, text = value.rpartition("=")
-        if not equals or not pattern or not re.fullmatch(r"\d+", text) or int(text) < 1:
-            self.fail(f"{value!r} is not PATTERN=N, N from 1. Write for example --width 'Out.*=4'.", param, ctx)
-        return pattern, int(text)
-
-
-class FiniteRange(click.FloatRange):
-    """A number within limits. `nan` and `inf`, which Python reads as numbers, are refused."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """See `click.ParamType.convert`."""
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
 
 
 class Address(click.ParamType):
@@ -193,16 +172,6 @@ def within_option(help: str) -> Callable[[Declared], Declared]:
     )
 
 
-WIDTH = _Width()
-"""A pattern of region names and a width."""
-
-
-def _choices(field: str) -> click.Choice[str]:
-    hint = get_type_hints(Options)[field]
-    values = [value for arg in (hint, *get_args(hint)) for value in get_args(arg) if isinstance(value, str)]
-    return click.Choice(list(dict.fromkeys(values)))
-
-
 compiler_option = functools.partial(click.option, cls=CompilerOption)
 width_option = compiler_option(
     "--width",
@@ -230,7 +199,7 @@ _OPTIONS = (
     compiler_option(
         "--set",
         "submission",
-        type=_Assignment(),
+        type=ASSIGNMENT,
         metavar="NAME=VALUE",
         multiple=True,
         help="Give a submission-time value; may be repeated.",
@@ -238,15 +207,15 @@ _OPTIONS = (
     width_option,
     compiler_option(
         "--fusion",
-        type=_choices("fusion"),
+        type=CHOICES["fusion"],
         default=Options().fusion,
         show_default=True,
         help="How operators are fused into PEs.",
     ),
-    compiler_option("--pes", type=click.IntRange(min=1), metavar="N", help="How many PEs to aim at."),
+    compiler_option("--pes", type=PES, metavar="N", help="How many PEs to aim at."),
     compiler_option(
         "--pe-capacity",
-        type=FiniteRange(min=0, min_open=True),
+        type=PE_CAPACITY,
         default=Options().pe_capacity,
         show_default=True,
         metavar="PROCESSORS",
@@ -254,12 +223,12 @@ _OPTIONS = (
     ),
     compiler_option(
         "--channel-fusion",
-        type=_choices("channel_fusion"),
+        type=CHOICES["channel_fusion"],
         default=Options().channel_fusion,
         show_default=True,
         help="Whether channels may share PEs.",
     ),
-    compiler_option("--threading", type=_choices("threading"), help="Threading model where no annotation says."),
+    compiler_option("--threading", type=CHOICES["threading"], help="Threading model where no annotation says."),
     compiler_option(
         "--profile",
         "profiles",

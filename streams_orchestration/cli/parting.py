@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.names import count, plural, short_list
+from streams_orchestration.compiler.brief import count, plural, short_list
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.decoupling.application_decision import ApplicationDecision
 from streams_orchestration.compiler.decoupling.decision_document import stream_of

@@ -17,8 +17,8 @@ from rich.text import Text
 from streams_orchestration.cli.interrupts import Interrupts
 from streams_orchestration.cli.invocation import current, write_output
 from streams_orchestration.cli.messages import note, warning
-from streams_orchestration.cli.names import count, plural
 from streams_orchestration.cli.terminal import messages, results, write_table
+from streams_orchestration.compiler.brief import count, plural
 from streams_orchestration.compiler.decoupling.outcome import Outcome
 from streams_orchestration.model.assignment_document import read_assignment
 from streams_orchestration.model.document import read_document

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.names import count, duration, plural, short_list
+from streams_orchestration.compiler.brief import count, duration, plural, short_list
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.status import PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from rich.text import Text
 
-from streams_orchestration.cli.names import duration, plural, short_list
+from streams_orchestration.compiler.brief import duration, plural, short_list
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus, last_cause, recent_resets
 

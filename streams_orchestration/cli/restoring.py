@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from streams_orchestration.cli.messages import note
-from streams_orchestration.cli.names import plural
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.model.loading import load_application
 from streams_orchestration.runtime.storage.home import Home

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from streams_orchestration.cli.names import plural
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.results import published_rows
 from streams_orchestration.runtime.sinks.sinks import SinkStatus

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from streams_orchestration.cli.invocation import current, write_json
 from streams_orchestration.cli.messages import note
-from streams_orchestration.cli.names import duration, plural
 from streams_orchestration.cli.terminal import results
+from streams_orchestration.compiler.brief import duration, plural
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.api import deployed_compilation, read_sample
 from streams_orchestration.runtime.observing.samples import Sample

@@ -11,9 +11,9 @@ from rich.text import Text
 
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
-from streams_orchestration.cli.names import count, plural
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import write_table
+from streams_orchestration.compiler.brief import count, plural
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from streams_orchestration.cli.names import plural
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.programs.spread import Share
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.compiler.explain import UnknownSubjectError
 from streams_orchestration.console.access import Access
+from streams_orchestration.console.answers import Answer, WrongRequestError, body_of, json_answer
 from streams_orchestration.console.graphs import graph_of
 from streams_orchestration.console.guard import Guard
 from streams_orchestration.console.histories import History
+from streams_orchestration.console.plans.compilers import Compilers
+from streams_orchestration.console.plans.routes import plan_routes
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.console.samples import Samples
-from streams_orchestration.console.subjects import KINDS, Kind, subject
+from streams_orchestration.console.subjects import requested, subject
 from streams_orchestration.runtime.api import read_metrics, read_status, reset, stop_orphans
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
@@ -28,29 +29,27 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 STATIC = Path(__file__).parent / "static"
-LONGEST_BODY = 64 * 1024
-"""Bytes of a request."""
-Answer = Callable[["Request"], Awaitable["Response"]]
 
 
-class WrongRequestError(Exception):
-    """A request that cannot be answered; the message says why."""
-
-
-def create_app(reader: Reader, access: Access) -> Starlette:
+def create_app(reader: Reader, access: Access, compilers: Compilers | None = None) -> Starlette:
     """The application that serves the page, its documents and its events.
 
     Args:
         reader: of the catalog, shared by all pages; it runs while the application does.
         access: who is let in.
+        compilers: of the specs that may be compiled; none when left out.
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
 
+    compilers = compilers or Compilers(reader.home)
+
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         reading = asyncio.create_task(reader.run())
+        compilers.prepare()
         yield
+        compilers.close()
         reader.close()
         reading.cancel()
         with suppress(asyncio.CancelledError):
@@ -58,10 +57,10 @@ def create_app(reader: Reader, access: Access) -> Starlette:
 
     # Guard is no protocol of Starlette's for type checkers, since it names no keywords beyond its own
     middleware = [Middleware(Guard, access)]  # pyright: ignore[reportArgumentType]
-    return Starlette(routes=_routes(reader, access), middleware=middleware, lifespan=lifespan)
+    return Starlette(routes=_routes(reader, access, compilers), middleware=middleware, lifespan=lifespan)
 
 
-def _routes(reader: Reader, access: Access) -> list[BaseRoute]:
+def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRoute]:
     """Every route; all but the page itself and the session are behind the token."""
     from starlette.responses import FileResponse
     from starlette.routing import Mount, Route
@@ -72,19 +71,24 @@ def _routes(reader: Reader, access: Access) -> list[BaseRoute]:
     async def page(_request: Request) -> Response:
         return FileResponse(STATIC / "index.html")
 
+    async def compile_view(_request: Request) -> Response:
+        return FileResponse(STATIC / "compile.html")
+
     return [
         Route("/", page),
+        Route("/compile", compile_view),
         Mount("/static", StaticFiles(directory=STATIC)),
         Route("/metrics", _metrics(reader)),
         Route("/api/session", _session(access), methods=["GET", "POST"]),
-        Route("/api/applications", _json(documents.applications)),
-        Route("/api/applications/{name}/graph", _json(documents.graph)),
-        Route("/api/applications/{name}/state", _json(documents.state)),
-        Route("/api/applications/{name}/subject", _json(documents.subject)),
-        Route("/api/applications/{name}/history", _json(documents.history)),
-        Route("/api/applications/{name}/sample", _json(documents.sample)),
+        Route("/api/applications", json_answer(documents.applications)),
+        Route("/api/applications/{name}/graph", json_answer(documents.graph)),
+        Route("/api/applications/{name}/state", json_answer(documents.state)),
+        Route("/api/applications/{name}/subject", json_answer(documents.subject)),
+        Route("/api/applications/{name}/history", json_answer(documents.history)),
+        Route("/api/applications/{name}/sample", json_answer(documents.sample)),
         Route("/api/applications/{name}/events", _events(reader)),
         Route("/api/applications/{name}/reset", _reset(reader, access), methods=["POST"]),
+        *plan_routes(reader, compilers),
     ]
 
 
@@ -98,27 +102,6 @@ def _metrics(reader: Reader) -> Answer:
         accept = request.headers.get("accept", "")
         text, content_type = await asyncio.to_thread(metrics_text, reader.home, accept, reader.only)
         return Response(text, headers={"content-type": content_type})
-
-    return answer
-
-
-def _json(read: Callable[[Request], Any]) -> Answer:
-    """A route that answers with a document, which is read in a thread."""
-    from starlette.responses import JSONResponse
-
-    async def answer(request: Request) -> Response:
-        try:
-            return _Document(await asyncio.to_thread(read, request))
-        except (NotDeployedError, UnknownSubjectError) as error:
-            return JSONResponse({"error": str(error)}, 404)
-        except WrongRequestError as error:
-            return JSONResponse({"error": str(error)}, 400)
-        except StreamsRuntimeError as error:
-            return JSONResponse({"error": str(error)}, 503)
-
-    class _Document(JSONResponse):
-        def render(self, content: Any) -> bytes:
-            return json.dumps(content, default=str, allow_nan=False, separators=(",", ":")).encode()
 
     return answer
 
@@ -157,11 +140,7 @@ class _Documents:
     def subject(self, request: Request) -> dict[str, Any]:
         """One operator, stream, PE or region."""
         application = request.path_params["name"]
-        name = request.query_params.get("name", "")
-        kind: Kind | None = next((each for each in KINDS if each == request.query_params.get("kind")), None)
-        if kind is None or not name or (kind in ("pe", "region") and not (name.isascii() and name.isdecimal())):
-            message = f"kind is one of {', '.join(KINDS)}; name is a name, or the number of a PE or region."
-            raise WrongRequestError(message)
+        kind, name = requested(request.query_params)
         compilation = self.reader.compilation(application)
         home = self.reader.home
         return subject(compilation, kind, name, read_metrics(home, application), read_status(home, application))
@@ -194,7 +173,7 @@ def _session(access: Access) -> Answer:
     async def answer(request: Request) -> Response:
         if request.method != "POST":
             return JSONResponse(described(request))
-        token = (await _body(request)).get("token")
+        token = (await body_of(request)).get("token")
         if not isinstance(token, str) or not access.is_token(token):
             return JSONResponse({"error": "The token is missing or wrong."}, 401)
         answered = JSONResponse({"authorized": True, "allow_actions": access.allow_actions})
@@ -210,7 +189,7 @@ def _reset(reader: Reader, access: Access) -> Answer:
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:
-        name, body = request.path_params["name"], await _body(request)
+        name, body = request.path_params["name"], await body_of(request)
         if not access.allow_actions:
             return JSONResponse({"error": "This console only reads. `streams console --allow-actions` may reset."}, 403)
         unit, force = body.get("unit"), body.get("force", False)
@@ -227,22 +206,6 @@ def _reset(reader: Reader, access: Access) -> Answer:
         return JSONResponse({"unit": unit, "generation": generation})
 
     return answer
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    """The JSON object that a request holds; an empty one where it holds none."""
-    from starlette.requests import ClientDisconnect
-
-    body = b""
-    try:
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST_BODY:
-                return {}
-        document = json.loads(body)
-    except (ClientDisconnect, json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _events(reader: Reader) -> Answer:

@@ -7,11 +7,13 @@ where all operators of these PEs are in it, and inside of a PE where the PE hold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, REGIONS, THREADS
+from streams_orchestration.compiler.stages import STAGES
 
 View = Literal["physical", "logical"]
 Path = tuple[str, ...]
@@ -79,17 +81,25 @@ class Graph:
         return asdict(self)
 
 
-def graph_of(compilation: Compilation, view: View) -> Graph:
-    """One view of a compiled application."""
-    return _physical(compilation) if view == "physical" else _logical(compilation)
+def graph_of(compilation: Compilation, view: View, upto: str = DEPLOYMENT) -> Graph:
+    """One view of a compiled application.
+
+    Args:
+        compilation: the application.
+        view: of it.
+        upto: the last stage of the compiler whose decisions are shown.
+    """
+    names = [stage.name for stage in STAGES]
+    decided = frozenset(names[: names.index(upto) + 1])
+    return _physical(compilation, decided) if view == "physical" else _logical(compilation, decided)
 
 
-def _logical(compilation: Compilation) -> Graph:
+def _logical(compilation: Compilation, decided: Set[str]) -> Graph:
     logical = compilation.logical
     widths = {region.name: region.width for region in logical.regions}
     starts: dict[int, list[str]] = {}
     regions = [-1] * len(logical.operators)
-    for region in compilation.regions.logical:
+    for region in compilation.regions.logical if REGIONS in decided else ():
         for operator in region.operators:
             regions[operator] = region.index
         for operator in region.starts:
@@ -131,9 +141,33 @@ def _named(name: str, widths: dict[str, int]) -> str:
     return f"{name} × {widths[name]}" if name in widths else name
 
 
-def _physical(compilation: Compilation) -> Graph:
+def _physical(compilation: Compilation, decided: Set[str]) -> Graph:
+    operators = compilation.physical.operators
+    region_of = compilation.regions.region_of if REGIONS in decided else (-1,) * len(operators)
+    boxes, place_of = (_in_pes if FUSION in decided else _in_composites)(compilation, region_of)
+    return Graph(
+        compilation.logical.application, "physical", tuple(boxes),
+        tuple(_operators(compilation, place_of, decided)), tuple(_edges(compilation, decided)),
+    )  # fmt: skip
+
+
+def _in_composites(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[GraphBox], dict[int, str | None]]:
+    """Boxes of composites, replicas and channels, before there are PEs, and the innermost box of every operator."""
+    paths = [_path(operator.name) for operator in compilation.physical.operators]
+    tree = _Tree("")
+    for operator, path in enumerate(paths):
+        tree.add(path[:-1], operator)
+    kept = tree.kept()
+    boxes = [
+        GraphBox(tree.id(path), tree.box(path[:-1], kept), _kind(path[-1]), path[-1], _one(region_of, members))
+        for path, members in kept.items()
+    ]
+    return boxes, {operator: tree.box(path[:-1], kept) for operator, path in enumerate(paths)}
+
+
+def _in_pes(compilation: Compilation, region_of: Sequence[int]) -> tuple[list[GraphBox], dict[int, str | None]]:
+    """Boxes of PEs, with those around and inside of them, and the innermost box of every operator."""
     physical, fusion = compilation.physical, compilation.fusion
-    region_of = compilation.regions.region_of
     paths = [_path(operator.name) for operator in physical.operators]
     around = _Tree("")
     outer: dict[int, Path] = {}
@@ -153,7 +187,7 @@ def _physical(compilation: Compilation) -> Graph:
         )
         for path, pes in kept.items()
     ]  # fmt: skip
-    place_of: dict[int, str] = {}
+    place_of: dict[int, str | None] = {}
     for pe in fusion.pes:
         own = f"pe:{pe.id}"
         boxes.append(
@@ -172,41 +206,40 @@ def _physical(compilation: Compilation) -> Graph:
         ]  # fmt: skip
         for operator in pe.operators:
             place_of[operator] = tree.box(paths[operator][len(outer[pe.id]) : -1], inside) or own
-    return Graph(
-        compilation.logical.application, "physical", tuple(boxes), tuple(_operators(compilation, place_of)),
-        tuple(_edges(compilation)),
-    )  # fmt: skip
+    return boxes, place_of
 
 
-def _operators(compilation: Compilation, place_of: dict[int, str]) -> Iterator[GraphOperator]:
+def _operators(compilation: Compilation, place_of: dict[int, str | None], decided: Set[str]) -> Iterator[GraphOperator]:
     physical, logical = compilation.physical, compilation.logical
     marks: dict[int, list[str]] = {}
     for splitter in physical.splitters:
         how = f"hash({', '.join(splitter.attributes)})" if splitter.policy == "hash" else "round robin"
         marks.setdefault(splitter.operator, []).append(f"splits by {how}")
-    for region in compilation.regions.expanded:
+    for region in compilation.regions.expanded if REGIONS in decided else ():
         for word, operators in (("starts", region.starts), ("ends", region.ends)):
             for operator in operators:
                 marks.setdefault(operator, []).append(f"{word} region {region.index}")
     for operator in physical.operators:
-        threads = compilation.threads.operators[operator.index]
-        shown = [*dict.fromkeys(marks.get(operator.index, ())), *(["locked"] if threads.locked else [])]
+        locked = THREADS in decided and compilation.threads.operators[operator.index].locked
+        shown = [*dict.fromkeys(marks.get(operator.index, ())), *(["locked"] if locked else [])]
         model = logical.operators[operator.logical]
         yield GraphOperator(
-            operator.name, model.kind, place_of[operator.index], compilation.regions.region_of[operator.index],
-            compilation.fusion.pe_of[operator.index], tuple(shown), model.name,
+            operator.name, model.kind, place_of[operator.index],
+            compilation.regions.region_of[operator.index] if REGIONS in decided else -1,
+            compilation.fusion.pe_of[operator.index] if FUSION in decided else -1, tuple(shown), model.name,
         )  # fmt: skip
 
 
-def _edges(compilation: Compilation) -> Iterator[GraphEdge]:
-    physical, fusion = compilation.physical, compilation.fusion
-    queued = {(queue.operator, queue.port) for queue in compilation.threads.queues}
-    sent = {(*pair.outputs[0][:2], pair.receiver) for pair in fusion.networks}
+def _edges(compilation: Compilation, decided: Set[str]) -> Iterator[GraphEdge]:
+    physical, fusion, copies = compilation.physical, compilation.fusion, COPIES in decided
+    queued = {(queue.operator, queue.port) for queue in compilation.threads.queues if THREADS in decided}
+    sent = {(*pair.outputs[0][:2], pair.receiver) for pair in fusion.networks if FUSION in decided}
     for each, how in zip(physical.connections, compilation.copies.connections, strict=True):
         network = (each.source, each.source_port, fusion.pe_of[each.target]) in sent
         yield GraphEdge(
             each.source, each.target, each.source_port, physical.operators[each.source].streams[each.source_port],
-            how.passing, (each.target, each.target_port) in queued, network, each.splitter >= 0, how.reason,
+            how.passing if copies else "", (each.target, each.target_port) in queued, network, each.splitter >= 0,
+            how.reason if copies else "",
         )  # fmt: skip
 
 

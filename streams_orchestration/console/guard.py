@@ -22,8 +22,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-OPEN = ("/", "/static/", "/api/session")
-"""The page itself and the exchange of a token for a session; everything else needs that session."""
+PAGES = ("/", "/compile")
+OPEN = (*PAGES, "/static/", "/api/session")
+"""The pages themselves and the exchange of a token for a session; everything else needs that session."""
 
 
 class Guard:
@@ -70,7 +71,7 @@ class Guard:
         if origin is not None and urlsplit(origin).netloc != host:
             return 403, "The request comes from a page of another address."
         navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not (navigates and path == "/"):
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not (navigates and path in PAGES):
             return 403, "The request comes from a page of another address."
         is_json = headers.get("content-type", "").partition(";")[0].strip() == "application/json"
         if method not in ("GET", "HEAD") and not is_json:

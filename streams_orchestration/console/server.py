@@ -6,9 +6,12 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.access import SHORTEST_TOKEN, Access, is_loopback
+from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
@@ -21,7 +24,14 @@ class ConsoleError(StreamsRuntimeError):
     """The console cannot be served."""
 
 
-def serve(home: Home, access: Access, application: str | None, ready: Callable[[str], None]) -> int:
+def serve(
+    home: Home,
+    access: Access,
+    application: str | None,
+    ready: Callable[[str], None],
+    specs: tuple[Path, ...] = (),
+    options: Options | None = None,
+) -> int:
     """Serve until Ctrl-C or SIGTERM.
 
     Args:
@@ -29,6 +39,8 @@ def serve(home: Home, access: Access, application: str | None, ready: Callable[[
         access: where, and who is let in.
         application: the only one that is shown; None for all.
         ready: called with the address to open once connections are taken.
+        specs: that pages may have compiled.
+        options: to compile them with; None for those of what is deployed, or the defaults.
 
     Returns:
         The exit status, 0.
@@ -41,10 +53,10 @@ def serve(home: Home, access: Access, application: str | None, ready: Callable[[
     from streams_orchestration.console.app import create_app
 
     _require_token(access)
-    reader = Reader(home, application)
+    reader, compilers = Reader(home, application), Compilers(home, specs, options)
     listening = _listen(access.host, access.port)
     config = uvicorn.Config(
-        create_app(reader, access), log_level="error", access_log=False, server_header=False, ws="none",
+        create_app(reader, access, compilers), log_level="error", access_log=False, server_header=False, ws="none",
         timeout_graceful_shutdown=STOP_SECONDS, lifespan="on",
     )  # fmt: skip
 
@@ -57,7 +69,7 @@ def serve(home: Home, access: Access, application: str | None, ready: Callable[[
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        ready(address(access))
+        ready(address(access, "compile" if specs else ""))
         Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
@@ -67,11 +79,11 @@ def serve(home: Home, access: Access, application: str | None, ready: Callable[[
     return 0
 
 
-def address(access: Access) -> str:
+def address(access: Access, page: str = "") -> str:
     """What to open: the token is in the fragment, which a browser sends to nobody."""
     host = "127.0.0.1" if access.host in ("0.0.0.0", "::") else access.host  # noqa: S104  it is compared only
     host = f"[{host}]" if ":" in host else host
-    return f"http://{host}:{access.port}/" + (f"#token={access.token}" if access.token is not None else "")
+    return f"http://{host}:{access.port}/{page}" + (f"#token={access.token}" if access.token is not None else "")
 
 
 def access_to(host: str, port: int, token: str | None, *, allow_actions: bool = False) -> Access:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.explain import UnknownSubjectError, explain
+from streams_orchestration.console.answers import WrongRequestError
 from streams_orchestration.runtime.observing.masking import without_secrets
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -19,6 +21,20 @@ LINES = 30
 """Last lines of a log that are shown."""
 TAIL_BYTES = 64 * 1024
 Document = dict[str, Any]
+
+
+def requested(parameters: Mapping[str, str]) -> tuple[Kind, str]:
+    """The kind and the name of a subject that a request is about.
+
+    Raises:
+        WrongRequestError: it is none.
+    """
+    name = parameters.get("name", "")
+    kind: Kind | None = next((each for each in KINDS if each == parameters.get("kind")), None)
+    if kind is None or not name or (kind in ("pe", "region") and not (name.isascii() and name.isdecimal())):
+        message = f"kind is one of {', '.join(KINDS)}; name is a name, or the number of a PE or region."
+        raise WrongRequestError(message)
+    return kind, name
 
 
 def subject(

@@ -10,6 +10,7 @@ import uvicorn
 
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
+from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
 from streams_orchestration_tests.console.deployed import Deployed
 
@@ -23,13 +24,14 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
 
 
 @contextmanager
-def served(reader: Reader, *, actions: bool = False) -> Iterator[str]:
+def served(reader: Reader, *, actions: bool = False, compilers: Compilers | None = None) -> Iterator[str]:
     """The address of a console in a thread of this process."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         port = listening.getsockname()[1]
-        config = uvicorn.Config(create_app(reader, Access("127.0.0.1", port, allow_actions=actions)), log_level="error")
+        app = create_app(reader, Access("127.0.0.1", port, allow_actions=actions), compilers)
+        config = uvicorn.Config(app, log_level="error")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -14,13 +14,16 @@ import pytest
 from sqlalchemy import insert
 
 from streams_orchestration.console.exporting import draw_html
+from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.observing.masking import HIDDEN
 from streams_orchestration.runtime.settings import SAMPLE_MASK, SAMPLES
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed, large
+from streams_orchestration_tests.console.plans.specs import write_spec
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -279,6 +282,59 @@ def axe(page: Any) -> list[str]:
     return [
         f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in ("serious", "critical")
     ]
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a console with a spec that is not deployed."""
+    directory = tmp_path_factory.mktemp("plans")
+    home = Home(directory / "home")
+    with served(Reader(home), compilers=Compilers(home, (write_spec(directory),))) as each:
+        yield f"{each}/compile"
+
+
+def test_a_width_is_changed_and_the_plans_are_compared(browser: Any, plans: str):
+    seen = Seen(browser)
+    page = seen.open(plans)
+    seen.expect(".stage").to_have_count(7)
+    seen.expect(operator("P[2]")).to_have_count(0)
+    width = page.locator('[name="width:P"]')
+    width.fill("3")
+    width.press("Enter")
+    seen.expect("#comparison").to_contain_text("2 -> 3")
+    seen.expect("#comparison").to_contain_text("All state is kept.")
+    seen.expect('[aria-label="parallel_expanded_graph"] .changed').to_have_text(["4 → 5", "4 → 6"])
+    seen.expect(operator("P[2]")).to_have_count(1)
+    page.locator('[name="option:fusion"]').select_option("legacy")
+    seen.expect("#comparison").to_contain_text("automatic -> legacy")
+    page.locator('[data-stage="logical_graph"]').click()
+    seen.expect(".leaf.operator").to_have_count(3)
+    page.locator(operator("P")).click()
+    seen.expect(".panel h2").to_have_text("Operator P")
+    seen.expect(".panel").to_contain_text("rule")
+    page.locator(".panel .close").click()
+    assert seen.complaints == []
+    width.fill("0")
+    width.press("Enter")
+    seen.expect(".problems").to_contain_text("'P=0' is not PATTERN=N, N from 1")
+    page.locator("#as-written").click()
+    seen.expect(".problems").to_be_hidden()
+    seen.expect('[name="width:P"]').to_have_value("2")
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_plans_are_accessible(browser: Any, plans: str, width: int, scheme: str):
+    if not AXE.is_file():
+        pytest.skip("needs axe, which `make page` installs")
+    seen = Seen(browser, width, scheme)
+    page = seen.open(plans)
+    page.locator('[name="width:P"]').fill("4")
+    page.locator('[name="width:P"]').press("Enter")
+    seen.expect("#comparison").to_contain_text("2 -> 4")
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.context.close()
 
 
 def test_five_thousand_operators_in_one_file(browser: Any, tmp_path: Path):

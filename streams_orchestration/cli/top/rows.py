@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from streams_orchestration.cli.names import count, duration
+from streams_orchestration.compiler.brief import count, duration
 from streams_orchestration.operators.metrics import LAG_SECONDS, LAG_TUPLES
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, ReaderMetrics
 from streams_orchestration.runtime.observing.snapshots import Observed, Snapshot

@@ -14,9 +14,9 @@ from textual.binding import Binding, BindingType
 from textual.widgets import DataTable, Footer, Input, Static
 
 from streams_orchestration.cli.metrics import facts
-from streams_orchestration.cli.names import plural
 from streams_orchestration.cli.top.command import cells
 from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
+from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.snapshots import Snapshot
 

@@ -4,7 +4,7 @@ import { build } from "esbuild";
 
 const target = process.argv[2] ?? "../static";
 await build({
-  entryPoints: { console: "src/main.ts" },
+  entryPoints: { console: "src/main.ts", compile: "src/compile/main.ts" },
   outdir: target,
   bundle: true,
   minify: true,
@@ -14,16 +14,16 @@ await build({
   legalComments: "none",
   logLevel: "warning",
 });
-copyFileSync("src/index.html", `${target}/index.html`);
+for (const page of ["index.html", "compile.html"]) copyFileSync(`src/${page}`, `${target}/${page}`);
 copyFileSync("node_modules/elkjs/lib/elk-worker.min.js", `${target}/elk-worker.min.js`);
 const licence = (name, file) => readFileSync(`node_modules/${name}/${file}`, "utf8").trimEnd();
 writeFileSync(
   `${target}/THIRD-PARTY.txt`,
   [
-    "elk-worker.min.js is elkjs 0.12.1, unchanged; its interface is a part of console.js.",
+    "elk-worker.min.js is elkjs 0.12.1, unchanged; its interface is a part of console.js and compile.js.",
     "Source: https://github.com/kieler/elkjs (tag 0.12.1). Licence:\n",
     licence("elkjs", "LICENSE.md"),
-    "\n\nuPlot 1.6.32 is a part of console.js and console.css.",
+    "\n\nuPlot 1.6.32 is a part of console.js, compile.js and console.css.",
     "Source: https://github.com/leeoniya/uPlot (tag 1.6.32). Licence:\n",
     licence("uplot", "LICENSE"),
     "",

@@ -39,6 +39,7 @@ class Page {
   private readonly hits = el("ul", { class: "hits", hidden: "" });
   private readonly graphTab = button("Graph", () => this.tab("graph"), { id: "tab-graph", "aria-pressed": "true" });
   private readonly regionTab = button("Regions", () => this.tab("regions"), { id: "tab-regions", "aria-pressed": "false" });
+  private readonly planLink = el("a", { class: "page", href: "/compile" }, "Plans");
   private readonly graph = el("section", { class: "graph-view", "aria-label": "Graph" });
 
   constructor(private readonly source: Source) {
@@ -81,7 +82,7 @@ class Page {
         if (!this.panel.element.hidden) this.panel.hide();
       }
     });
-    const live: Child[] = this.source.live ? [this.heats, el("nav", { "aria-label": "Pages" }, this.graphTab, this.regionTab)] : [];
+    const live: Child[] = this.source.live ? [this.heats, el("nav", { "aria-label": "Pages" }, this.graphTab, this.regionTab, this.planLink)] : [];
     const header = el("header", {}, el("h1", {}, "Streams"), this.picker, this.status, ...live, this.views,
       el("div", { class: "search" }, this.search, this.hits));
     const zoom = el("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
@@ -146,6 +147,7 @@ class Page {
     this.fingerprint = "";
     if (!this.panel.element.hidden) this.panel.hide();
     document.title = `${application} · Streams console`;
+    this.planLink.setAttribute("href", `/compile?application=${encodeURIComponent(application)}`);
     await this.showView(this.view);
     this.stop = this.source.listen(application, (snapshot) => this.receive(snapshot), (message) => {
       this.note.textContent = message;

@@ -18,7 +18,7 @@ export class Panel {
   private shown = "";
 
   constructor(
-    private readonly source: Source,
+    private readonly source: Pick<Source, "subject" | "history" | "sample">,
     private readonly open: Open,
     private readonly closed: () => void,
   ) {}

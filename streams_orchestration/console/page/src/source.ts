@@ -30,7 +30,7 @@ export interface Source {
 
 export class RefusedError extends Error {}
 
-async function read<T>(path: string): Promise<T> {
+export async function read<T>(path: string): Promise<T> {
   const answer = await fetch(path);
   const document = (await answer.json()) as T & { error?: string };
   if (answer.status === 401) throw new RefusedError(document.error);
@@ -38,7 +38,7 @@ async function read<T>(path: string): Promise<T> {
   return document;
 }
 
-function send(path: string, document: unknown): Promise<Response> {
+export function send(path: string, document: unknown): Promise<Response> {
   const headers = { "content-type": "application/json" };
   return fetch(path, { method: "POST", headers, body: JSON.stringify(document) });
 }

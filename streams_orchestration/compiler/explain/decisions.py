@@ -1,0 +1,112 @@
+"""What each stage decided of an application, and by which rules: the answers to all questions about it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.copies.copies import RULES
+from streams_orchestration.compiler.explain.deployment import recovery_facts
+from streams_orchestration.compiler.explain.explanation import Fact, Section, count, listed
+from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.parts import parallel_explanation
+from streams_orchestration.compiler.explain.passing import splitter_facts
+from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons
+from streams_orchestration.compiler.explain.regions import region_explanation
+from streams_orchestration.compiler.explain.threads import lock_facts, queue_facts
+from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS
+
+MOST = 60
+"""Decisions of a stage that are listed; of large applications the first ones."""
+_SHOWN = 12
+Decision = tuple[str, tuple[Fact, ...]]
+
+
+def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
+    """Stage -> what it decided: a section for each subject, or for all subjects that were decided alike."""
+    lookup = Lookup(compilation)
+    return {stage: tuple(_grouped(decided(lookup))) for stage, decided in _DECIDED.items()}
+
+
+def _grouped(decided: Iterable[Decision]) -> Iterator[Section]:
+    """Subjects with equal facts as one."""
+    subjects: dict[tuple[Fact, ...], list[str]] = {}
+    more = 0
+    for subject, facts in decided:
+        if not facts:
+            continue
+        if facts in subjects or len(subjects) < MOST:
+            subjects.setdefault(facts, []).append(subject)
+        else:
+            more += 1
+    for facts, names in subjects.items():
+        yield Section(listed(names, 3), facts)
+    if more:
+        yield Section("More", (Fact(f"{count(more, 'decision')} not listed"),))
+
+
+def _logical(lookup: Lookup) -> Iterator[Decision]:
+    for name in lookup.logical.submission:
+        how = "as set" if name in lookup.options.submission else "as declared"
+        yield f"Submission-time value {name}", (Fact(how),)
+
+
+def _parallel(lookup: Lookup) -> Iterator[Decision]:
+    for region in lookup.logical.regions:
+        explanation = parallel_explanation(lookup, region.index)
+        yield explanation.question, tuple(fact for each in explanation.sections for fact in each.facts)
+    for splitter in lookup.physical.splitters[: MOST + 1]:
+        yield f"Splitter {splitter.id}", tuple(splitter_facts(lookup, splitter))
+
+
+def _regions(lookup: Lookup) -> Iterator[Decision]:
+    for region in lookup.compilation.regions.expanded[: MOST + 1]:
+        explanation = region_explanation(lookup, region.index)
+        yield explanation.question, tuple(fact for each in explanation.sections for fact in each.facts)
+
+
+def _fusion(lookup: Lookup) -> Iterator[Decision]:
+    for number in [*lookup.pes][: MOST + 1]:
+        operators = lookup.names(lookup.pes[number].operators)
+        why = (*pe_reasons(lookup, number), *host_reasons(lookup, number))
+        yield f"PE {number}", (Fact(listed(operators, _SHOWN)), *why)
+
+
+def _threads(lookup: Lookup) -> Iterator[Decision]:
+    for queue in lookup.compilation.threads.queues[: 4 * MOST]:
+        where = f"Queue before {lookup.name(queue.operator)}.{queue.port}"
+        yield where, tuple(queue_facts(lookup, queue.operator, queue.port))
+    locked = (number for number, each in enumerate(lookup.compilation.threads.operators) if each.locked)
+    for number, operator in enumerate(locked):
+        if number > MOST:
+            return
+        yield f"Lock around {lookup.name(operator)}", tuple(lock_facts(lookup, operator))
+
+
+def _copies(lookup: Lookup) -> Iterator[Decision]:
+    ways: dict[tuple[str, str], list[str]] = {}
+    for each, how in zip(lookup.physical.connections, lookup.compilation.copies.connections, strict=True):
+        name = f"{lookup.name(each.source)}.{each.source_port} to {lookup.name(each.target)}.{each.target_port}"
+        ways.setdefault((how.passing, how.reason), []).append(name)
+    for (passing, reason), names in ways.items():
+        facts = Fact(reason, RULES[reason]), Fact(listed(names, _SHOWN))
+        yield f"{passing}: {count(len(names), 'connection')}", facts
+
+
+def _deployment(lookup: Lookup) -> Iterator[Decision]:
+    plan = lookup.compilation.deployment
+    if plan is not None and plan.refusal:
+        yield "It cannot run here", (Fact(plan.refusal),)
+    for number in [*lookup.pes][: MOST + 1]:
+        yield f"PE {number}", tuple(recovery_facts(lookup, number))
+
+
+_DECIDED: dict[str, Callable[[Lookup], Iterable[Decision]]] = {
+    LOGICAL: _logical,
+    PARALLEL: _parallel,
+    REGIONS: _regions,
+    FUSION: _fusion,
+    THREADS: _threads,
+    COPIES: _copies,
+    DEPLOYMENT: _deployment,
+}

@@ -1,0 +1,157 @@
+"""Two plans of one application compared: what `streams diff` and the console show, as a document and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from streams_orchestration.compiler.brief import plural, short_list
+from streams_orchestration.compiler.changes.pes import PeNumbers
+from streams_orchestration.compiler.changes.widths import Numbering, WidthChange, first_numbering, width_change
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
+from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
+from streams_orchestration.compiler.redeployment.preview import preview
+
+_NAMES_WIDTH = 40
+_MANY_NAMES_WIDTH = 72
+OUTCOME_COLUMNS = ("", "", "action", "rows", "bytes", "reason")
+"""Of `outcome_rows`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changes from one plan to another."""
+
+    change: WidthChange
+    outcome: Redeployment | None
+    """What a redeploy would do with it; None of an application that compiles only."""
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        change = self.change
+        return {
+            "widths": [each._asdict() for each in change.widths],
+            "operators": {
+                "changed": list(change.changed),
+                "renamed": [{"old": old, "new": new} for old, new in change.renamed],
+                "added": [{"name": name, "index": index} for name, index in change.added_indexes],
+                "removed": list(change.removed),
+            },
+            "pes": {
+                "kept": list(change.pes.kept),
+                "restart": [{"pe": each.pe, "why": list(each.why)} for each in change.pes.restart],
+                "start": list(change.pes.start),
+                "stop": list(change.pes.stop),
+            },
+            "refused": change.refused,
+            "reason": change.reason,
+            "redeploy": self.outcome and self.outcome.document(),
+        }
+
+    @property
+    def refusal(self) -> str:
+        """What Streams would refuse, in a sentence; empty where it would not."""
+        if not self.change.refused:
+            return ""
+        return f"Streams refuses this while the application runs (A43): {self.change.reason}."
+
+    @property
+    def restarts(self) -> str:
+        """How many PEs restart, in a sentence."""
+        return f"{plural(len(self.change.pes.restart), 'PE')} would restart; the others run on."
+
+
+def compare(old: Compilation, new: Compilation, running: Compilation) -> Comparison:
+    """What changes from one plan to another of the same application.
+
+    Args:
+        old: as it is compiled.
+        new: as it would be compiled.
+        running: `old` with the numbers that PEs have where it is deployed.
+    """
+    return Comparison(width_change(old, new, _numbering(old, running)), _redeployed(old, running, new))
+
+
+def _numbering(old: Compilation, running: Compilation) -> Numbering:
+    """As it is compiled, with the numbers that PEs have where it is deployed."""
+    numbers = {pe.compiled: pe.id for pe in running.fusion.pes}
+    ids = tuple(numbers.get(pe.id, pe.id) for pe in old.fusion.pes)
+    return replace(first_numbering(old), pes=PeNumbers(ids, max(ids, default=-1) + 1))
+
+
+def _redeployed(old: Compilation, running: Compilation, new: Compilation) -> Redeployment | None:
+    if any(each.deployment is None or each.deployment.refusal for each in (old, new)):
+        return None
+    return replace(preview(running, new), before=fingerprint(old))
+
+
+def width_rows(change: WidthChange) -> list[tuple[str, str, str]]:
+    """Parallel regions that get another width."""
+    return [("width", each.region, f"{each.old} -> {each.new}") for each in change.widths]
+
+
+def plain_rows(change: WidthChange) -> list[tuple[str, str, str]]:
+    """What becomes of operators and PEs in Streams, whose applications cannot be redeployed."""
+    rows = [
+        ("operators", what, f"{len(names)}" + (f"  {short_list(names, _MANY_NAMES_WIDTH)}" if names else ""))
+        for what, names in (("changed", change.changed), ("added", change.added), ("removed", change.removed))
+    ]
+    if change.renamed:
+        old, new = change.renamed[0]
+        more = " ..." * (len(change.renamed) > 1)
+        rows.append(("", "renamed", f"{len(change.renamed)}  {old} -> {new}{more}"))
+    pes = change.pes
+    for what, ids in (("start", pes.start), ("stop", pes.stop), ("run on", pes.kept)):
+        rows.append(("PEs", what, f"{len(ids)}" + (f"  {_ranges(ids)}" if ids else "")))
+    rows.append(("PEs", "restart", f"{len(pes.restart)}"))
+    return rows
+
+
+def restart_rows(change: WidthChange) -> list[tuple[str, str]]:
+    """PEs that restart, and why."""
+    return [(f"PE {each.pe}", "; ".join(each.why)) for each in change.pes.restart]
+
+
+def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, str]]:
+    """What becomes of units and operators; of those that stay as they are only how many."""
+    rows = [("unit", unit.unit, str(unit.action), "", "", "") for unit in outcome.units]
+    stay = [each for each in outcome.operators if each.action == "kept" and not each.converted]
+    changed = (each for each in outcome.operators if each not in stay)
+    for (action, reason), group in groupby(changed, lambda each: (each.action, each.text)):
+        same = list(group)
+        names = short_list([each.operator for each in same], _NAMES_WIDTH)
+        rows.append(("operator" if len(same) == 1 else "operators", names, action, *_amounts(same), reason))
+    if stay:
+        rows.append(("operators", plural(len(stay), "other"), "kept", "", "", "they stay where they are"))
+    return rows
+
+
+def pause(outcome: Redeployment) -> str:
+    """How long what changes will stand still, in a sentence; empty where it is not known, or over."""
+    if outcome.predicted_seconds is None or outcome.measured_seconds is not None:
+        return ""
+    return f"What changes stands still for about {outcome.predicted_seconds:.1f} s."
+
+
+def _amounts(actions: Sequence[OperatorAction]) -> tuple[str, str]:
+    """Rows and bytes of their states together; empty where one is not known."""
+    return _sum([each.rows for each in actions]), _sum([each.bytes for each in actions])
+
+
+def _sum(numbers: Sequence[int | None]) -> str:
+    known = [each for each in numbers if each is not None]
+    return f"{sum(known):,}" if len(known) == len(numbers) else ""
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """`0-2, 5`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("-".join(map(str, part)) for part in parts)

@@ -1,0 +1,128 @@
+// What may be chosen of a compilation: values, widths, options.
+
+import { button, el } from "../dom";
+import type { Choices, Controls } from "./types";
+
+export class ControlPanel {
+  readonly element = el("form", { class: "choices", "aria-label": "What is compiled" }) as HTMLFormElement;
+  private choices: Choices = nothing();
+  /** Before anything was chosen. */
+  private written: Controls | null = null;
+  private widths: { name: string; value: string }[] = [];
+
+  constructor(private readonly changed: (choices: Choices) => void) {
+    this.element.addEventListener("submit", (event) => event.preventDefault());
+    this.element.addEventListener("change", (event) => this.commit(event.target as HTMLInputElement));
+    this.element.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && event.target instanceof HTMLInputElement) this.commit(event.target);
+    });
+  }
+
+  /** Of another spec: nothing is chosen. */
+  clear(): void {
+    this.choices = nothing();
+    this.written = null;
+    this.widths = [];
+    this.element.replaceChildren();
+  }
+
+  /** What is compiled; the inputs are made anew where there are others. */
+  show(controls: Controls): void {
+    this.widths = controls.width ?? this.widths;
+    this.written ??= controls;
+    const names = JSON.stringify([controls.set, this.widths].map((each) => each.map((one) => one.name)));
+    if (this.element.dataset.names === names && this.element.children.length) {
+      this.fill(controls);
+      return;
+    }
+    this.element.dataset.names = names;
+    this.element.replaceChildren(...this.parts(controls));
+  }
+
+  private parts(controls: Controls): HTMLElement[] {
+    const parts: HTMLElement[] = [];
+    if (this.widths.length) {
+      parts.push(group("Widths", this.widths.map((each) => field(each.name, number(`width:${each.name}`, each.value, "1", "1")))));
+    }
+    if (controls.set.length) {
+      parts.push(group("Submission-time values", controls.set.map((each) => field(`${each.name} (${each.type})`, value(each)))));
+    }
+    parts.push(group("Options", [
+      ...controls.options.map((each) => field(each.label, each.choices
+        ? choice(`option:${each.name}`, each.choices, each.value, each.optional)
+        : number(`option:${each.name}`, each.value, each.name === "pes" ? "1" : "0", each.name === "pes" ? "1" : "any"))),
+      field("Plan as Streams does", tick("faithful", controls.faithful)),
+    ]));
+    parts.push(button("As written", () => {
+      this.clear();
+      this.changed(nothing());
+    }, { id: "as-written" }));
+    return parts;
+  }
+
+  private fill(controls: Controls): void {
+    const put = (name: string, text: string): void => {
+      const input = this.element.elements.namedItem(name) as HTMLInputElement | HTMLSelectElement | null;
+      if (input && input !== document.activeElement) input.value = text;
+    };
+    for (const each of this.widths) put(`width:${each.name}`, each.value);
+    for (const each of controls.set) put(`set:${each.name}`, each.value);
+    for (const each of controls.options) put(`option:${each.name}`, each.value);
+  }
+
+  /** What was put in is chosen; what is as it was written, or empty for a width, is not. */
+  private commit(input: HTMLInputElement | HTMLSelectElement): void {
+    const [kind, name] = [input.name.split(":")[0]!, input.name.slice(input.name.indexOf(":") + 1)];
+    const next = structuredClone(this.choices);
+    const put = (values: Record<string, string>, written: string): void => {
+      if (input.value === written) delete values[name];
+      else values[name] = input.value;
+    };
+    if (kind === "width") put(next.width, "");
+    if (kind === "set") put(next.set, this.written!.set.find((each) => each.name === name)!.value);
+    if (kind === "option") put(next.options, this.written!.options.find((each) => each.name === name)!.value);
+    if (kind === "faithful") next.faithful = (input as HTMLInputElement).checked;
+    if (JSON.stringify(next) !== JSON.stringify(this.choices)) this.changed(next);
+  }
+
+  /** What was compiled last, whether it has errors or not. */
+  keep(choices: Choices): void {
+    this.choices = choices;
+  }
+}
+
+export function nothing(): Choices {
+  return { set: {}, width: {}, options: {} };
+}
+
+function group(title: string, fields: HTMLElement[]): HTMLElement {
+  return el("fieldset", {}, el("legend", {}, title), ...fields);
+}
+
+function field(text: string, input: HTMLElement): HTMLElement {
+  return el("label", {}, el("span", {}, text), input);
+}
+
+function number(name: string, text: string, min: string, step: string): HTMLElement {
+  return el("input", { type: "number", name, value: text, min, step });
+}
+
+function value(each: Controls["set"][number]): HTMLElement {
+  if (each.type === "boolean") return choice(`set:${each.name}`, ["true", "false"], each.value, each.value === "");
+  const fixed: Record<string, string> = each.fixed ? { readonly: "", title: `A text: set it where the console is started, by --set ${each.name}=VALUE` } : {};
+  return el("input", { type: "text", name: `set:${each.name}`, value: each.value, autocomplete: "off", ...fixed });
+}
+
+function choice(name: string, choices: string[], text: string, optional: boolean): HTMLElement {
+  const made = el("select", { name }) as HTMLSelectElement;
+  if (optional) made.append(el("option", { value: "" }, "as annotated"));
+  for (const each of choices) made.append(el("option", { value: each }, each));
+  made.value = text;
+  return made;
+}
+
+function tick(name: string, on: boolean): HTMLElement {
+  const made = el("input", { type: "checkbox", name }) as HTMLInputElement;
+  made.checked = on;
+  return made;
+}

@@ -1,0 +1,71 @@
+// The documents of the compile view.
+
+export interface Fact {
+  text: string;
+  rules: string[];
+  location: string;
+}
+
+export interface StagePlan {
+  name: string;
+  description: string;
+  reads: string[];
+  figures: { name: string; value: number | string; before: number | string | null }[];
+  decisions: { title: string; facts: Fact[] }[];
+}
+
+export interface Finding {
+  severity: string;
+  text: string;
+  remedy: string;
+}
+
+export interface Option {
+  name: string;
+  label: string;
+  value: string;
+  choices: string[] | null;
+  optional: boolean;
+}
+
+export interface Controls {
+  set: { name: string; type: string; value: string; fixed: boolean }[];
+  /** Null where the spec could not be compiled. */
+  width: { name: string; value: string }[] | null;
+  options: Option[];
+  faithful: boolean;
+}
+
+export interface Outcome {
+  error?: string;
+  diagnostics?: Finding[];
+  changes?: [string, string, string][];
+  columns?: string[] | null;
+  rows?: string[][];
+  restarts?: [string, string][];
+  sentences?: string[];
+  verdict?: string | null;
+}
+
+export interface Plan {
+  application: string | null;
+  deployed: boolean;
+  /** Null of a plan that was read from the catalog. */
+  spec: string | null;
+  notes?: string[];
+  diagnostics: Finding[];
+  controls?: Controls;
+  stages?: StagePlan[];
+  comparison?: Outcome;
+  redeploy?: Outcome;
+  /** By which the graph and details are asked for; null of a spec with errors. */
+  plan: string | null;
+}
+
+/** What is chosen; what is left out stays as it is. */
+export interface Choices {
+  set: Record<string, string>;
+  width: Record<string, string>;
+  options: Record<string, string>;
+  faithful?: boolean;
+}

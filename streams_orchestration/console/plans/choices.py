@@ -1,0 +1,161 @@
+"""What a page chooses of a compilation, and the options that come of it: read as the command line reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import click
+
+from streams_orchestration.compiler.logical_graph import ParallelRegion
+from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.application import Application
+from streams_orchestration.runtime.observing.masking import without_secrets
+
+MOST = 200
+"""Values or widths that a page may set, and characters of each."""
+TYPES: Mapping[str, click.ParamType] = {
+    "fusion": CHOICES["fusion"],
+    "pes": PES,
+    "pe_capacity": PE_CAPACITY,
+    "channel_fusion": CHOICES["channel_fusion"],
+    "threading": CHOICES["threading"],
+}
+"""Field of `Options` -> what may be written for it, besides widths, values and `faithful`."""
+LABELS = {
+    "fusion": "Fusion",
+    "pes": "PEs to aim at",
+    "pe_capacity": "Processors of a PE",
+    "channel_fusion": "Channels in PEs",
+    "threading": "Threading",
+}
+
+
+class ChoiceError(ValueError):
+    """What a page has chosen cannot be; the message is that of the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Texts as a user writes them; what is not there stays as it is."""
+
+    submission: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Submission-time value -> text."""
+    widths: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Parallel region -> width."""
+    plain: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Field of `Options` -> text, empty for none."""
+    faithful: bool | None = None
+
+    @classmethod
+    def of(cls, document: object) -> Choices:
+        """From JSON: `{"set": {}, "width": {}, "options": {}, "faithful": true}`, each of which may be left out.
+
+        Raises:
+            ChoiceError: it has another form.
+        """
+        if not isinstance(document, dict) or document.keys() - {"set", "width", "options", "faithful"}:
+            message = "choices are a mapping of set, width, options and faithful."
+            raise ChoiceError(message)
+        faithful = document.get("faithful")
+        if faithful is not None and not isinstance(faithful, bool):
+            message = "faithful is true or false."
+            raise ChoiceError(message)
+        plain = _texts(document, "options")
+        if unknown := plain.keys() - TYPES.keys():
+            message = f"there is no option {min(unknown)}; there are {', '.join(TYPES)}."
+            raise ChoiceError(message)
+        return cls(_texts(document, "set"), _texts(document, "width"), plain, faithful)
+
+    def options(self, base: Options, application: Application) -> Options:
+        """The options to compile with.
+
+        Args:
+            base: where nothing is chosen.
+            application: whose texts stay as they are, since a text could name a file or code.
+
+        Raises:
+            ChoiceError: a value that the command line refuses, or a text.
+        """
+        submission = dict(base.submission)
+        for name, text in self.submission.items():
+            declared = application.submission.get(name)
+            if declared is not None and declared.type == "rstring" and base.submission.get(name) != text:
+                message = (
+                    f"{name} is a text, which could name a file, so no page can set it. Start the console with "
+                    f"--set {name}=VALUE."
+                )
+                raise ChoiceError(message)
+            submission |= [_converted("--set", ASSIGNMENT, f"{name}={text}")]
+        widths = [_converted("--width", WIDTH, f"{region}={text}") for region, text in self.widths.items()]
+        changed: dict[str, Any] = {} if self.faithful is None else {"faithful": self.faithful}
+        for name, text in self.plain.items():
+            flag = f"--{name.replace('_', '-')}"
+            changed[name] = _converted(flag, TYPES[name], text) if text else getattr(Options(), name)
+        return replace(base.with_widths(widths), submission=submission, **changed)
+
+
+def _texts(document: Mapping[str, Any], key: str) -> dict[str, str]:
+    texts: Any = document.get(key, {})
+    if not isinstance(texts, dict) or len(texts) > MOST:
+        message = f"{key} is a mapping of at most {MOST} names."
+        raise ChoiceError(message)
+    for name, text in texts.items():
+        if not isinstance(text, str) or max(len(name), len(text)) > MOST:
+            message = f"{key}: {name[:MOST]}: a text of at most {MOST} characters is expected."
+            raise ChoiceError(message)
+    return texts
+
+
+def _converted(flag: str, type_: click.ParamType, text: str) -> Any:
+    try:
+        return type_.convert(text, None, None)
+    except click.BadParameter as error:
+        error.param_hint = f"'{flag}'"
+        raise ChoiceError(error.format_message()) from error
+
+
+def controls(application: Application, options: Options, regions: tuple[ParallelRegion, ...] | None) -> dict[str, Any]:
+    """What a page may choose, with what is chosen.
+
+    Args:
+        application: as far as it could be read.
+        options: that it is compiled with.
+        regions: parallel regions; None where it could not be compiled.
+    """
+    values = {name: options.submission.get(name, _text(each.default)) for name, each in application.submission.items()}
+    shown = without_secrets(values)
+    return {
+        "set": [
+            {"name": name, "type": each.type, "value": shown[name], "fixed": each.type == "rstring"}
+            for name, each in application.submission.items()
+        ],
+        "width": None if regions is None else [{"name": each.name, "value": str(each.width)} for each in regions],
+        "options": [
+            {"name": name, "label": LABELS[name], "value": _text(getattr(options, name)),
+             "choices": list(type_.choices) if isinstance(type_, click.Choice) else None,
+             "optional": getattr(Options(), name) is None}
+            for name, type_ in TYPES.items()
+        ],
+        "faithful": options.faithful,
+    }  # fmt: skip
+
+
+def changed_options(before: Options, now: Options) -> Iterator[tuple[str, str, str]]:
+    """What was chosen otherwise, a row each; widths are left to the comparison of the plans."""
+    old, new = without_secrets(before.submission), without_secrets(now.submission)
+    for name in dict.fromkeys((*old, *new)):
+        if before.submission.get(name) != now.submission.get(name):
+            yield "value", name, f"{old.get(name, 'as declared')} -> {new.get(name, 'as declared')}"
+    for name in (*TYPES, "faithful"):
+        if getattr(before, name) != getattr(now, name):
+            values = (_text(getattr(each, name)) or "none" for each in (before, now))
+            yield "option", f"--{name.replace('_', '-')}", " -> ".join(values)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

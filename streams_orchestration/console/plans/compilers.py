@@ -1,0 +1,163 @@
+"""Compiles specs for pages: each in a process of its own, one at a time, within bounds; plans are kept for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.console.answers import UnknownPlanError
+from streams_orchestration.console.plans.choices import ChoiceError, Choices
+from streams_orchestration.console.plans.task import Task
+from streams_orchestration.runtime.storage.home import Home
+
+SECONDS = 30.0
+"""That a compilation may take."""
+KEPT = 8
+"""Plans that pages can ask about; the one that was asked about longest ago is dropped first."""
+WAITING = 4
+"""Pages that may wait for their turn."""
+_COMMAND = [sys.executable, "-m", "streams_orchestration.console.plans.worker"]
+
+
+class BusyError(Exception):
+    """Too many pages wait."""
+
+
+@dataclass(slots=True)
+class Compilers:
+    """The specs that were named on the command line, and the plans that came of them.
+
+    `compile` belongs to the event loop, and waits for its process in a thread.
+    """
+
+    home: Home
+    specs: tuple[Path, ...] = ()
+    options: Options | None = None
+    """Of the command line."""
+    seconds: float = SECONDS
+    _plans: OrderedDict[str, Compilation] = field(default_factory=OrderedDict[str, Compilation])
+    _keeping: threading.Lock = field(default_factory=threading.Lock)
+    _made: int = 0
+    _waiting: int = 0
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _spare: subprocess.Popen[bytes] | None = None
+    """Loaded already, so that a page need not wait for that."""
+    _closed: bool = False
+
+    def prepare(self) -> None:
+        """Start the process of the next compilation."""
+        if self._spare is None and self.specs and not self._closed:
+            self._spare = subprocess.Popen(
+                _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            )
+
+    async def compile(self, spec: str, choices: object, before: object) -> dict[str, Any]:
+        """Compile one of the specs.
+
+        Args:
+            spec: as it was named on the command line.
+            choices: see `Choices.of`.
+            before: choices to compare with; None for nothing.
+
+        Raises:
+            UnknownPlanError, BusyError, ChoiceError: see there.
+        """
+        path = next((each for each in self.specs if str(each) == spec), None)
+        if path is None:
+            message = f"{spec} was not named where the console was started. `streams console {spec}` shows it."
+            raise UnknownPlanError(message)
+        compared = None if before is None else Choices.of(before)
+        task = Task(path, self.home.root, self.options, Choices.of(choices), compared)
+        with self._waits():
+            async with self._turn:
+                answer = await asyncio.to_thread(self._done, task)
+        document: dict[str, Any] = answer["document"]
+        if "error" in document:
+            raise ChoiceError(document["error"])
+        content = answer["compilation"]
+        compilation = None if content is None else await asyncio.to_thread(load, Compilation, content)
+        return document | {"spec": spec, "plan": None if compilation is None else self.keep(compilation)}
+
+    def keep(self, compilation: Compilation) -> str:
+        """Keep a plan for a while; its number."""
+        with self._keeping:
+            self._made += 1
+            number = str(self._made)
+            self._plans[number] = compilation
+            while len(self._plans) > KEPT:
+                self._plans.popitem(last=False)
+        return number
+
+    def plan(self, number: str) -> Compilation:
+        """A plan that was made.
+
+        Raises:
+            UnknownPlanError: it is not kept any more.
+        """
+        with self._keeping:
+            if number not in self._plans:
+                message = "This plan is not kept any more. Compile it again."
+                raise UnknownPlanError(message)
+            self._plans.move_to_end(number)
+            return self._plans[number]
+
+    @contextmanager
+    def _waits(self) -> Iterator[None]:
+        if self._waiting > WAITING:
+            message = "The console compiles for other pages. Try again in a moment."
+            raise BusyError(message)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+    def _done(self, task: Task) -> dict[str, Any]:
+        self.prepare()
+        process, self._spare = self._spare, None
+        assert process is not None
+        try:
+            output, _ = process.communicate(pickle.dumps(task), timeout=self.seconds)
+            return json.loads(output)
+        except subprocess.TimeoutExpired:
+            message = f"{task.spec}: it is not compiled after {self.seconds:g} s. Choose smaller widths."
+            return {"document": {"error": message}}
+        except (json.JSONDecodeError, BrokenPipeError):
+            message = f"{task.spec}: the process that compiles it ended. `streams compile {task.spec}` shows why."
+            return {"document": {"error": message}}
+        finally:
+            _end(process)
+            self.prepare()
+
+    def close(self) -> None:
+        """End the process that waits for work."""
+        self._closed = True
+        if self._spare is not None:
+            _end(self._spare)
+            self._spare = None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """With what it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()

@@ -1,0 +1,88 @@
+"""What the compile view shows of a compilation, and of two that are compared; pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.explain.decisions import decisions
+from streams_orchestration.compiler.explain.explanation import Explanation
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.comparison import (
+    OUTCOME_COLUMNS,
+    Comparison,
+    outcome_rows,
+    pause,
+    plain_rows,
+    restart_rows,
+    width_rows,
+)
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.console.plans.choices import changed_options
+from streams_orchestration.model.diagnostics import Diagnostic
+
+Document = dict[str, Any]
+
+
+def stages_document(compilation: Compilation, before: Compilation | None = None) -> list[Document]:
+    """Every stage with its figures, beside those before where they were others, and what it decided."""
+    decided = decisions(compilation)
+    return [
+        {
+            "name": stage.name,
+            "description": stage.description,
+            "reads": list(stage.inputs),
+            "figures": _figures(stage, compilation, before),
+            "decisions": Explanation(stage.name, decided[stage.name]).document()["sections"],
+        }
+        for stage in STAGES
+        if getattr(compilation, stage.field) is not None
+    ]
+
+
+def _figures(stage: Stage, compilation: Compilation, before: Compilation | None) -> list[Document]:
+    there = before is not None and getattr(before, stage.field) is not None
+    old = stage.summary(before) if before is not None and there else {}
+    return [
+        {
+            "name": name.replace("_", " "),
+            "value": value,
+            "before": old[name] if there and name in old and old[name] != value else None,
+        }
+        for name, value in stage.summary(compilation).items()
+        if isinstance(value, int | str)
+    ]
+
+
+def diagnostics_document(diagnostics: tuple[Diagnostic, ...]) -> list[Document]:
+    """As the command line prints them: place, code and message, then the remedy."""
+    return [{"severity": each.severity, "text": str(each), "remedy": each.remedy} for each in diagnostics]
+
+
+def comparison_document(comparison: Comparison, before: Options, now: Options) -> Document:
+    """In the words of `streams diff`."""
+    change, outcome = comparison.change, comparison.outcome
+    document: Document = {"changes": [*changed_options(before, now), *width_rows(change)]}
+    if outcome is None:
+        sentences = [comparison.refusal or comparison.restarts]
+        return document | {
+            "columns": None, "rows": plain_rows(change), "restarts": restart_rows(change), "sentences": sentences,
+            "verdict": None,
+        }  # fmt: skip
+    document |= redeploy_document(outcome)
+    return document | {
+        "sentences": [*document["sentences"], comparison.refusal] if change.refused else document["sentences"]
+    }
+
+
+def redeploy_document(outcome: Redeployment) -> Document:
+    """In the words of `streams redeploy --dry-run`."""
+    return {
+        "columns": OUTCOME_COLUMNS,
+        "rows": outcome_rows(outcome),
+        "restarts": [],
+        "sentences": [each for each in (outcome.sentence, pause(outcome)) if each],
+        "verdict": outcome.verdict,
+    }

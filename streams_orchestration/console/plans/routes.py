@@ -1,0 +1,85 @@
+"""The routes of the compile view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.compiler.stage import LOGICAL
+from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.console.answers import UnknownPlanError, WrongRequestError, body_of, json_answer
+from streams_orchestration.console.graphs import graph_of
+from streams_orchestration.console.plans.choices import ChoiceError
+from streams_orchestration.console.plans.compilers import BusyError, Compilers
+from streams_orchestration.console.plans.documents import stages_document
+from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.subjects import requested, subject
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+
+
+def plan_routes(reader: Reader, compilers: Compilers) -> list[BaseRoute]:
+    """Specs, their plans, and the plans of what is deployed."""
+    from starlette.responses import JSONResponse
+    from starlette.routing import Route
+
+    documents = _Documents(reader, compilers)
+
+    async def compile_(request: Request) -> Response:
+        body = await body_of(request)
+        spec = body.get("spec")
+        if not isinstance(spec, str):
+            return JSONResponse({"error": "spec is one that the console was started with."}, 400)
+        try:
+            return JSONResponse(await compilers.compile(spec, body.get("choices", {}), body.get("before")))
+        except UnknownPlanError as error:
+            return JSONResponse({"error": str(error)}, 404)
+        except ChoiceError as error:
+            return JSONResponse({"error": str(error)}, 400)
+        except BusyError as error:
+            return JSONResponse({"error": str(error)}, 429)
+
+    return [
+        Route("/api/plans", json_answer(documents.listed), methods=["GET"]),
+        Route("/api/plans", compile_, methods=["POST"]),
+        Route("/api/plans/{number}/graph", json_answer(documents.graph)),
+        Route("/api/plans/{number}/subject", json_answer(documents.subject)),
+        Route("/api/applications/{name}/plan", json_answer(documents.deployed)),
+    ]
+
+
+class _Documents:
+    """What the routes read."""
+
+    def __init__(self, reader: Reader, compilers: Compilers) -> None:
+        self.reader = reader
+        self.compilers = compilers
+
+    def listed(self, _request: Request) -> dict[str, Any]:
+        """The specs that may be compiled, and the applications that are deployed."""
+        return {"specs": list(map(str, self.compilers.specs)), "applications": list(self.reader.applications())}
+
+    def deployed(self, request: Request) -> dict[str, Any]:
+        """The plan that an application runs with; its spec is not read."""
+        name = request.path_params["name"]
+        compilation = self.reader.compilation(name)
+        return {
+            "application": name, "deployed": True, "spec": None, "diagnostics": [], "notes": [],
+            "stages": stages_document(compilation), "plan": self.compilers.keep(compilation),
+        }  # fmt: skip
+
+    def graph(self, request: Request) -> dict[str, Any]:
+        """The graph as it is after one of the stages."""
+        stage = request.query_params.get("stage", "")
+        if stage not in BY_NAME:
+            message = f"stage is one of {', '.join(BY_NAME)}."
+            raise WrongRequestError(message)
+        view = "logical" if stage == LOGICAL else "physical"
+        return graph_of(self.compilers.plan(request.path_params["number"]), view, stage).document()
+
+    def subject(self, request: Request) -> dict[str, Any]:
+        """One operator, stream, PE or region."""
+        kind, name = requested(request.query_params)
+        return subject(self.compilers.plan(request.path_params["number"]), kind, name, None, None)

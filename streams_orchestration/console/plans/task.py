@@ -1,0 +1,123 @@
+"""One compilation for a page: what is wanted, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.compiler.checking.checked import checked
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.documents import dump
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.comparison import compare
+from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.redeployment.numbered import as_deployed
+from streams_orchestration.console.plans.choices import Choices, controls
+from streams_orchestration.console.plans.documents import (
+    comparison_document,
+    diagnostics_document,
+    redeploy_document,
+    stages_document,
+)
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.loading import read_application
+from streams_orchestration.operators.implementation import ImplementationError
+from streams_orchestration.runtime.api import deployed_if_any, preview_redeploy
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.storage.home import Home
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a page wants compiled."""
+
+    spec: Path
+    """Named on the command line of the console."""
+    home: Path
+    """State directory."""
+    options: Options | None
+    """Of the command line; None for those of what is deployed, or the defaults."""
+    choices: Choices
+    before: Choices | None
+    """To compare with; None for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of it."""
+
+    document: Document
+    compilation: str | None = None
+    """As JSON, with the numbers that PEs have where the application is deployed; None of one with errors."""
+
+
+def answer(task: Task) -> Answer:
+    """Compile, and compare with the plan before and with what is deployed; changes nothing.
+
+    Raises:
+        ChoiceError: what is chosen cannot be.
+    """
+    application, diagnostics = read_application(task.spec)
+    if application is None:
+        return Answer({"application": None, "deployed": False, "diagnostics": diagnostics_document(tuple(diagnostics))})
+    home = Home(task.home)
+    name = (task.options and task.options.name) or application.application
+    deployed = deployed_if_any(home, name)
+    base, notes = _base(task, deployed)
+    now = task.choices.options(base, application)
+    document: Document = {"application": name, "deployed": deployed is not None, "notes": notes}
+    try:
+        compilation = checked(compile_spec(task.spec, now), deployable=False)
+    except ApplicationError as error:
+        found = diagnostics_document(error.diagnostics)
+        return Answer(document | {"diagnostics": found, "controls": controls(application, now, None)})
+    options = None if task.before is None else task.before.options(base, application)
+    before = None if options is None or options == now else _compiled(task.spec, options)
+    shown = as_deployed(compilation, deployed)
+    document |= {
+        "diagnostics": diagnostics_document(compilation.diagnostics),
+        "controls": controls(application, now, compilation.logical.regions),
+        "stages": stages_document(shown, None if before is None else as_deployed(before, deployed)),
+    }
+    if before is not None and options is not None:
+        document["comparison"] = _comparison(before, compilation, deployed, options, now)
+    if deployed is not None:
+        document["redeploy"] = _redeploy(home, compilation)
+    return Answer(document, dump(shown).decode())
+
+
+def _base(task: Task, deployed: Compilation | None) -> tuple[Options, tuple[str, ...]]:
+    """The options where a page has chosen nothing, and what is left out of those of the deployed application."""
+    if task.options is not None:
+        return task.options, ()
+    return (Options(), ()) if deployed is None else fitting(task.spec, deployed.options)
+
+
+def _compiled(spec: Path, options: Options) -> Compilation | None:
+    try:
+        return compile_spec(spec, options)
+    except ApplicationError:
+        return None
+
+
+def _comparison(
+    before: Compilation, now: Compilation, deployed: Compilation | None, options: Options, chosen: Options
+) -> Document:
+    try:
+        return comparison_document(compare(before, now, as_deployed(before, deployed)), options, chosen)
+    except ImplementationError as error:
+        return {"error": str(error)}
+
+
+def _redeploy(home: Home, compilation: Compilation) -> Document:
+    """What `streams redeploy --dry-run` would show."""
+    try:
+        return redeploy_document(preview_redeploy(home, checked(compilation, deployable=True)))
+    except ApplicationError as error:
+        return {"diagnostics": diagnostics_document(error.diagnostics)}
+    except (StreamsRuntimeError, ImplementationError) as error:
+        return {"error": str(error)}

@@ -1,0 +1,52 @@
+"""A process that does one task: it runs the code of a spec, and is ended when its time is over."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import resource
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+
+import polars  # noqa: F401  imported beforehand: pages do not wait for it
+import pyarrow  # noqa: F401
+
+import streams_orchestration.compiler.checking.checking  # noqa: F401
+from streams_orchestration.console.plans.choices import ChoiceError
+from streams_orchestration.console.plans.task import Answer, Task, answer
+
+SECONDS = 60
+"""Of processor time: should the console be killed meanwhile, nobody else would end it."""
+MEMORY = 4 * 1024**3
+"""Bytes that it may use."""
+
+
+def _main() -> None:
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a spec prints must not get into the answer
+    try:
+        task = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
+    except EOFError:  # it was never needed
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    with output:
+        json.dump(asdict(_answered(task)), output, default=str)
+
+
+def _answered(task: Task) -> Answer:
+    try:
+        return answer(task)
+    except ChoiceError as error:
+        return Answer({"error": str(error)})
+    except MemoryError:
+        return Answer({"error": f"{task.spec}: the plan takes more than {MEMORY >> 30} GiB. Choose smaller widths."})
+    except Exception as error:  # noqa: BLE001  the page shows what the command line would
+        return Answer({"error": f"{task.spec}: {type(error).__name__}: {error}. `streams compile` shows more."})
+
+
+if __name__ == "__main__":
+    with suppress(BrokenPipeError):
+        _main()
