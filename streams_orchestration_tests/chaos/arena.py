@@ -22,6 +22,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import FIRST_PLAN
+from streams_orchestration.runtime.engine.spark.engine import ARCHIVE_SECONDS
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
@@ -46,6 +47,8 @@ DISK_BYTES = 256 << 20
 """Of a home with a small disk."""
 QUERIES_DISK_BYTES = 2 << 30
 """The same of an application with queries of Spark's: each store of their state takes 4 MiB there."""
+LEAVE_SECONDS = ARCHIVE_SECONDS + 30.0
+"""In which all processes must have ended; a host that is complete may archive Spark's classes before."""
 MOMENTS = ("any time", "any time", "an epoch is complete", "a reset is under way")
 """When a fault comes; the second fault of a pair comes while the first is being healed."""
 BURST = 0.4
@@ -354,7 +357,7 @@ def _left(home: Home, application: str) -> list[str]:
         wrong.append(f"{len(gone)} files that a commit names are gone, as {min(gone)}")
     if garbage := there - named - set(pending):
         wrong.append(f"{len(garbage)} files are left that no commit names, as {min(garbage)}")
-    until = time.monotonic() + 30
+    until = time.monotonic() + LEAVE_SECONDS
     while (left := _processes(home, application)) and time.monotonic() < until:
         time.sleep(0.2)
     if left:
