@@ -60,6 +60,9 @@ def profile_of(
     return _Difference(compilation, before, after, after.at if until is None else until).profile(calibrate)
 
 
+QUERY = "it is a query of Spark's, which does not say what its operators cost; its streams are measured"
+
+
 class _Flow(NamedTuple):
     port: int
     tuples: float
@@ -91,6 +94,8 @@ class _Difference:
         self.factor = {each.pe: self._factor(each) for each in after.pes}
         """What the amounts of a PE are multiplied with to be those of the measured time."""
         self.changes = [self._change(each) for each in after.operators]
+        models = compilation.logical.operators
+        self.queries = {x.name for x in compilation.physical.operators if models[x.logical].engine == "dataframe"}
 
     def _factor(self, pe: PeMetrics) -> float:
         known = self.pes_before.get(pe.pe)
@@ -116,7 +121,7 @@ class _Difference:
             raise NotProfiledError(message)
         measured = {each.name for each in self.changes if each.called}
         unmeasured = [
-            Unmeasured(each.name, "it was not called in that time")
+            Unmeasured(each.name, QUERY if each.name in self.queries else "it was not called in that time")
             for each in physical.operators
             if each.name not in measured
         ]
@@ -161,9 +166,9 @@ class _Difference:
                 yield OperatorProfile(each.name, round(each.cpu, 6), inputs)
 
     def _streams(self) -> Iterator[StreamProfile]:
-        """Output ports of the operators that were called; what carried nothing is 0."""
+        """Output ports of the operators that were called, and of queries; what carried nothing is 0."""
         for each in self.changes:
-            for port in each.outputs if each.called else ():
+            for port in each.outputs if each.called or each.name in self.queries else ():
                 yield StreamProfile(each.name, round(port.tuples, 1), port.port, round(port.bytes, 1))
 
     def _pes(self) -> Iterator[PeProfile]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from sqlalchemy import update
 
 from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
+from streams_orchestration.runtime.redeployment.trying import _take_back
 from streams_orchestration.runtime.savepoints import restoring
 from streams_orchestration.runtime.savepoints.copying import export_savepoint
+from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.trial import decide, read_trial
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import redeploy
+from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
 from streams_orchestration_tests.runtime.redeployment.test_switching import run_some
 from streams_orchestration_tests.runtime.saved import begun, take
 
@@ -135,8 +141,49 @@ def test_what_is_not_cut_comes_again_behind_a_reset(tmp_path: Path):
         run_some(local, 4)
         (joined,) = (each for each in read_metrics(local.home, local.name).operators if each.name == "Joined")
         assert 0 < joined.inputs[1].tuples < joined.inputs[0].tuples <= ROWS
-        assert {each.name: each.value >= START.timestamp() for each in joined.custom} == {"watermark": True}
+        figures = {each.name: each.value for each in joined.custom}
+        assert figures["watermark"] >= START.timestamp()
+        assert figures["state_rows"] > 0, "rows of the join that wait"
+        assert figures["late_rows"] == 0
         reset(local.home, local.name, local.units[0], force=True)
         local.report_running()
         local.run()
         assert published(local) == wanted(tmp_path)
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Path, by_hand: bool):
+    """By hand, or since the plan could not be brought to work within its time."""
+    nodes = graph(width=1)
+    with application(tmp_path, nodes) as local:
+        run_some(local, 3)
+        more = [*nodes, node("More", "FileSink", ["Joined"], None, {"file": "more"})]
+        assert redeploy(local, compiled(tmp_path, more)).verdict == "kept"
+        stepped = [local.step(program) for program in local.programs for _ in range(2)]
+        assert all(stepped[:2]), "the plan on trial has done something, and completed no epoch"
+        if by_hand:
+            assert _take_back(local.catalog, local.name, "by hand") is not None
+        else:
+            with local.catalog.write() as connection:
+                connection.execute(update(tables.trial).values(until=0.0))
+            decide(local.catalog, local.name)
+        with local.catalog.read() as connection:
+            trial = read_trial(connection, local.name)
+        assert trial is not None
+        assert trial.state == "REVERTED"
+        adopt(local)
+        local.run()
+        assert published(local) == wanted(tmp_path)
+
+
+def test_an_error_of_spark_names_operator_query_and_batch(tmp_path: Path):
+    nodes = graph(width=1)
+    failing = "SELECT v, k AS other FROM Rows WHERE 1 / (v - 60) < 2"
+    (joined,) = (each for each in nodes if each["name"] == "Joined")
+    joined |= {"inputs": ["Rows"], "parameters": {"query": failing}}
+    with application(tmp_path, nodes) as local, pytest.raises(StepError) as raised:
+        local.run()
+    text = str(raised.value)
+    assert re.match(rf"PE \d+: Joined \({re.escape(failing)}\), batch \d+: ", text), text
+    assert "DIVIDE_BY_ZERO" in text
+    assert "pe-" in text, "the log"

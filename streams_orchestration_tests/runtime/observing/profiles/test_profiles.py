@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.model.profile import PassageCost
-from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, PortMetrics
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics, PeMetrics, PortMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.calibration import calibrate
 from streams_orchestration.runtime.observing.profiles.differences import NotProfiledError, profile_of
 from streams_orchestration.runtime.observing.profiles.measuring import measure
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.protocol.topologies import topology
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -171,3 +172,16 @@ def test_a_calibration_costs_something_and_leaves_nothing(tmp_path: Path):
     for cost in calibrate(tmp_path / "streams", 1000):
         assert cost.of(1, 100) > 0
     assert list((tmp_path / "streams").iterdir()) == []
+
+
+def test_of_a_query_of_sparks_the_streams_are_measured_and_why_nothing_else():
+    compilation = topology("query").compilation
+    pe = PeMetrics(1, 0.0, 10.0, 3, 60, 12, 0, 0, 0, 0, 0, None)
+    arrived, sent = PortMetrics(0, 60, 3, 600, 0), PortMetrics(0, 12, 3, 240, 0)
+    query = OperatorMetrics("B", 1, 0, 0, (arrived,), (sent,), 0, 0, 0, (), None, None)
+    before = ApplicationMetrics("app", "life", 0.0, measured=True)
+    profile = profile_of(compilation, before, replace(before, at=10.0, pes=(pe,), operators=(query,)), known)
+    assert [(each.operator, each.tuples, each.bytes) for each in profile.streams] == [("B", 12, 240)]
+    reasons = {each.operator: each.reason for each in profile.unmeasured}
+    assert reasons["B"].startswith("it is a query of Spark's")
+    assert reasons["A"] == "it was not called in that time"

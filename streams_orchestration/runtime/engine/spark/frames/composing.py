@@ -21,6 +21,7 @@ from streams_orchestration.operators.frames import FrameOperator, FrameParameter
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters
+from streams_orchestration.runtime.engine.spark.frames.progress import RETAINED
 from streams_orchestration.runtime.engine.spark.frames.refusing import (
     refuse_own_watermarks,
     refuse_unrepeatable,
@@ -45,6 +46,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.stateStore.maintenanceInterval": "10s",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": str(RETAINED),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
 """What a checkpoint is made with, always the same: the zone of time and the layout of state are not written into it.

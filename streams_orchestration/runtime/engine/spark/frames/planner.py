@@ -19,6 +19,7 @@ from streams_orchestration.runtime.engine.spark.frames.programs import (
     state_operator,
     watermarked_ports,
 )
+from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState, TaskInput, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts, add
@@ -31,6 +32,8 @@ FAR_MICROSECONDS = 253_370_764_800 * 1_000_000
 
 
 WATERMARK = "event time below which tuples are late, in seconds since 1970"
+STATE_ROWS = "rows that Spark keeps in the state of the query"
+LATE_ROWS = "rows that Spark has dropped since they came behind the watermark"
 
 
 def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> BatchPlan:
@@ -65,6 +68,9 @@ class FramePlanner(Planner):
         """Where the query stands."""
         self._given_back = False
         """The times of all inputs have come in again since the query began."""
+        self._notes = ProgressNote(self.scratch.path)
+        self._late_rows = 0
+        """That are counted."""
         self._flushing = False
         """The batch that is planned has the marker that closes all windows."""
 
@@ -169,10 +175,22 @@ class FramePlanner(Planner):
         for operator, port, segment in task.segments:
             flow = {"tuples": segment.rows, "batches": 1, "bytes": segment.size, "marks": 0}
             add(counts, {"operators": {operators[operator].name: {"inputs": {str(port): flow}}}})
+        add(counts, {"operators": {self._name: self._state_metrics()}})
+        return counts
+
+    def _state_metrics(self) -> Counts:
+        """What Spark says of its state, as far as the host has noted it: the batch before, or an earlier one."""
+        progress = self._notes.read()
+        late, self._late_rows = progress.late_rows - self._late_rows, progress.late_rows
+        counts: Counts = {"gauges": {}, "counters": {}, "about": {}}
+        if progress.batch >= 0:
+            counts["gauges"]["state_rows"] = progress.state_rows
+            counts["counters"]["late_rows"] = late
+            counts["about"] |= {"state_rows": STATE_ROWS, "late_rows": LATE_ROWS}
         watermark = watermark_of(Path(self.scratch.checkpoint)) if self._watermarked else None
         if watermark is not None:
-            gauge = {"gauges": {"watermark": watermark}, "about": {"watermark": WATERMARK}}
-            add(counts, {"operators": {self._name: gauge}})
+            counts["gauges"]["watermark"] = watermark
+            counts["about"]["watermark"] = WATERMARK
         return counts
 
     def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import shutil
+import time
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -14,10 +17,13 @@ from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import restore_checkpoint, stand_at
 from streams_orchestration.runtime.engine.spark.frames.composing import Composition, segments_source
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
+from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 
+NOTE_SECONDS = 1.0
+"""Between two questions how far the query is."""
 TEXT_LIMIT = 120
 """Characters of a query in a message."""
 
@@ -45,7 +51,12 @@ class FrameQuery(SparkQuery):
 
     def __init__(self, spark: SparkSession, start: QueryStart, *, in_rows: bool = False) -> None:
         self._home = start.home
+        self._notes_at = 0.0
         super().__init__(spark, start, in_rows=in_rows)
+
+    @functools.cached_property
+    def _notes(self) -> ProgressNote:
+        return ProgressNote(self._scratch.path)
 
     def start(self) -> None:
         """Start the query where the catalog says; one that cannot be composed has failed for good."""
@@ -57,8 +68,15 @@ class FrameQuery(SparkQuery):
             self.log.error("%s", self.error)
 
     def failure(self) -> StreamsRuntimeError | None:
-        """Why it is not running."""
-        return self.error if self._query is None else super().failure()
+        """Why it is not running; of one that runs is noted how far it is."""
+        if self._query is None:
+            return self.error
+        failure = super().failure()
+        if failure is None and time.monotonic() >= self._notes_at and self.active:
+            self._notes_at = time.monotonic() + NOTE_SECONDS
+            with contextlib.suppress(Exception):  # a figure that is missing is no failure
+                self._notes.take(self._query)
+        return failure
 
     def _whose(self) -> str:
         """The operators of the query, what they run, and the batch that Spark was at."""

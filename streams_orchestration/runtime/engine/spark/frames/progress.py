@@ -1,0 +1,68 @@
+"""What Spark says of the state of a query: noted by the host, which has the query, for the planner, which counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+RETAINED = 20
+"""Batches of which Spark keeps what it says, until the host asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of a query since it was started."""
+
+    batch: int = -1
+    """Spark's number of the newest batch that is counted."""
+    state_rows: int = 0
+    """Rows that are kept in its state, of all operators of Spark's."""
+    late_rows: int = 0
+    """Rows that its operators have dropped since they came behind the watermark."""
+
+    def after(self, batches: Iterable[Any]) -> Progress:
+        """The same with more batches, as `StreamingQuery.recentProgress` gives them; known ones count no more."""
+        progress = self
+        for each in batches:
+            if each.batchId > progress.batch:
+                parts = each.stateOperators
+                progress = Progress(
+                    each.batchId,
+                    sum(part.numRowsTotal for part in parts),
+                    progress.late_rows + sum(part.numRowsDroppedByWatermark for part in parts),
+                )
+        return progress
+
+
+class ProgressNote:
+    """The file in which it is noted.
+
+    Args:
+        scratch: directory of the query.
+    """
+
+    def __init__(self, scratch: str) -> None:
+        self._path = Path(scratch) / "progress.json"
+        self._noted = Progress()
+
+    def take(self, query: Any) -> None:
+        """Note what is new of a query of Spark's that runs."""
+        last = query.lastProgress
+        if last is None or last.batchId <= self._noted.batch:
+            return
+        news = [last] if last.batchId == self._noted.batch + 1 else query.recentProgress
+        progress = self._noted.after(news)
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(asdict(progress)))
+        part.replace(self._path)
+        self._noted = progress
+
+    def read(self) -> Progress:
+        """What was noted last."""
+        try:
+            return replace(Progress(), **json.loads(self._path.read_text()))
+        except FileNotFoundError:
+            return Progress()
