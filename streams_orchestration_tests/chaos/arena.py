@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -27,13 +25,14 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration_tests.chaos.faults import COUNTERPART, EVERYTHING, NEEDS, SCHEMA, Scene
+from streams_orchestration_tests.chaos.faults import COUNTERPART, EVERYTHING, NEEDS, Scene
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
 from streams_orchestration_tests.chaos.pairs import PAIRS, Pair, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.queries import QUERIES
 from streams_orchestration_tests.chaos.redeploys import KINDS
 from streams_orchestration_tests.chaos.shapes import SHAPES, Shape, shape_of
+from streams_orchestration_tests.chaos.surroundings import DISK_BYTES, QUERIES_DISK_BYTES, environment, home_at
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
 from streams_orchestration_tests.chaos.watching import Watch
 from streams_orchestration_tests.postgresql import Server, server
@@ -43,10 +42,6 @@ FAULT_SECONDS = 40.0
 HEAL_SECONDS = 240.0
 """In which every unit must have completed an epoch, or all, after a fault."""
 END_SECONDS = 600.0
-DISK_BYTES = 256 << 20
-"""Of a home with a small disk."""
-QUERIES_DISK_BYTES = 2 << 30
-"""The same of an application with queries of Spark's: each store of their state takes 4 MiB there."""
 LEAVE_SECONDS = ARCHIVE_SECONDS + 30.0
 """In which all processes must have ended; a host that is complete may archive Spark's classes before."""
 MOMENTS = ("any time", "any time", "an epoch is complete", "a reset is under way")
@@ -134,7 +129,7 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         shape = stack.enter_context(_shape(case, seconds, place))
         wanted = undisturbed(shape)
         size = QUERIES_DISK_BYTES if shape.needs_spark else DISK_BYTES
-        home, disk = stack.enter_context(_home(place, size if small_disk else 0))
+        home, disk = stack.enter_context(home_at(place, size if small_disk else 0))
         served = stack.enter_context(server()) if case.catalog == "postgresql" else None
         stack.enter_context(environment(home, served, case.engine))
         spec = place / f"{shape.name}.yaml"
@@ -373,48 +368,6 @@ def _processes(home: Home, application: str) -> list[str]:
         if str(home.root) in command and ("host_process" in command or "java" in command or "pyspark" in command):
             actual.append(f"{process.info['pid']} {command[:80]}")
     return actual
-
-
-@contextlib.contextmanager
-def _home(place: Path, size: int) -> Iterator[tuple[Home, Path | None]]:
-    """The home, on a disk of its own of so many bytes if that can be had."""
-    root = place / "disk"
-    root.mkdir()
-    mounted = size > 0 and can_mount(root, size)
-    try:
-        yield Home(root / "home"), root if mounted else None
-    finally:
-        if mounted:
-            keep = place / "kept"
-            subprocess.run(["cp", "-a", str(root / "home"), str(keep)], check=False)
-            subprocess.run(["umount", "-l", str(root)], check=False)
-
-
-def can_mount(root: Path, size: int = DISK_BYTES) -> bool:
-    """Mount a small file system in memory there; False where this machine does not let us."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(root)]
-    with contextlib.suppress(OSError):
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    return False
-
-
-@contextlib.contextmanager
-def environment(home: Home, served: Server | None, engine: str) -> Iterator[None]:
-    """The environment of processes that use a home, a catalog and an engine."""
-    before = dict(os.environ)
-    os.environ.pop("STREAMS_CATALOG", None)
-    if served is not None:
-        os.environ["STREAMS_CATALOG"] = served.url(SCHEMA)
-    os.environ["STREAMS_HOME"] = str(home.root)
-    os.environ.pop("DAGSTER_HOME", None)
-    paths = [str(Path(__file__).parent / "engine")] if engine == "local" else []
-    paths += [str(Path(__file__).parents[2]), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def as_document(verdict: Verdict) -> dict[str, object]:

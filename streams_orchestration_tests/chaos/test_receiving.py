@@ -23,8 +23,8 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.chaos.arena import environment
 from streams_orchestration_tests.chaos.healers import ByHand
+from streams_orchestration_tests.chaos.surroundings import environment
 
 SECRET = "planted-secret-of-the-test"
 KILLS = 4

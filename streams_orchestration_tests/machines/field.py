@@ -19,9 +19,9 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.machines.register import read_machines
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.chaos.arena import environment
 from streams_orchestration_tests.chaos.healers import ByHand
 from streams_orchestration_tests.chaos.shapes import Shape
+from streams_orchestration_tests.chaos.surroundings import environment
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
 from streams_orchestration_tests.machines.namespaces import Machine, address_of_servers, machines
 from streams_orchestration_tests.postgresql import server
