@@ -76,8 +76,8 @@ class Shape:
     graph: list[dict[str, Any]]
     ordered: tuple[str, ...] = ()
     """Sinks whose tuples come in one order only."""
-    composites: dict[str, Any] = field(default_factory=dict[str, Any])
-    needs_spark: bool = False
+    composites: dict[str, Any] = field(default_factory=dict[str, Any], kw_only=True)
+    needs_spark: bool = field(default=False, kw_only=True)
     """It has queries of Spark's."""
 
     def spec(self, hurry: Path) -> dict[str, Any]:
