@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from pyspark.sql import SparkSession
@@ -18,6 +19,8 @@ PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckp
 """Spark need not write down where the query stands: the catalog is the authority on that."""
 SLOW_START = "Python worker failed to connect back"
 """Spark gives the process of a source 10 seconds to start, which a busy machine does not always make."""
+CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
+"""How an error of Spark's begins: `[DIVIDE_BY_ZERO] Division by zero. ...`."""
 START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before a query that could not start is started again. It has done nothing yet, so nothing goes back."""
 
@@ -115,4 +118,5 @@ def reason(text: str) -> str:
         return "the Python process that planned its batches has ended: killed, or out of memory; see the host's log"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     telling = [line for line in lines if "Error" in line or "Exception" in line or "crashed" in line]
-    return (telling or lines or ["unknown"])[-1][:500]
+    conditions = [line for line in lines if CONDITION.match(line)]  # a part of the query with marks below may follow
+    return (telling or conditions[:1] or lines or ["unknown"])[-1][:500]

@@ -31,6 +31,12 @@ from streams_orchestration_tests.runtime.pe_views import program
             "the Python process that planned its batches has ended",
         ),
         (f"{SLOW_START}.\n=== Streaming Query ===\n\nThread State: RUNNABLE\n", f"{SLOW_START}."),
+        (
+            "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` instead. SQLSTATE: 22012\n"
+            "== SQL (line 1, position 38) ==\n...T v FROM Rows WHERE 1 / (v - 60) < 2\n"
+            "                          ^^^^^^^^^^^^\n\n=== Streaming Query ===\nThread State: RUNNABLE\n",
+            "[DIVIDE_BY_ZERO] Division by zero.",
+        ),
         ("it stopped", "it stopped"),
         ("", "unknown"),
     ],
