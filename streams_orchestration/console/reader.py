@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,8 @@ SHOWN_SECONDS = 2.0
 """Between two looks at an application that a page shows."""
 REST_SECONDS = 5.0
 """Between two looks at all others, for their history."""
+SHARE, LONGEST_SECONDS = 0.01, 20.0
+"""Of a processor that looks take at most; looks that take long come less often for it, up to so many seconds apart."""
 QUEUED = 2
 """Snapshots that a page may be behind; older ones are dropped."""
 
@@ -48,6 +51,8 @@ class Reader:
     _compilations: dict[str, tuple[tuple[str, float], Compilation]] = field(
         default_factory=dict[str, tuple[tuple[str, float], Compilation]]
     )
+    _costs: dict[str, float] = field(default_factory=dict[str, float])
+    """Processor seconds of the last look at an application."""
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _closed: bool = False
 
@@ -105,8 +110,9 @@ class Reader:
             names = await asyncio.to_thread(self._names) if every else list(self._pages)
             for name in names:
                 await self._tell(name)
-            await asyncio.sleep(SHOWN_SECONDS if self._pages else REST_SECONDS)
-            elapsed += SHOWN_SECONDS if self._pages else REST_SECONDS
+            pause = pause_after(sum(self._costs.get(name, 0.0) for name in names), shown=bool(self._pages))
+            await asyncio.sleep(pause)
+            elapsed += pause
 
     def _names(self) -> list[str]:
         try:
@@ -123,12 +129,15 @@ class Reader:
 
     def _event(self, application: str) -> str:
         """One server-sent event: a snapshot, or why there is none."""
+        began = time.thread_time()
         try:
             return _event_text("snapshot", self.snapshot(application))
         except NotDeployedError:
             return _event_text("gone", {"message": f"{application} is not deployed any more."})
         except (StreamsRuntimeError, OSError) as error:
             return _event_text("unreadable", {"message": str(error)})
+        finally:
+            self._costs[application] = time.thread_time() - began
 
     async def events(self, application: str) -> AsyncIterator[str]:
         """What one page is sent, from what is there now until the page goes or the console stops."""
@@ -158,6 +167,16 @@ class Reader:
                 page.put_nowait(None)
 
 
+def pause_after(cost: float, *, shown: bool) -> float:
+    """Seconds until the next look.
+
+    Args:
+        cost: processor seconds of the last one.
+        shown: a page is open.
+    """
+    return max(SHOWN_SECONDS if shown else REST_SECONDS, min(cost / SHARE, LONGEST_SECONDS))
+
+
 def _event_text(kind: str, document: dict[str, Any]) -> str:
     """In the format of server-sent events; JSON holds no line break."""
-    return f"event: {kind}\ndata: {json.dumps(document, default=str, allow_nan=False)}\n\n"
+    return f"event: {kind}\ndata: {json.dumps(document, default=str, allow_nan=False, separators=(',', ':'))}\n\n"

@@ -55,7 +55,8 @@ def snapshot(
                 "id": pe.id, "state": pe.state, "unit": pe.unit, "host": pe.host, "generation": pe.generation,
                 "batch": pe.batch, "epoch": pe.epoch, "rows_in": pe.rows_in, "rows_out": pe.rows_out,
                 "committed_at": pe.committed_at, "error": pe.error, "failed_times": pe.failed_times,
-                "trouble": troubles.get(pe.id), "rate": rates.get(pe.id), "cores": busy.get(pe.id),
+                "trouble": troubles.get(pe.id), "rate": _rounded(rates.get(pe.id)),
+                "cores": _rounded(busy.get(pe.id)),
             }
             for pe in status.pes
         ],
@@ -112,14 +113,19 @@ def _broken(status: ApplicationStatus, unit: UnitStatus, failed: Sequence[UnitFa
     return {"since": since, "cause": failure.reason}
 
 
+def _rounded(value: float | None) -> float | None:
+    """To four digits: more are not seen, and make a snapshot of thousands of operators twice as long."""
+    return None if value is None else float(f"{value:.4g}")
+
+
 def _operator(operator: OperatorMetrics) -> Document:
     own = {metric.name: metric.value for metric in operator.custom}
     return {
-        "rate": operator.tuples_per_second,
-        "cores": operator.cores,
+        "rate": _rounded(operator.tuples_per_second),
+        "cores": _rounded(operator.cores),
         "state": operator.state_bytes,
         "lag": own.get(LAG_SECONDS),
-        "out": [port.tuples_per_second for port in operator.outputs],
+        "out": [_rounded(port.tuples_per_second) for port in operator.outputs],
     }
 
 
@@ -127,7 +133,7 @@ def _stream(stream: StreamMetrics) -> Document:
     return {
         "name": stream.name,
         "pe": stream.pe,
-        "rate": stream.tuples_per_second,
+        "rate": _rounded(stream.tuples_per_second),
         "readers": [
             {"pe": reader.pe, "segments": reader.lag_segments, "tuples": reader.lag_tuples,
              "seconds": reader.lag_seconds, "pressure": min(reader.lag_segments / OUTSTANDING_LIMIT, 1.0)}

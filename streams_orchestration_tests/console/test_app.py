@@ -19,7 +19,7 @@ from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
-from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.reader import Reader, pause_after
 from streams_orchestration.console.subjects import last_lines
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
@@ -198,6 +198,21 @@ def test_an_application_of_another_version_is_said_to_be_unreadable(
     event = asyncio.run(second())
     assert event.startswith("event: unreadable")
     assert "another version" in event
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown", "pause"),
+    [
+        (0.0, True, 2.0),
+        (0.019, True, 2.0),
+        (0.1, True, 10.0),
+        (60.0, True, 20.0),
+        (0.0, False, 5.0),
+        (0.1, False, 10.0),
+    ],
+)
+def test_looks_that_take_long_come_less_often(cost: float, shown: bool, pause: float):
+    assert pause_after(cost, shown=shown) == pytest.approx(pause)
 
 
 def test_the_history_grows_by_what_is_read(client: TestClient):

@@ -350,3 +350,32 @@ def test_five_thousand_operators_in_one_file(browser: Any, tmp_path: Path):
     seen.expect(f"{operator('C49.F97')}.selected").to_have_count(1)
     assert seen.complaints == []
     page.context.close()
+
+
+def test_all_of_five_thousand_operators_is_seen_from_far_away(browser: Any, tmp_path: Path):
+    file = tmp_path / "large.html"
+    file.write_text(draw_html(large()), encoding="utf-8")
+    seen = Seen(browser)
+    page = seen.open(file.as_uri())
+    seen.expect(".distant").to_be_hidden()
+    unfold = page.locator(".zoom").get_by_text("unfold", exact=True)
+    for _ in range(3):
+        before = page.evaluate("document.body.dataset.drawn")
+        unfold.click()
+        seen.expect(f'body:not([data-drawn="{before}"])').to_have_count(1)
+    assert page.evaluate("Number(document.body.dataset.drawn)") > 5000
+    seen.expect(".distant").to_be_visible()
+    assert 0 < page.locator("[data-id]").count() <= 120, "the largest ones are reached with the keyboard"
+    page.locator("[data-id]").first.focus()
+    page.keyboard.press("ArrowDown")
+    seen.expect(":focus[data-id]").to_have_count(1)
+    frame = page.locator('.box.pe [data-id^="pe:"]').first.locator("xpath=..").bounding_box()
+    page.mouse.click(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2)
+    seen.expect(".panel h2").to_be_visible()
+    page.locator("#search").fill("C49.F97")
+    page.locator("#search").press("Enter")
+    seen.expect(".panel h2").to_have_text("Operator C49.F97")
+    seen.expect(".distant").to_be_hidden()
+    seen.expect(f"{operator('C49.F97')}.selected").to_have_count(1)
+    assert seen.complaints == []
+    page.context.close()

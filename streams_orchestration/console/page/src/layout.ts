@@ -100,6 +100,8 @@ export class Layouter {
 
   constructor(worker: () => Worker) {
     this.elk = new ELK({ workerFactory: worker });
+    // the first layout takes the longest: it is done while the graph is on its way
+    void this.elk.layout({ id: "box", layoutOptions: OPTIONS, children: [{ id: "0", width: 1, height: 1 }] });
   }
 
   async layout(model: Model, open: ReadonlySet<string>): Promise<Layout> {
