@@ -64,8 +64,9 @@ class QueryStart:
             in_rows: all that tasks send to each other is in the rows, since they need not be on one machine.
         """
         path = Path(self.scratch.path)
-        for left in path.parent.glob(f"pe-{self.program.pe}-g*"):  # by a host that was killed
-            shutil.rmtree(left, ignore_errors=True)
+        for left in path.parent.glob(f"pe-{self.program.pe}-g*"):
+            if left != path:  # of a host that was killed
+                shutil.rmtree(left, ignore_errors=True)
         return Scratch.create(path, Launched(self.program, self.directories, self.measured, in_rows))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:

@@ -43,9 +43,9 @@ def test_a_query_is_not_started_within_an_epoch_and_leaves_nothing_of_those_befo
         world = committed(product, world, pe)
     program = protocol.topology.programs[QUERY]
     directories = directories_of(product.home, product.name, QUERY, str(tmp_path))
-    start = QueryStart(product.home, program, directories, generation=1)
-    killed = start.make_scratch()
+    killed, start = (QueryStart(product.home, program, directories, generation=1) for _ in range(2))
+    left = killed.make_scratch()
     query = FrameQuery(None, start)  # type: ignore[arg-type]
     assert "B: its last commit ended no epoch" in str(query.failure())
     assert not query.permanent
-    assert not Path(killed.path).exists()
+    assert not Path(left.path).exists()
