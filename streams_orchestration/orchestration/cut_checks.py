@@ -1,23 +1,37 @@
-"""What must hold of a running application: its units are stable, cuts come in time and can be restored; pure."""
+"""What must hold of a running application; pure.
+
+Its units are stable, cuts come in time and can be restored, and the machines are there that its hosts may run on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, STABLE_SECONDS, UNSTABLE_RESETS, recent_resets
 
+if TYPE_CHECKING:
+    from streams_orchestration.runtime.machines.register import MachineStatus
+
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
-STABLE = "units_are_stable"
+STABLE, MACHINES = "units_are_stable", "machines_are_up"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
     MENDED: "No region or PE has failed in a way that only a person can mend.",
     STABLE: f"No region or PE was reset {UNSTABLE_RESETS} times or more in the last {STABLE_SECONDS / 60:.0f} minutes "
     "because it had failed.",
+    MACHINES: "Every machine that is registered takes hosts.",
 }
 """Check of the deployment -> what it says."""
+_WHY_NOT_UP = {
+    "LOST": "its lease has ended; mend it, or use `streams machines remove {name}` when it is given up",
+    "DOWN": "its agent has ended; start it again, or use `streams machines remove {name}` when it is given up",
+    "DRAINING": "it is drained; `streams machines resume {name}` when it is to take hosts again",
+}
 LATE_PERIODS, LATE_SECONDS = 10, 60.0
 """A cut is late when that many periods have passed since the one before, and this time at least."""
 
@@ -37,12 +51,13 @@ class Judgement:
         return not self.problems
 
 
-def judge(status: ApplicationStatus, now: float) -> tuple[Judgement, ...]:
+def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatus] = ()) -> tuple[Judgement, ...]:
     """Judge an application; one that is stopped or complete needs nothing.
 
     Args:
         status: of the application.
         now: unix seconds.
+        machines: that are registered.
     """
     late: list[str] = []
     ages: dict[str, float] = {}
@@ -66,9 +81,15 @@ def judge(status: ApplicationStatus, now: float) -> tuple[Judgement, ...]:
         for unit in status.units
         if status.state not in ("COMPLETED", "STOPPED") and (recent := recent_resets(unit, now)) is not None
     )
+    missing = tuple(
+        f"{machine.name} is {machine.state}: {_WHY_NOT_UP[machine.state].format(name=machine.name)}"
+        for machine in machines
+        if status.state not in ("COMPLETED", "STOPPED") and machine.state in _WHY_NOT_UP
+    )
     return (
         Judgement(FRESH, tuple(late), ages),
         Judgement(RESTORABLE, lost),
         Judgement(MENDED, left),
         Judgement(STABLE, looping),
+        Judgement(MACHINES, missing),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from streams_orchestration.orchestration.cut_checks import CHECKS, FRESH, RESTORABLE, Judgement, judge
+from streams_orchestration.orchestration.cut_checks import CHECKS, FRESH, MACHINES, RESTORABLE, Judgement, judge
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.runtime import clock
@@ -25,7 +25,7 @@ def deployment_checks(application: str) -> dg.AssetChecksDefinition:
         wanted = {key.name for key in context.selected_asset_check_keys}
         if RESTORABLE in wanted:
             deployments.look_at_cuts(application)
-        for judgement in judge(deployments.status(application), clock.now()):
+        for judgement in judge(deployments.status(application), clock.now(), deployments.machines()):
             if judgement.name in wanted:
                 result = evaluation(application, judgement)
                 yield dg.AssetCheckResult(
@@ -46,7 +46,7 @@ def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluatio
         asset_key=asset_key(application, "deployment"),
         check_name=judgement.name,
         passed=judgement.passed,
-        severity=dg.AssetCheckSeverity.WARN if judgement.name == FRESH else dg.AssetCheckSeverity.ERROR,
+        severity=(dg.AssetCheckSeverity.WARN if judgement.name in (FRESH, MACHINES) else dg.AssetCheckSeverity.ERROR),
         description="; ".join(judgement.problems) or None,
         metadata={f"streams/cut_age_seconds/{unit}": age for unit, age in judgement.ages.items()},
     )

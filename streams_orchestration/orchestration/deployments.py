@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
     from streams_orchestration.model.profile import Profile
     from streams_orchestration.runtime.catalog.rows import TrialRow
+    from streams_orchestration.runtime.machines.register import MachineStatus
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement
     from streams_orchestration.runtime.observing.watching import Pulse
     from streams_orchestration.runtime.sinks.sinks import SinkStatus
@@ -111,6 +112,10 @@ class Deployments(dg.ConfigurableResource):
     def look_at_cuts(self, application: str) -> None:
         """Look whether all files are there that the last cuts need; what is new is an event of its unit."""
         _runtime().look_at_cuts(self._home, application)
+
+    def machines(self) -> tuple[MachineStatus, ...]:
+        """All machines that have registered."""
+        return _runtime().read_machines(self._home)
 
     def metrics(self, application: str) -> ApplicationMetrics:
         """What was measured of the application."""

@@ -145,7 +145,7 @@ class _Tick:
         except NotDeployedError:  # since the pulse was read
             return []
         now, before = clock.now(), self.memories[application]
-        seen = look(status, now, before)
+        seen = look(status, now, before, self.deployments.machines())
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
                 self.context.log.error("%s: %s. %s Log: %s", failure.unit, failure.reason, failure.remedy, failure.log)

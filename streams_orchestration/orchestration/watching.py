@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from streams_orchestration.runtime.units.healing import Known, ResetRequest, hea
 from streams_orchestration.runtime.units.status import PeStatus
 
 if TYPE_CHECKING:
+    from streams_orchestration.runtime.machines.register import MachineStatus
     from streams_orchestration.runtime.observing.watching import Pulse
 
 REPORT_INTERVAL = 60.0
@@ -95,10 +96,10 @@ class Look:
     memory: Memory
 
 
-def look(status: ApplicationStatus, now: float, memory: Memory) -> Look:
+def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequence[MachineStatus] = ()) -> Look:
     """Judge an application: which resets to begin (see `heal`), and what to record."""
     healing = heal(status, now, memory.known)
-    judged = judge(status, now)
+    judged = judge(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.passed)
     advanced = all(
         unit.state == "COMPLETED" or unit.completed_epoch > memory.epochs.get(unit.name, -1) for unit in status.units

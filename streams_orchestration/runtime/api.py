@@ -6,6 +6,7 @@ from streams_orchestration.runtime.deployment.control import await_running, canc
 from streams_orchestration.runtime.deployment.deployment import deploy, deployment_plan
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
+from streams_orchestration.runtime.machines.register import read_machines
 from streams_orchestration.runtime.observing.compilations import deployed_compilation, deployed_if_any
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.profiles.measuring import measure
@@ -41,6 +42,7 @@ __all__ = [
     "outcome_of",
     "preview_redeploy",
     "read_cuts",
+    "read_machines",
     "read_metrics",
     "read_sample",
     "read_status",

@@ -71,6 +71,7 @@ class Runtime(SimpleNamespace):
     """Stands in for `runtime.deployment`: records calls, answers with `status`, or with `error` (to `refused` only)."""
 
     status: ApplicationStatus | None
+    machines: tuple[Any, ...] = ()
 
     def __init__(self) -> None:
         super().__init__(calls=[], status=None, orphans=(), generation=1, error=None, refused=None, redeployment=None)
@@ -133,6 +134,9 @@ class Runtime(SimpleNamespace):
         if self.status is None:
             raise NotDeployedError(application, (), home.root)
         return self.status
+
+    def read_machines(self, home: Home) -> tuple[Any, ...]:
+        return self.machines
 
     def observed_status(self, home: Home, application: str) -> Any:
         return self.read_status(home, application)

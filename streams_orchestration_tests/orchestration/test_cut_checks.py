@@ -8,6 +8,7 @@ import pytest
 
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge
+from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
@@ -82,6 +83,26 @@ def test_a_unit_that_is_reset_again_and_again_is_not_stable(ago: tuple[float, ..
 def test_resets_by_hand_do_not_make_a_unit_unstable():
     by_hand = tuple(UnitEvent(NOW - seconds, "reset began", 1, 3, 1) for seconds in range(9))
     assert judge(running(units=(replace(running().units[0], events=by_hand),)), NOW)[3].passed
+
+
+@pytest.mark.parametrize(
+    ("state", "application", "said"),
+    [
+        ("UP", "RUNNING", None),
+        ("LOST", "RUNNING", "north is LOST: its lease has ended"),
+        ("DOWN", "RUNNING", "`streams machines remove north`"),
+        ("DRAINING", "RUNNING", "`streams machines resume north`"),
+        ("LOST", "STOPPED", None),
+        ("LOST", "COMPLETED", None),
+    ],
+)
+def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, application: str, said: str | None):
+    machines = [MachineStatus(name, "a.b", each, (), 2, (), 0, None, 5.0, NOW, "1") for name, each in
+                (("north", state), ("south", "UP"))]  # fmt: skip
+    check = judge(running(state=application), NOW, machines)[4]
+    assert (check.name, check.passed) == ("machines_are_up", said is None)
+    assert len(check.problems) == (said is not None)
+    assert (said or "") in " ".join(check.problems)
 
 
 def policy(spec: Path, home: Home) -> dg.FreshnessPolicy | None:

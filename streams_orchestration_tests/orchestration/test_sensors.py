@@ -18,6 +18,7 @@ from streams_orchestration.orchestration.reset_runs import is_recorded
 from streams_orchestration.orchestration.sensors import SENSOR, WATCH_SECONDS
 from streams_orchestration.orchestration.watching import Cursor
 from streams_orchestration.runtime.errors import CatalogUnavailableError, CatalogVersionError, HostLaunchError
+from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import UnitEvent
@@ -219,6 +220,14 @@ def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(daemon: Daemo
     (result,) = merged.resolve_job_def("look").execute_in_process().get_asset_check_evaluations()
     assert (result.check_name, result.passed) == (RESTORABLE, False)
     assert runtime.names.count("look_at_cuts") == 1, "who runs it wants to know how it is now"
+
+
+def test_a_machine_that_is_lost_is_a_warning(daemon: Daemon, runtime: Runtime):
+    runtime.status = running()
+    runtime.machines = (MachineStatus("north", "a.b", "LOST", (), 2, (), 0, None, -9.0, NOW, "1"),)
+    (check,) = [each for each in events(daemon.tick(), dg.AssetCheckEvaluation) if not each.passed]
+    assert (check.check_name, check.severity) == ("machines_are_up", dg.AssetCheckSeverity.WARN)
+    assert "north is LOST" in (check.description or "")
 
 
 def test_a_catalog_that_was_away_is_looked_at_later_and_hosts_have_time_for_a_heartbeat(

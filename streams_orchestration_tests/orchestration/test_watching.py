@@ -54,7 +54,7 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
         seen = look(status, NOW, memory)
         memory = kept(seen.memory)
         recorded.append([(check.name, check.passed) for check in seen.checks])
-    names = ("cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended", "units_are_stable")
+    names = ("cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended", "units_are_stable", "machines_are_up")
     first = [(name, True) for name in names]
     assert recorded == [first, [], [("cuts_are_fresh", False)], [], [("cuts_are_fresh", True)]]
 
