@@ -41,7 +41,20 @@ def compile_spec(path: str | Path, options: Options | None = None, stages: tuple
     Raises:
         ApplicationError: the spec cannot be read, or has errors.
     """
-    application, diagnostics = read_application(path)
+    return compile_read(*read_application(path), options, stages)
+
+
+def compile_read(
+    application: Application | None,
+    diagnostics: list[Diagnostic],
+    options: Options | None = None,
+    stages: tuple[Stage, ...] = STAGES,
+) -> Compilation:
+    """As `compile_spec`, of what `read_application` has read: once for several options.
+
+    Raises:
+        ApplicationError: the spec could not be read, or has errors.
+    """
     if application is None:
         raise ApplicationError(diagnostics)
     return _compile(application, options or Options(), diagnostics, stages)

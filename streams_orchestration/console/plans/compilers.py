@@ -25,7 +25,7 @@ from streams_orchestration.console.plans.choices import ChoiceError, Choices
 from streams_orchestration.console.plans.task import Task
 from streams_orchestration.runtime.storage.home import Home
 
-SECONDS = 30.0
+SECONDS = 60.0
 """That a compilation may take."""
 KEPT = 8
 """Plans that pages can ask about; the one that was asked about longest ago is dropped first."""

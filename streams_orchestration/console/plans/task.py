@@ -8,7 +8,7 @@ from typing import Any
 
 from streams_orchestration.compiler.checking.checked import checked
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.comparison import compare
@@ -21,7 +21,8 @@ from streams_orchestration.console.plans.documents import (
     redeploy_document,
     stages_document,
 )
-from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.application import Application
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.operators.implementation import ImplementationError
 from streams_orchestration.runtime.api import deployed_if_any, preview_redeploy
@@ -71,12 +72,12 @@ def answer(task: Task) -> Answer:
     now = task.choices.options(base, application)
     document: Document = {"application": name, "deployed": deployed is not None, "notes": notes}
     try:
-        compilation = checked(compile_spec(task.spec, now), deployable=False)
+        compilation = checked(compile_read(application, diagnostics, now), deployable=False)
     except ApplicationError as error:
         found = diagnostics_document(error.diagnostics)
         return Answer(document | {"diagnostics": found, "controls": controls(application, now, None)})
     options = None if task.before is None else task.before.options(base, application)
-    before = None if options is None or options == now else _compiled(task.spec, options)
+    before = None if options is None or options == now else _compiled(application, diagnostics, options)
     shown = as_deployed(compilation, deployed)
     document |= {
         "diagnostics": diagnostics_document(compilation.diagnostics),
@@ -97,9 +98,9 @@ def _base(task: Task, deployed: Compilation | None) -> tuple[Options, tuple[str,
     return (Options(), ()) if deployed is None else fitting(task.spec, deployed.options)
 
 
-def _compiled(spec: Path, options: Options) -> Compilation | None:
+def _compiled(application: Application, diagnostics: list[Diagnostic], options: Options) -> Compilation | None:
     try:
-        return compile_spec(spec, options)
+        return compile_read(application, diagnostics, options)
     except ApplicationError:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -17,7 +18,7 @@ import streams_orchestration.compiler.checking.checking  # noqa: F401
 from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.task import Answer, Task, answer
 
-SECONDS = 60
+SECONDS = 90
 """Of processor time: should the console be killed meanwhile, nobody else would end it."""
 MEMORY = 4 * 1024**3
 """Bytes that it may use."""
@@ -30,6 +31,7 @@ def _main() -> None:
         task = pickle.load(sys.stdin.buffer)  # noqa: S301  from the process that started this one
     except EOFError:  # it was never needed
         return
+    gc.disable()  # it ends before much garbage has gathered
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     with output:
