@@ -57,6 +57,7 @@ class Compilers:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _spare: subprocess.Popen[bytes] | None = None
     """Loaded already, so that a page need not wait for that."""
+    _running: subprocess.Popen[bytes] | None = None
     _closed: bool = False
 
     def prepare(self) -> None:
@@ -130,7 +131,9 @@ class Compilers:
     def _done(self, task: Task) -> dict[str, Any]:
         self.prepare()
         process, self._spare = self._spare, None
-        assert process is not None
+        if process is None:
+            return {"document": {"error": "The console is being stopped."}}
+        self._running = process
         try:
             output, _ = process.communicate(pickle.dumps(task), timeout=self.seconds)
             return json.loads(output)
@@ -141,23 +144,30 @@ class Compilers:
             message = f"{task.spec}: the process that compiles it ended. `streams compile {task.spec}` shows why."
             return {"document": {"error": message}}
         finally:
+            self._running = None
             _end(process)
             self.prepare()
 
     def close(self) -> None:
-        """End the process that waits for work."""
+        """End the process that waits for work, and the one that compiles."""
         self._closed = True
+        if self._running is not None:
+            _kill(self._running)
         if self._spare is not None:
             _end(self._spare)
             self._spare = None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """With what it has started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    _kill(process)
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with suppress(BrokenPipeError):
                 pipe.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """With what it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

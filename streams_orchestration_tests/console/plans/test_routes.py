@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +13,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
+from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.compilers import KEPT, WAITING, BusyError, Compilers
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.runtime.storage.home import Home
@@ -138,4 +140,23 @@ def test_a_process_compiles_and_one_that_takes_too_long_is_ended(tmp_path: Path)
         answer = client.post("/api/plans", json={"spec": str(never)})
         assert answer.status_code == 400
         assert "not compiled after 0.5 s" in answer.json()["error"]
+    assert compilers._spare is None
+
+
+@pytest.mark.slow
+def test_a_compilation_ends_with_the_console(tmp_path: Path):
+    never = write_spec(tmp_path, "while True:\n    pass\n", "never.py")
+    compilers = Compilers(Home(tmp_path / "home"), (never,))
+
+    async def stopped() -> None:
+        compiling = asyncio.create_task(compilers.compile(str(never), {}, None))
+        while compilers._running is None:
+            await asyncio.sleep(0)
+        running = compilers._running
+        compilers.close()
+        with pytest.raises(ChoiceError, match="ended"):
+            await compiling
+        assert running.returncode is not None
+
+    asyncio.run(stopped())
     assert compilers._spare is None
