@@ -11,7 +11,7 @@ from benchmarks.harness import table
 NAMES = (
     *("compile_size", "compile_start", "fusion_quality", "decoupling", "state_size"),
     *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
-    *("nexmark", "kafka", "kafka_latency", "lakes", "catalog", "console"),
+    *("frames", "nexmark", "kafka", "kafka_latency", "lakes", "catalog", "console"),
     *("start", "latency", "region_cost", "recovery", "redeploy", "placements", "idle"),
 )
 OTHERS = ("flights_long", "flights_parquet", "soak")

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,25 +26,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import Row as SparkRow
-from sqlalchemy import update
 
+from benchmarks.in_process import hosted
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import launch
-from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
-from streams_orchestration.runtime.engine.spark.query import SparkQuery
 from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
-from streams_orchestration.runtime.hosts.host import Host
-from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.settings import LIMIT, METRICS
 from streams_orchestration.runtime.storage.home import Home
 
@@ -101,79 +91,19 @@ def _node(name: str, operator: str, *streams: str, queue: bool) -> dict[str, Any
     }
 
 
-class ThisProcess:
-    """A launcher that starts nothing: the host is a thread here, so that its queries can be looked at."""
-
-    incarnation = ""
-
-    def launch(self, start: HostStart) -> ProcessIdentity:
-        process = identify(os.getpid())
-        assert process is not None
-        self.incarnation = start.incarnation
-        return process
-
-
-class ThisSession:
-    """The engine of a host: a session that is up already."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-
-    def wait(self) -> str:
-        return f"Spark {self._spark.version}"
-
-    @property
-    def pid(self) -> int:
-        return os.getpid()
-
-    @property
-    def process_name(self) -> str:
-        return "benchmark"
-
-    def ping(self) -> object:
-        return None
-
-    def ended(self, patience: float = 0.0) -> str | None:
-        return None
-
-    def watch(self, wake: Callable[[], None]) -> None:
-        """Nobody waits for its end."""
-
-    def query(self, start: QueryStart) -> SparkQuery:
-        return SparkQuery(self._spark, start)
-
-    def stop(self) -> None:
-        pass
-
-    def tidy(self, wanted: Callable[[], bool]) -> None:
-        pass
-
-
 @contextmanager
 def running_pe(spark: SparkSession, home: Home, levels: int) -> Iterator[StreamingQuery]:
     """The query of the application's only PE, under a host."""
     compilation = application(levels)
-    name = compilation.logical.application
-    deploy(home, compilation, fresh=True)
-    launcher = ThisProcess()
-    launch(home, name, launcher=launcher)
-    host = Host(home, name, 0, launcher.incarnation, ThisSession(spark))
-    thread = threading.Thread(target=host.run)
-    thread.start()
-    try:
+    with hosted(spark, home, compilation):
         until = time.monotonic() + PATIENCE_SECONDS
         while not spark.streams.active and time.monotonic() < until:
             time.sleep(0.01)
         (query,) = spark.streams.active
         yield query
-        status = read_status(home, name)
+        status = read_status(home, compilation.logical.application)
         batches = 1 + max(pe.batch for pe in status.pes)
         assert all(pe.rows_in == TASKS * TUPLES * batches for pe in status.pes), status
-    finally:
-        a = tables.application
-        with Catalog(home).write() as connection:
-            connection.execute(update(a).where(a.c.name == name).values(wanted="STOPPED", state="STOPPED"))
-        thread.join()
 
 
 class Counting(StatefulProcessor):
@@ -239,10 +169,16 @@ def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
     return found
 
 
-def session(scratch: Path) -> SparkSession:
-    """That of a host, which remembers the batches that are looked at."""
+def session(scratch: Path, *, queries: bool = False) -> SparkSession:
+    """That of a host, which remembers the batches that are looked at.
+
+    Args:
+        scratch: for its files.
+        queries: the host has queries of Spark's own.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
-    settings = session_settings("bench", scratch / "spark", memory="1g") | remembered
+    settings = session_settings("bench", scratch / "spark", memory="1g", queries=queries) | remembered
     spark = spark_session(settings, start_jvm(settings))
     register_source(spark)
     return spark

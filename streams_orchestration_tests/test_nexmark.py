@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.nexmark.application import QUERIES, STREAMED, document, sql
-from benchmarks.nexmark.events import events
+from benchmarks.nexmark.events import events, write_events
 from benchmarks.nexmark.expected import SQL, expected
+from benchmarks.nexmark.throughput import compare, total
 from streams_orchestration.builder.testing import run_in_process, spark_engine
 from streams_orchestration.compiler.options import Options
 from streams_orchestration_tests.examples import examples
@@ -41,10 +45,12 @@ def test_there_are_as_many_of_each_kind_as_in_the_field():
     assert set(made.auctions.column("seller").to_pylist()) <= set(made.people.column("id").to_pylist())
 
 
+def _rounded(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(round(value, 6) if isinstance(value, float) else value for value in row)
+
+
 def rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    rounded = ([round(value, 6) if isinstance(value, float) else value for value in row.values()] for row in
-               table.to_pylist())  # fmt: skip
-    return sorted(map(tuple, rounded), key=repr)
+    return sorted((_rounded(tuple(row.values())) for row in table.to_pylist()), key=repr)
 
 
 def test_every_query_has_its_sql():
@@ -59,6 +65,40 @@ def test_a_query_gives_what_duckdb_does(query: str, batch: int):
     wanted = rows(expected(query, events(0, EVENTS, EVERY)))
     assert wanted
     assert rows(actual) == wanted
+
+
+def test_slices_of_files_are_the_events(tmp_path: Path):
+    write_events(tmp_path / "events", EVENTS, 1_000, EVERY)
+    made = document("q4", EVENTS, EVERY, files=str(tmp_path / "events"))
+    (actual,) = run_in_process(made, {}, options=ONE_PE).values()
+    assert rows(actual) == rows(expected("q4", events(0, EVENTS, EVERY)))
+
+
+@pytest.mark.skipif(find_spec("bytewax") is None, reason="Bytewax comes with make bench, where it has a wheel")
+def test_bytewax_gives_what_duckdb_does(tmp_path: Path):
+    from benchmarks.peers import nexmark_bytewax
+
+    write_events(tmp_path, EVENTS, 1_000, EVERY)
+    for query in nexmark_bytewax.FLOWS:
+        found, _ = nexmark_bytewax.run(query, str(tmp_path), EVENTS // 1_000)
+        wanted = rows(expected(query, events(0, EVENTS, EVERY)))
+        assert sorted((_rounded(row) for row in found), key=repr) == wanted, query
+
+
+@pytest.mark.parametrize(("other", "same"), [([2, 1, 1], True), ([1, 2, 2], False), ([1, 2], False)])
+def test_results_are_compared_row_by_row(other: list[int], same: bool, tmp_path: Path):
+    for name, values in {"one": [1, 1, 2], "other": other}.items():
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"auction": values, "price": values}), tmp_path / name / "part.parquet")
+    if same:
+        compare("q2", tmp_path / "one", tmp_path / "other")
+    else:
+        with pytest.raises(AssertionError, match=r"q2: [12] rows of one are others"):
+            compare("q2", tmp_path / "one", tmp_path / "other")
+
+
+def test_a_total_is_of_the_queries_that_both_have_one_after_another():
+    assert total({"q0": 100.0, "q1": 50.0, "q2": 1.0}, {"q0": 10.0, "q1": 10.0}) == (pytest.approx(2 / 0.03), 10.0)
 
 
 @pytest.mark.java

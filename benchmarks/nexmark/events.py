@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from streams_orchestration.operators.arrow_types import arrow_schema
@@ -151,6 +152,17 @@ def write_events(directory: Path, count: int, slice: int, every: int = 100) -> N
     for number in range(count // slice):
         for kind, batch in zip(KINDS, events(number * slice, slice, every), strict=True):
             pq.write_table(pa.Table.from_batches([batch]), directory / kind / f"{number:05}.parquet")
+
+
+def write_rows(files: Path, directory: Path) -> None:
+    """Write what is in files of `write_events` as one file of CSV for each kind, times as microseconds since 1970."""
+    directory.mkdir(parents=True)
+    for kind in KINDS:
+        table = pa.concat_tables(pq.read_table(file) for file in sorted((files / kind).iterdir()))
+        for place, field in enumerate(table.schema):
+            if pa.types.is_timestamp(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(pa.int64()))
+        pa_csv.write_csv(table, directory / f"{kind}.csv", pa_csv.WriteOptions(include_header=False))
 
 
 class NexmarkParameters(Parameters):

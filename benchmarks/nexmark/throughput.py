@@ -1,49 +1,106 @@
-"""Events a second of the queries in one PE, the generator among its operators, against DuckDB over the same events.
+"""Events a second of the queries: with standard operators, as queries of Spark's here, and in other tools.
 
-The product's are counted after start-up, as in `flights`, with an epoch every two seconds, state on disk. DuckDB
-has all events in memory and gives the result once; its time is that of making the events and of the query.
+All read the same events, those in Spark in the same batches: slices of Parquet, whose first fifth does not count. Every
+tool is one process for all queries. Results of both ways are compared with those of Spark over all events at once.
+Bytewax and Flink read a part of the events, since a row at a time takes them long.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
-import time
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.application import run
+import duckdb
+
 from benchmarks.harness import Row
-from benchmarks.nexmark.application import QUERIES, document
-from benchmarks.nexmark.events import events
-from benchmarks.nexmark.expected import expected
-from streams_orchestration.runtime.storage.home import Home
+from benchmarks.nexmark.application import QUERIES, result_schema
+from benchmarks.nexmark.events import write_events, write_rows
 
-EVENTS = 6_000_000
-
-
-def product(query: str, count: int) -> float:
-    """Events a second after start-up."""
-    with TemporaryDirectory(prefix="bench-") as scratch:
-        spec = Path(scratch, f"{query}.yaml")
-        spec.write_text(json.dumps(document(query, count)), encoding="utf-8")
-        done = run(spec, Home(Path(scratch, "home")), ["Events"], "--fusion", "manual", "--pes", "1")
-        return done.steady("Events")
+EVENTS, QUICK_EVENTS, SLICE = 6_000_000, 600_000, 100_000
+PYFLINK = "STREAMS_BENCH_PYFLINK"
+"""Environment: a Python in which `apache-flink` is installed. It cannot be where PySpark is: both need another py4j."""
+TARGETS = {"operators": 3.0, "sql": 0.8}
+"""At least, of all queries together, against Spark."""
+Speeds = dict[str, dict[str, float]]
+"""Way -> query -> events a second."""
 
 
-def duckdb(query: str, count: int) -> float:
-    """Events a second of making them and of the query."""
-    began = time.monotonic()
-    expected(query, events(0, count))
-    return count / (time.monotonic() - began)
+def measured(module: str, *arguments: str, python: str = sys.executable) -> dict:
+    """What a program says on its last line."""
+    command = [python, "-m", module, *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2], check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def speeds(events: int, queries: list[str]) -> Speeds:
+    """All tools, one after another."""
+    with TemporaryDirectory(prefix="bench-") as directory:
+        files, results = Path(directory, "events"), Path(directory, "results")
+        results.mkdir()
+        write_events(files, events, SLICE)
+        arguments = (str(files), str(events), str(results), *queries)
+        found: Speeds = {"Spark": measured("benchmarks.peers.nexmark_spark", *arguments)}
+        found |= {way: measured("benchmarks.nexmark.measuring", way, *arguments) for way in TARGETS}
+        for query in queries:
+            for way in ("operators", "sql"):
+                if query in found[way]:
+                    compare(query, results / f"{query}-{way}", results / f"{query}-batch")
+        if find_spec("bytewax"):
+            found["Bytewax"] = measured("benchmarks.peers.nexmark_bytewax", str(files), str(events), *queries)
+        if python := os.environ.get(PYFLINK):
+            write_rows(files, Path(directory, "rows"))
+            arguments = (f"{directory}/rows", str(events), *queries)
+            found["Flink"] = measured("benchmarks.peers.nexmark_flink", *arguments, python=python)
+        return found
+
+
+def compare(query: str, actual: Path, wanted: Path) -> None:
+    """Both results have the same rows.
+
+    Raises:
+        AssertionError: names the query and how many rows differ.
+    """
+    names = [part.split(" ")[0] for part in result_schema(query).split(", ")]
+    columns = ", ".join(f"round({name}, 6) AS {name}" if name == "average" else name for name in names)
+    with duckdb.connect() as connection:
+        one, other = (f"SELECT {columns} FROM '{path}/*.parquet'" for path in (actual, wanted))
+        both = f"SELECT count(*) FROM (({one} EXCEPT ALL {other}) UNION ALL ({other} EXCEPT ALL {one}))"
+        (different,) = connection.execute(both).fetchone() or (0,)
+    assert not different, f"{query}: {different} rows of {actual.name} are others"
+
+
+def total(own: Mapping[str, float], peer: Mapping[str, float]) -> tuple[float, float]:
+    """Events a second over the queries that both have, one after another."""
+    both = own.keys() & peer.keys()
+    return tuple(len(both) / sum(1 / each[query] for query in both) for each in (own, peer))  # type: ignore[return-value]
 
 
 def rows(*, quick: bool = False) -> list[Row]:
-    """A figure for each query."""
-    count = EVENTS // 3 if quick else EVENTS
-    measured: list[Row] = []
-    for query in QUERIES:
-        ours, theirs = product(query, count), duckdb(query, count)
-        print(f"  {query}: {ours:,.0f} events/s, DuckDB {theirs:,.0f}", file=sys.stderr, flush=True)
-        measured.append(Row(f"Nexmark {query}, events / DuckDB in one go", ours, "/s", theirs))
-    return measured
+    """The totals, and every query against Spark."""
+    found = speeds(QUICK_EVENTS if quick else EVENTS, list(QUERIES))
+    ours = {way: found.pop(way) for way in TARGETS}
+    result = [
+        Row(f"Nexmark with {way}, all queries / {peer}", *_parts(total(own, theirs)), target, at_least=True)
+        for peer, theirs in found.items()
+        for way, own in ours.items()
+        for target in [TARGETS[way] if peer == "Spark" else None]
+    ]
+    return result + [
+        Row(f"Nexmark {query} with {way} / Spark", speed, "/s", found["Spark"][query])
+        for query in QUERIES
+        for way, own in ours.items()
+        for speed in [own.get(query)]
+        if speed is not None and query in found["Spark"]
+    ]
+
+
+def _parts(speeds: tuple[float, float]) -> tuple[float, str, float]:
+    return speeds[0], "/s", speeds[1]

@@ -1,0 +1,121 @@
+"""Durations of micro-batches of queries of Spark's, in a PE and bare: `python -m benchmarks.frame_durations ROUNDS`.
+
+Both run by turns in the session of a host, with the same settings of state. *windows* is a windowed count by SQL, over
+50,000 events of Nexmark a batch: a PE reads them as segments of the transport, the bare query as files of Parquet.
+*state* is `transformWithState` over ten rows in each of two partitions. The last line printed is JSON, variant ->
+durations of triggers in seconds, as Spark reports them; the first batches of each do not count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from benchmarks.batch_durations import (
+    COUNTED,
+    PATIENCE_SECONDS,
+    TASKS,
+    TUPLES,
+    WARM,
+    Counting,
+    measured,
+    running_bare,
+    session,
+)
+from benchmarks.in_process import hosted
+from benchmarks.nexmark.application import document, schema, sql
+from benchmarks.nexmark.events import write_events
+from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration.runtime.engine.spark.frames.composing import SETTINGS
+from streams_orchestration.runtime.settings import LIMIT
+from streams_orchestration.runtime.storage.home import Home
+
+BATCHES = WARM + COUNTED + 2
+SLICE = 50_000
+QUERY, EVERY = "q12", 100
+
+
+def counted(rows: DataFrame) -> DataFrame:
+    """Every tuple with the number of tuples of its key so far."""
+    return rows.groupBy("k").transformWithState(Counting(), "k string, n bigint", "Update", "None")
+
+
+def counting() -> dict[str, Any]:
+    """The same as a PE, behind a source that is done before the batches count."""
+    made = {
+        "name": "Made", "operator": "Beacon", "outputs": [{"stream": "Made", "schema": "k string, n bigint"}],
+        "parameters": {"iterations": TASKS * TUPLES * BATCHES, "output": {"k": "'k' || (IterationCount() % 5)"}},
+        "annotations": {"consistent": {"trigger": "periodic", "period": 2.0}},
+    }  # fmt: skip
+    query = {
+        "name": "Counted", "operator": "DataFrame", "inputs": ["Made"],
+        "outputs": [{"stream": "Counted", "schema": "k string, n bigint"}],
+        "parameters": {"function": f"{__spec__.name}:counted", "outputMode": "update"},
+    }  # fmt: skip
+    return {"specVersion": 1, "application": "counting", "graph": [made, query]}
+
+
+@contextmanager
+def running_frame(spark: SparkSession, home: Home, made: dict[str, Any], limit: int) -> Iterator[StreamingQuery]:
+    """The query of an application's PE that is one of Spark's, under a host."""
+    os.environ[LIMIT] = str(limit)
+    compilation = compile_application(application_from_mapping(made), Options(fusion="manual", pes=1))
+    with hosted(spark, home, compilation) as host:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not host.engine.frames and host.is_alive() and time.monotonic() < until:
+            time.sleep(0.01)
+        query = host.engine.frames[0]._query
+        assert query is not None, host.engine.frames[0].failure()
+        yield query
+
+
+@contextmanager
+def running_files(spark: SparkSession, files: Path) -> Iterator[StreamingQuery]:
+    """The query over windows in Spark alone, one file a micro-batch, its rows thrown away."""
+    text, watermarks = sql(QUERY, EVERY)
+    frame = spark.readStream.schema(schema("Bids", ["bidder", "moment"])).option("maxFilesPerTrigger", 1)
+    watermark = watermarks["Bids"]
+    bids = frame.parquet(str(files / "Bids")).withWatermark(watermark["attribute"], watermark["delay"])
+    bids.createOrReplaceTempView("Bids")
+    with TemporaryDirectory() as checkpoint:
+        query = spark.sql(text).writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+        try:
+            yield query
+        finally:
+            query.stop()
+
+
+def main(rounds: str) -> None:
+    """Measure."""
+    with TemporaryDirectory(prefix="bench-") as directory:
+        scratch = Path(directory)
+        write_events(scratch / "events", BATCHES * SLICE, SLICE, EVERY)
+        home, spark = Home(scratch / "home").prepare(), session(scratch, queries=True)
+        bare = spark.newSession()
+        for name, value in SETTINGS.items():
+            bare.conf.set(name, value)
+        windows = document(QUERY, BATCHES * SLICE, EVERY, how="sql", files=str(scratch / "events"))
+        windows["graph"].pop()  # the sink, which the bare query has not either
+        variants: dict[str, Callable[[], Any]] = {
+            "windows bare": lambda: running_files(bare, scratch / "events"),
+            "windows": lambda: running_frame(spark, home, windows, 1),
+            "state bare": lambda: running_bare(bare, stateful=True),
+            "state": lambda: running_frame(spark, home, counting(), TASKS * TUPLES),
+        }
+        print(json.dumps(measured(variants, int(rounds))))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,25 @@
+"""Micro-batches of queries of Spark's in a PE against the same queries bare, in one session by turns."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from statistics import median
+
+from benchmarks.harness import Row
+
+ROUNDS = 2
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Medians of the durations of triggers, as Spark reports them."""
+    command = [sys.executable, "-m", "benchmarks.frame_durations", str(1 if quick else ROUNDS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
+    found = {name: median(each) for name, each in json.loads(done.stdout.splitlines()[-1]).items()}
+    return [
+        Row("micro-batch of a windowed Sql PE / bare Spark", found["windows"], "s", found["windows bare"], 1.3),
+        Row("of a DataFrame PE / bare transformWithState", found["state"], "s", found["state bare"], 1.2),
+    ]
