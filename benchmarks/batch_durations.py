@@ -169,16 +169,11 @@ def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
     return found
 
 
-def session(scratch: Path, *, queries: bool = False) -> SparkSession:
-    """That of a host, which remembers the batches that are looked at.
-
-    Args:
-        scratch: for its files.
-        queries: the host has queries of Spark's own.
-    """
+def session(scratch: Path) -> SparkSession:
+    """That of a host, which remembers the batches that are looked at."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
-    settings = session_settings("bench", scratch / "spark", memory="1g", queries=queries) | remembered
+    settings = session_settings("bench", scratch / "spark", memory="1g") | remembered
     spark = spark_session(settings, start_jvm(settings))
     register_source(spark)
     return spark

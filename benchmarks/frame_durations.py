@@ -102,7 +102,7 @@ def main(rounds: str) -> None:
     with TemporaryDirectory(prefix="bench-") as directory:
         scratch = Path(directory)
         write_events(scratch / "events", BATCHES * SLICE, SLICE, EVERY)
-        home, spark = Home(scratch / "home").prepare(), session(scratch, queries=True)
+        home, spark = Home(scratch / "home").prepare(), session(scratch)
         bare = spark.newSession()
         for name, value in SETTINGS.items():
             bare.conf.set(name, value)
