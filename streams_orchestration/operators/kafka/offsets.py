@@ -31,6 +31,18 @@ class Positions:
         """As JSON."""
         return {"next": _nested(self.next)} | ({} if self.end is None else {"end": _nested(self.end)})
 
+    def before_end(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Those of some messages, behind which the positions are, that a finite run reads."""
+        end = self.end
+        if end is None or all(next <= end[each] for each, next in self.next.items()):
+            return messages
+        return [each for each in messages if each.offset() < end[each.topic(), each.partition()]]
+
+    def stop_at_end(self) -> None:
+        """Go back to where a finite run ends."""
+        if self.end is not None:
+            self.next.update({each: min(next, self.end[each]) for each, next in self.next.items()})
+
     def exhausted(self) -> bool:
         """Has a finite run read all that it is to read?"""
         return self.end is not None and all(self.next[partition] >= end for partition, end in self.end.items())

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from streams_orchestration.operators.kafka.client import (
@@ -17,8 +17,8 @@ from streams_orchestration.operators.kafka.client import (
 )
 from streams_orchestration.operators.kafka.offsets import Partition
 
-MOST_AT_ONCE = 10_000
-"""Messages that are taken from the library in one call."""
+MOST_AT_ONCE = 5_000
+"""Messages that are taken from the library in one call; they are decoded while the processor's caches hold them."""
 WAIT_SECONDS = 0.05
 """For messages when there are none."""
 FIRST_SECONDS = 2.0
@@ -123,8 +123,8 @@ class KafkaReader:
             behind += max(end - next, 0)
         return behind
 
-    def read(self, positions: dict[Partition, int], limit: int, *, patient: bool = False) -> list[Any]:
-        """The next messages from some positions on, which are moved behind them.
+    def read(self, positions: dict[Partition, int], limit: int, *, patient: bool = False) -> Generator[list[Any]]:
+        """The next messages from some positions on, piece by piece; the positions are moved behind each piece.
 
         Args:
             positions: of the partitions.
@@ -132,20 +132,29 @@ class KafkaReader:
             patient: wait a little for each further piece, since there are more and nothing waits for this.
 
         Raises:
-            OutOfRangeError: a position is not there. Nothing was moved.
+            OutOfRangeError: a position is not there; positions may have been moved nevertheless.
         """
         if not positions:
-            return []
+            return
         wait = WAIT_SECONDS
         if self._at != positions:
             self._assign(positions)
             wait = FIRST_SECONDS
+        count, until = 0, time.monotonic() + wait
         with _uncollected():
-            messages = self._take(limit, wait, patient=patient)
-        if not messages:
+            while count < limit:
+                messages, is_empty = self._taken(limit - count, patient=patient)
+                positions.update(self._at)
+                if messages:
+                    count += len(messages)
+                    yield messages
+                if is_empty and (count or not self._waits or time.monotonic() > until):
+                    break
+        if count:
+            self._cluster.reached()
+            self._waits.clear()
+        else:
             self._cluster.check()
-        positions.update(self._at)
-        return messages
 
     def _assign(self, positions: dict[Partition, int]) -> None:
         from confluent_kafka import KafkaException, TopicPartition
@@ -157,29 +166,21 @@ class KafkaReader:
             raise self._cluster.translated(error) from None
         self._at, self._waits = dict(positions), set(positions)
 
-    def _take(self, limit: int, wait: float, *, patient: bool) -> list[Any]:
+    def _taken(self, limit: int, *, patient: bool) -> tuple[list[Any], bool]:
+        """Messages that the library has, or gets soon; and whether it had nothing at all to tell."""
         from confluent_kafka import KafkaException
 
-        messages: list[Any] = []
-        until = time.monotonic() + wait
-        while len(messages) < limit:
-            left = WAIT_SECONDS if patient or self._waits else 0.0
-            try:
-                taken = self._consumer.consume(min(limit - len(messages), MOST_AT_ONCE), left)
-            except KafkaException as error:
-                raise self._cluster.translated(error) from None
-            told = [message for message in taken if message.error() is not None]
-            some = [message for message in taken if message.error() is None] if told else taken
-            messages += some
-            self._move_behind(some)
-            for message in told:
-                self._told(message)
-            if not taken and (messages or not self._waits or time.monotonic() > until):
-                break
-        if messages:
-            self._cluster.reached()
-            self._waits.clear()
-        return messages
+        left = WAIT_SECONDS if patient or self._waits else 0.0
+        try:
+            taken = self._consumer.consume(min(limit, MOST_AT_ONCE), left)
+        except KafkaException as error:
+            raise self._cluster.translated(error) from None
+        told = [message for message in taken if message.error() is not None]
+        messages = [message for message in taken if message.error() is None] if told else taken
+        self._move_behind(messages)
+        for message in told:
+            self._told(message)
+        return messages, not taken
 
     def _move_behind(self, messages: Sequence[Any]) -> None:
         """The last one of each partition counts; it is looked for from the end, since there are many."""

@@ -46,8 +46,18 @@ BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "st
 """Attributes that the second output port may have, with their types."""
 
 
+class Piece(NamedTuple):
+    """Some messages that follow one another, decoded."""
+
+    tuples: TupleBatch
+    bad: Sequence[tuple[Any, str]]
+    """Messages that are no tuples, each with the reason."""
+    newest: float
+    """When the last one was written, in unix seconds."""
+
+
 class Taken(NamedTuple):
-    """What was read of some offset on, and decoded."""
+    """What was read of some offset on."""
 
     positions: Positions
     """Behind it."""
@@ -55,9 +65,8 @@ class Taken(NamedTuple):
     """The first offset of each partition, and the one behind the last."""
     tuples: TupleBatch | None = None
     bad: Sequence[tuple[Any, str]] = ()
-    """Messages that are no tuples, each with the reason."""
     newest: float | None = None
-    """When the last message was written, in unix seconds; None without messages."""
+    """Of all pieces; None without messages."""
 
     def nbytes(self) -> int:
         """Of its tuples."""
@@ -143,7 +152,7 @@ class KafkaSource(SourceOperator):
         lag = self._measure(taken.newest)
         if taken.bad:
             self._set_aside(taken.bad)
-        if taken.tuples is not None:
+        if taken.tuples is not None and len(taken.tuples):
             self.submit(taken.tuples)
         produced = ProducedTo(taken.positions.offset(), taken.positions.exhausted())
         if lag > limit // 2 and not produced.exhausted:
@@ -180,29 +189,6 @@ class KafkaSource(SourceOperator):
         self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), Taken.nbytes))
 
     def _take(self, offset: Offset, limit: int, *, patient: bool = False) -> Taken:
-        positions, read, messages = self._read(offset, limit, patient=patient)
-        if not messages:
-            return Taken(positions, read)
-        result = self._decode([message.value() for message in messages])
-        newest = messages[-1].timestamp()[1] / 1000
-        bad = [(messages[each.position], each.reason) for each in result.bad]
-        if bad:
-            wrong = {each.position for each in result.bad}
-            messages = [message for number, message in enumerate(messages) if number not in wrong]
-        return Taken(positions, read, self._tuples(messages, result), bad, newest)
-
-    def _tuples(self, messages: Sequence[Any], decoded: Decoded) -> TupleBatch | None:
-        """What was decoded of messages, and their metadata."""
-        if not messages:
-            return None
-        columns = dict(zip(decoded.batch.schema.names, decoded.batch.columns, strict=True))
-        for attribute, kind in self.parameters.metadata.items():
-            columns[attribute] = metadata_column(messages, kind, self.schema.field(attribute).type)
-        return TupleBatch.from_columns(columns, self.schema)
-
-    def _read(
-        self, offset: Offset, limit: int, *, patient: bool
-    ) -> tuple[Positions, dict[Partition, tuple[int, int]], list[Any]]:
         reader = self.reader
         if reader is None:
             committed = self.parameters.isolation == "read_committed"
@@ -211,26 +197,36 @@ class KafkaSource(SourceOperator):
         if time.monotonic() - self.looked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
-            return positions, {}, []
+            return Taken(positions, {})
         before = dict(positions.next)
+        pieces: list[Piece] = []
         try:
-            messages = reader.read(positions.next, limit, patient=patient)
+            with contextlib.closing(reader.read(positions.next, limit, patient=patient)) as read:
+                pieces += (self._piece(messages) for each in read if (messages := positions.before_end(each)))
         except OutOfRangeError as error:
+            pieces.clear()
+            positions.next.update(before)
             self._lost(reader, positions, error.partition)
-            messages = []
-        if positions.end is not None:
-            messages = self._before_end(positions, messages)
+        positions.stop_at_end()
         behind = positions.next
-        read = {each: (first, behind[each]) for each, first in before.items() if first < behind[each]}
-        return positions, read, messages
+        places = {each: (first, behind[each]) for each, first in before.items() if first < behind[each]}
+        if not pieces:
+            return Taken(positions, places)
+        tuples = TupleBatch.concat((piece.tuples for piece in pieces), self.schema)
+        return Taken(positions, places, tuples, [each for piece in pieces for each in piece.bad], pieces[-1].newest)
 
-    @staticmethod
-    def _before_end(positions: Positions, messages: list[Any]) -> list[Any]:
-        end = positions.end or {}
-        if all(next <= end[each] for each, next in positions.next.items()):
-            return messages
-        positions.next.update({each: min(next, end[each]) for each, next in positions.next.items()})
-        return [each for each in messages if each.offset() < end[each.topic(), each.partition()]]
+    def _piece(self, messages: Sequence[Any]) -> Piece:
+        """Messages decoded, with their metadata."""
+        result = self._decode([message.value() for message in messages])
+        newest = messages[-1].timestamp()[1] / 1000
+        bad = [(messages[each.position], each.reason) for each in result.bad]
+        if bad:
+            wrong = {each.position for each in result.bad}
+            messages = [message for number, message in enumerate(messages) if number not in wrong]
+        columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
+        for attribute, kind in self.parameters.metadata.items():
+            columns[attribute] = metadata_column(messages, kind, self.schema.field(attribute).type)
+        return Piece(TupleBatch.from_columns(columns, self.schema), bad, newest)
 
     def _mine(self, reader: KafkaReader) -> list[Partition]:
         self.looked = time.monotonic()

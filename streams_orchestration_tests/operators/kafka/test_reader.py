@@ -31,7 +31,8 @@ def read_all(reader: KafkaReader) -> list[Any]:
     positions = {(TOPIC, number): 0 for number in range(4)}
     messages: list[Any] = []
     while len(messages) < MESSAGES:
-        messages += reader.read(positions, MESSAGES)
+        for piece in reader.read(positions, MESSAGES):
+            messages += piece
     return messages
 
 
@@ -76,5 +77,5 @@ def test_no_garbage_is_collected_among_messages_that_come(reader: KafkaReader):
 def test_the_collector_works_again_when_reading_fails(reader: KafkaReader):
     with pytest.raises(OutOfRangeError):
         while True:
-            reader.read({(TOPIC, 0): 10 * MESSAGES}, 1)
+            list(reader.read({(TOPIC, 0): 10 * MESSAGES}, 1))
     assert gc.isenabled()
