@@ -21,6 +21,7 @@ import pyarrow.csv as pa_csv
 from benchmarks.harness import Row, seconds
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.files import resolve_input
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.transport.segments import Item, encode, read_segment, write_segment
 
 ROWS = 65_536
@@ -65,10 +66,11 @@ def cost(path: Path, variants: dict[str, tuple[list[Item], str | None]], repeat:
         items, codec = variants[name]
         first = items[0]
         assert isinstance(first, TupleBatch)
-        segment = write_segment(path / "segments", "S", first.schema, items, codec)
-        assert sum(len(item) for item in read_segment(segment) if isinstance(item, TupleBatch)) == segment.rows
+        store = Home(path).store
+        segment = write_segment(store, "segments", "S", first.schema, items, codec)
+        assert sum(len(item) for item in read_segment(store, segment) if isinstance(item, TupleBatch)) == segment.rows
         sizes[name] = segment.size
-        Path(segment.path).unlink()
+        store.remove(segment.path)
 
     taken = seconds(*(partial(once, name) for name in variants), repeat=repeat)
     return {name: (spent, sizes[name]) for name, spent in zip(variants, taken, strict=True)}

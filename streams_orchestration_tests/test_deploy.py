@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from streams_orchestration.runtime.settings import EngineSettings, Settings
+from streams_orchestration.runtime.storage.stores import store_at
 
 DOCS = Path(__file__).parents[1] / "docs"
 DEPLOY = DOCS / "deploy"
@@ -66,6 +68,15 @@ def test_what_is_mounted_is_there():
     assert {source for source in sources if not source.startswith(".")} == set(COMPOSE["volumes"])
 
 
+def test_what_machines_share_is_an_object_store_that_can_be_named(tmp_path: Path):
+    environment = COMPOSE["x-streams"]["environment"]
+    options = environment["STREAMS_STORAGE_OPTIONS"].replace("$$", "$")
+    assert store_at(tmp_path, environment["STREAMS_STORAGE"], options).address == environment["STREAMS_STORAGE"]
+    assert all(name in environment for name in re.findall(r"env:(\w+)", options))
+    home = Path(environment["STREAMS_HOME"])
+    assert not [each for each in COMPOSE["x-streams"]["volumes"] if home.is_relative_to(each.split(":")[1])]
+
+
 def test_the_code_location_is_where_dagster_looks_for_it():
     (location,) = yaml.safe_load((DEPLOY / "workspace.yaml").read_text())["load_from"]
     server = location["grpc_server"]
@@ -79,7 +90,7 @@ def test_only_this_machine_reaches_what_is_published():
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
-@pytest.mark.parametrize("name", [name for name in COMPOSE["services"] if name not in ("postgres",)])
+@pytest.mark.parametrize("name", [name for name in COMPOSE["services"] if name not in ("postgres", "minio")])
 def test_its_commands_exist(name: str):
     program = COMPOSE["services"][name]["command"][0]
     assert (Path(sys.executable).parent / program).exists()

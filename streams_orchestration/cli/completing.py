@@ -35,7 +35,7 @@ def complete_application(_context: click.Context, _parameter: click.Parameter, s
 def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Savepoints of this state directory, as APP/NAME."""
     try:
-        places = (Home.default().root / "savepoints").glob("*/[!.]*")
+        places = Home.default().all_savepoints.glob("*/[!.]*")
     except StreamsRuntimeError:
         return []
     names = sorted(f"{path.parent.name}/{path.name}" for path in places)

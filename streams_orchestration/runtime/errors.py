@@ -41,6 +41,13 @@ class StateDirectoryPlaceError(StateDirectoryError):
         )
 
 
+class StorageSettingError(StreamsRuntimeError):
+    """STREAMS_STORAGE, or what says how it is reached, cannot be used; or the catalog's files are elsewhere."""
+
+    def __init__(self, reason: str, remedy: str = "Correct the variable, or unset it.") -> None:
+        super().__init__(f"{reason}. {remedy}")
+
+
 class CatalogError(StreamsRuntimeError):
     """The catalog cannot be read or written."""
 

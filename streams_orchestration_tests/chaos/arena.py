@@ -345,8 +345,7 @@ def _left(home: Home, application: str) -> list[str]:
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
         named |= state_files(connection, application)
         pending = connection.scalars(select(f.c.pending).where(f.c.application == application, ~f.c.published)).all()
-    data = home.data(application)
-    there = {str(path) for kind in ("streams", "states") for path in (data / kind).rglob("*") if path.is_file()}
+    there = {path for kind in ("streams", "states") for path in home.store.below(f"data/{application}/{kind}")}
     there |= {str(path) for path in home.results(application).glob("*/_pending/*")}
     if gone := (named | set(pending)) - there:
         wrong.append(f"{len(gone)} files that a commit names are gone, as {min(gone)}")

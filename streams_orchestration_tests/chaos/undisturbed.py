@@ -61,7 +61,7 @@ def outcome(shape: Shape, home: Home, programs: Iterable[PeProgram]) -> Outcome:
                 if any(file.place for file in stored.files):
                     continue  # Spark's, which shows in results only
                 logical = operator.partition("[")[0]
-                states[logical] = together(states.get(logical), plain(read_state(stored)))
+                states[logical] = together(states.get(logical), plain(read_state(home.store, stored)))
     return Outcome(shape.results(home), states)
 
 

@@ -105,7 +105,7 @@ class Ordeal:
         """Pending files of sinks, and files of states that are no longer needed."""
         with self.local.catalog.read() as connection:
             needed = state_files(connection, self.local.name)
-        states = {str(path) for path in (self.local.home.data(self.local.name) / "states").rglob("*.state")}
+        states = set(self.local.home.store.below(f"data/{self.local.name}/states"))
         assert needed <= states
         return [*sorted(self.local.home.results(self.local.name).glob("*/_pending/*")), *map(Path, states - needed)]
 

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.redeployment.deployed import deployed_plan, p
 from streams_orchestration.runtime.redeployment.draining import close_epochs, give_up_epochs, hold, under_way
 from streams_orchestration.runtime.redeployment.redeploying import _switch
 from streams_orchestration.runtime.sinks.delivering import deliverers
-from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration_tests.runtime.local import LocalApplication
 
@@ -38,7 +38,9 @@ def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = Fals
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
     drained(local, changed)
     after = at_run_time(wanted, redeployment.numbering)
-    remove_files(_switch(local.home, local.catalog, local.programs, after, redeployment, changed, WITHIN))
+    remove_files(
+        local.home.store, _switch(local.home, local.catalog, local.programs, after, redeployment, changed, WITHIN)
+    )
     adopt(local)
     return redeployment
 

@@ -46,6 +46,7 @@ def test_the_consumer_names_it_and_a_reset_of_the_region_writes_it_anew(local: L
     local.step(next(program for program in local.programs if program.sources))
     with local.catalog.read() as connection:
         stream, path = connection.execute(select(tables.segment.c.stream, tables.segment.c.path)).first() or ("", "")
+    path = local.home.store.title(path)
     happen(Path(path))
     consumer = next(p for p in local.programs if stream in {each.stream for each in p.inputs})
     plan = local.plan(consumer)

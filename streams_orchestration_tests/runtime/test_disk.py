@@ -9,15 +9,15 @@ import pytest
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.hosts.launcher import HostStart, LocalLauncher
 from streams_orchestration.runtime.settings import EngineSettings
-from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import remove_files
 
 
 def test_what_cannot_be_removed_is_named_and_holds_nothing_up(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     held, file = tmp_path / "held", tmp_path / "file"
     (held / "something").mkdir(parents=True)
     file.write_bytes(b"x")
-    assert remove_files([str(held), str(file), str(tmp_path / "gone")]) == 2
+    assert remove_files(Home(tmp_path).store, [str(held), str(file), str(tmp_path / "gone")]) == 2
     assert not file.exists()
     assert f"{held}, which is no longer needed, cannot be removed" in caplog.text
 

@@ -95,7 +95,7 @@ def test_what_a_reset_takes_back_stays_readable_for_a_batch_under_way(local: Loc
         kept = connection.scalars(select(tables.segment.c.path).where(tables.segment.c.retracted)).all()
     assert len(kept) == 1
     collect_garbage(local.catalog, local.name, local.programs)
-    assert not Path(kept[0]).exists(), "nobody can name it any more"
+    assert not Path(local.home.store.title(kept[0])).exists(), "nobody can name it any more"
     assert local.plan(reader) is None, "nor does anybody read it again"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.storage.port import File, Listed
@@ -45,6 +46,26 @@ class LocalStorage:
                         status = entry.stat()
                         files.append(Listed(entry.name, status.st_size, status.st_mtime_ns))
         return files
+
+    def sizes(self, place: str) -> dict[str, int]:
+        """All files in a directory, with their bytes."""
+        return {str(path): path.stat().st_size for path in map(Path, map(str, self.below(place)))}
+
+    def get(self, place: str) -> bytes:
+        """All of it."""
+        return (self.base / place).read_bytes()
+
+    def put(self, place: str, data: Any) -> None:
+        """Written aside, then named."""
+        path = self.base / place
+        make_directory(path.parent)
+        part = path.with_name(f".{path.name}.part")
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        sync(path.parent)
 
     def publish(self, pending: Path, final: str) -> None:
         """Never takes the place of a file that is there."""

@@ -88,6 +88,25 @@ class Storage(Protocol):
         """
         ...
 
+    def sizes(self, place: str) -> dict[str, int]:
+        """All files in a directory and in those in it, by their full names, with their bytes."""
+        ...
+
+    def get(self, place: str) -> bytes:
+        """All of a file, by as few requests as can be.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        ...
+
+    def put(self, place: str, data: Any) -> None:
+        """Write a file of some bytes, or of a buffer of Arrow's: whole when this returns, else not to be seen.
+
+        May be repeated, with the same bytes.
+        """
+        ...
+
     def publish(self, pending: Path, final: str) -> None:
         """Show a file of this machine under its final name, whole or not at all. The pending name may stay.
 

@@ -120,6 +120,28 @@ class RemoteStorage:
         infos = self._infos(parse_address(place), recursive=False)
         return [Listed(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
 
+    def sizes(self, place: str) -> dict[str, int]:
+        """All objects whose names begin with a directory's, with their bytes."""
+        address = parse_address(place)
+        infos = self._infos(address, recursive=True)
+        keys = {info.path.removeprefix(f"{address.store}/").lstrip("/"): info.size for info in infos}
+        return {str(address._replace(key=key)): size for key, size in keys.items()}
+
+    def get(self, place: str) -> bytes:
+        """By one request for the size, and one for all bytes."""
+        path = parse_address(place).path
+
+        def whole(system: Any) -> bytes:
+            with system.open_input_file(path) as file:
+                return file.read()
+
+        return self.call(place, whole)
+
+    def put(self, place: str, data: Any) -> None:
+        """Send some bytes."""
+        path = parse_address(place).path
+        self.call(place, lambda system: self._send(system, pa.BufferReader(data), path))
+
     def _is_file(self, address: Address) -> bool:
         if not address.key:
             return False
@@ -262,6 +284,7 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
                 access_key=options.get("accessKey"), secret_key=options.get("secretKey"),
                 session_token=options.get("sessionToken"), role_arn=options.get("roleArn"), anonymous=anonymous,
                 region=options.get("region"), scheme=scheme, endpoint_override=host, connect_timeout=CONNECT_SECONDS,
+                allow_delayed_open=True,  # one request for what is small
             )  # fmt: skip
         case "gs":
             return fs.GcsFileSystem(

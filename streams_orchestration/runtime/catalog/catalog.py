@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
 from streams_orchestration.runtime.catalog.changes import Changes, file_bell
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
+from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.catalog.tables import metadata
 from streams_orchestration.runtime.catalog.versions import (
     NEWEST,
@@ -31,6 +32,7 @@ from streams_orchestration.runtime.errors import (
     CommitUnknownError,
 )
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store
 
 PATIENCE_SECONDS = 5.0
 """How long a transaction that cannot begin, since the database is not reached, is tried anew."""
@@ -68,6 +70,11 @@ class Catalog:
         self.changes = Changes(self._database.bell if bell is None else partial(file_bell, bell))
         """Wakes what waits for a write, of whatever process."""
 
+    @property
+    def store(self) -> Store:
+        """Where the files are that it names."""
+        return self._home.store
+
     def make(self) -> None:
         """Make its tables, unless another process was quicker.
 
@@ -93,10 +100,13 @@ class Catalog:
 
         Raises:
             CatalogError: the database is no catalog, or one of another version.
+            StorageSettingError: the files that it names are elsewhere than STREAMS_STORAGE says.
         """
         version = self.version()
         if version is not None:
             check_version(self.name, version)
+            with self.read() as connection:
+                check_place(connection, self.store)
         return version is not None
 
     @property

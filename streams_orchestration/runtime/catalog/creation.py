@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.place_of_files import is_kept, keep_place
 from streams_orchestration.runtime.catalog.upgrading import upgrade_older
+from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -13,10 +15,27 @@ def create_catalog(home: Home) -> Catalog:
     Raises:
         StateDirectoryError: the home cannot be written.
         CatalogError: the database is no catalog, or one of another version, or cannot be written.
+        StorageSettingError: the storage cannot be used, or another one holds what is deployed.
     """
     home.prepare()
     catalog = Catalog(home)
     upgrade_older(catalog)
     if not catalog.exists:
         catalog.make()
+    _settle(catalog)
     return catalog
+
+
+def _settle(catalog: Catalog) -> None:
+    """Prove that the place of its files can be used, and write down which one it is."""
+    store = catalog.store
+    try:
+        store.check()
+    except OSError as error:
+        message = f"STREAMS_STORAGE: {store.address} cannot be used: {error.strerror or error}"
+        raise StorageSettingError(message, "Nothing was changed.") from error
+    with catalog.read() as connection:
+        kept = is_kept(connection, store)
+    if not kept:
+        with catalog.write() as connection:
+            keep_place(connection, store)

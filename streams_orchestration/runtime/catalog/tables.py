@@ -43,6 +43,12 @@ application = Table(
     Column("last_generation", Integer, nullable=False, default=0),
 )
 
+storage = Table(
+    "storage",  # the one place of the files that are named here
+    metadata,
+    Column("address", String, primary_key=True),  # as STREAMS_STORAGE names it; empty for the state directory
+)
+
 host = Table(
     "host",
     metadata,

@@ -6,7 +6,22 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, sel
 
 from streams_orchestration.runtime.errors import CatalogVersionError
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0016")
+REVISIONS = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+    "0016",
+    "0015",
+)
 """All that there ever were, oldest first; the migrations in `migrations/versions`."""
 NEWEST = REVISIONS[-1]
 UNVERSIONED = {915179378: "0001"}

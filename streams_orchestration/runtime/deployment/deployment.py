@@ -33,7 +33,7 @@ from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, stored
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
@@ -300,6 +300,7 @@ def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePro
             if "application" in table.c:
                 connection.execute(delete(table).where(table.c.application == application))
         disconnect(connection, application)
+    home.store.remove_all(data_of(application))
     for directory in (home.data(application), home.results(application), home.logs(application)):
         shutil.rmtree(directory, ignore_errors=True)
 

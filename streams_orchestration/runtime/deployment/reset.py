@@ -18,8 +18,8 @@ from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, take_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.health import read_health
@@ -111,7 +111,7 @@ def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int |
         if row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline:
             event = TimerFired(row.timer, row.timer_number)
         garbage = advance(connection, application, unit, now, health, event)
-    remove_files(garbage)
+    remove_files(catalog.store, garbage)
 
 
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:

@@ -19,6 +19,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
+from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
@@ -26,6 +27,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes, units_on, unit
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
 from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.relay import Relay
+from streams_orchestration.runtime.hosts.segments_here import GarbageHere, streams_here
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.settings import Settings
@@ -107,7 +109,12 @@ class Host:
         self.outage.through(self._load)
 
     def run(self) -> str:
-        """Until the PEs are complete, or are not wanted any more; returns the state to report."""
+        """Until the PEs are complete, or are not wanted any more; returns the state to report.
+
+        Raises:
+            StorageSettingError: this machine names another storage than that of the catalog.
+        """
+        self.outage.through(self._check_storage)
         self.heart.start()
         self.start_up.reached("imports", clock.now())
         version = self.engine.wait()
@@ -125,6 +132,10 @@ class Host:
                 return state
             except CatalogUnavailableError as error:  # nothing is lost: every step of a turn may be repeated
                 self._outlast(error)
+
+    def _check_storage(self) -> None:
+        with self.catalog.read() as connection:
+            check_place(connection, self.home.store)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
         """Wait until the catalog is back, unless the host has to end, or its engine has ended, meanwhile."""
@@ -167,7 +178,7 @@ class Host:
             self.outage.over()
             if not self.started:
                 self._see_start()
-            if began - collected > GARBAGE_SECONDS and self.timed:
+            if began - collected > GARBAGE_SECONDS:
                 self._tidy()
                 collected = began
             if self._done():
@@ -192,6 +203,8 @@ class Host:
         self.units = units_on(pes, self.number)
         self.relay.know(self.programs, self.units)
         self.timed = units_timed_by(pes, self.number)
+        self.here = {pe.program.pe: streams_here(pe.program, pes) for pe in pes if pe.host == self.number}
+        self.garbage_here = GarbageHere(self.catalog, self.application, self.here)
         self.garbage = Garbage(self.catalog, self.application, self.programs.values(), self.timed)
         sinks = deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
         self.publisher.deliver_to(sinks)
@@ -229,9 +242,13 @@ class Host:
 
     def _tidy(self) -> None:
         """Collect garbage, and at every other time look whether what is kept is still there."""
-        self.garbage.collect()
+        if self.timed:
+            self.garbage.collect()
         self.tidied += 1
-        if self.tidied % CUT_BEATS == 0:
+        if self.tidied % CUT_BEATS:
+            return
+        self.garbage_here.collect()
+        if self.timed:
             for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
                 log.error("%s. %s; while nothing fails the application runs on", message, LOST_REMEDY)
 
@@ -325,7 +342,9 @@ class Host:
             log.info("PE %s: %s files that no commit names were removed", pe, removed)
 
     def _start(self, pe: int, generation: int) -> None:
-        directories = directories_of(self.home, self.application, pe, self.base, compression=self.settings.compression)
+        directories = directories_of(
+            self.home, self.application, pe, self.base, compression=self.settings.compression, here=self.here[pe]
+        )
         start = QueryStart(
             self.home, self.programs[pe], directories, generation, source_limit=self.settings.source_limit,
             measured=self.settings.metrics, relayed=self.catalog.names_units,

@@ -22,6 +22,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.masking import Mask
 from streams_orchestration.runtime.settings import SAMPLES, Settings
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.transport.segments import decode
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 
@@ -93,7 +94,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
     if not segments:
         message = f"no tuple of {stream} is on its way: none was written yet, or all have been read"
         raise NothingPassesError(message)
-    return _sample(stream, segments, settings.samples, Mask(tuple(settings.sample_mask.split())))
+    return _sample(home.store, stream, segments, settings.samples, Mask(tuple(settings.sample_mask.split())))
 
 
 def _written(compilation: Compilation, stream: str) -> list[str]:
@@ -132,11 +133,11 @@ def _newest(connection: Connection, application: str, streams: Sequence[str]) ->
     return list(SegmentRow.all(connection, batch.order_by(s.c.stream, s.c.number)))
 
 
-def _sample(stream: str, segments: Sequence[SegmentRow], most: int, mask: Mask) -> Sample:
+def _sample(store: Store, stream: str, segments: Sequence[SegmentRow], most: int, mask: Mask) -> Sample:
     rows: list[tuple[str | None, ...]] = []
     schema: pa.Schema | None = None
     try:
-        for batch in _batches(segments):
+        for batch in _batches(store, segments):
             schema = batch.schema
             part = batch.slice(0, most - len(rows))
             while len(part) > 1 and part.nbytes > MOST_BYTES:
@@ -164,10 +165,11 @@ def _sample(stream: str, segments: Sequence[SegmentRow], most: int, mask: Mask) 
     )
 
 
-def _batches(segments: Sequence[SegmentRow]) -> Iterator[pa.RecordBatch]:
+def _batches(store: Store, segments: Sequence[SegmentRow]) -> Iterator[pa.RecordBatch]:
     """Record batches with tuples; of a file only what is asked for is read."""
     for segment in segments:
-        with pa.OSFile(segment.path) as file:
+        path = store.path(segment.path)
+        with pa.BufferReader(store.read(segment.path)) if path is None else pa.OSFile(str(path)) as file:
             for item in decode(file):
                 if isinstance(item, TupleBatch) and len(item):
                     yield item.arrow

@@ -149,7 +149,7 @@ class Carrier:
         if stored.is_checkpoint or same == (after.inputs, after.deliveries, after.parameters):
             carried.states[operator] = StoredState(operator, stored.files)
             return
-        state = carried_state(self._operator(after), before, after, read_state(stored))
+        state = carried_state(self._operator(after), before, after, read_state(self._home.store, stored))
         self._store(operator, state, carried)
 
     def _divide(self, move: StateMove, carried: Carried) -> None:
@@ -174,7 +174,7 @@ class Carrier:
 
     def _read(self, operator: str) -> dict[str, Any]:
         stored = self._cut.states.get(operator)
-        return {} if stored is None else read_state(stored)
+        return {} if stored is None else read_state(self._home.store, stored)
 
     def _operator(self, program: OperatorProgram) -> Operator:
         implementation = import_operator(program.implementation)
@@ -188,9 +188,9 @@ class Carrier:
     def _store(self, operator: str, state: dict[str, Any], carried: Carried) -> None:
         pe, program = self._programs[operator]
         batch, generation = self._cut.batch + 1, self._cut.generation + 1
-        directory = Path(directories_of(self._home, pe.application, pe.pe, str(self._base)).states) / f"pe-{pe.pe}"
+        directories = directories_of(self._home, pe.application, pe.pe, str(self._base))
         dump = state_data(state, batch, None, b"")
         if dump.data:
-            file = write_state_file(directory, generation, batch, program.index, dump.data)
+            file = write_state_file(directories.store, directories.states, generation, batch, program.index, dump.data)
             self.written.append(file.path)
             carried.states[operator] = StoredState(operator, (file,))

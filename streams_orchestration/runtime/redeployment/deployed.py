@@ -27,6 +27,7 @@ from streams_orchestration.runtime.programs.batches import StoredState as StateC
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
 from streams_orchestration.runtime.tasks.state_files import check_state, read_state
 from streams_orchestration.runtime.tasks.stored_states import newest_states
@@ -89,7 +90,7 @@ def _facts_of(chain: StateChain, catalog: Catalog, application: str, deployed: C
     """Of one operator; from its newest state, as often as that takes the place of the one that is read."""
     while True:
         try:
-            return stored_facts(chain)
+            return stored_facts(catalog.store, chain)
         except OperatorError:
             with catalog.read() as connection:
                 newest = _state_chains(connection, application, deployed).get(chain.operator)
@@ -130,16 +131,16 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
     return {operator: chain for pe in pes for operator, chain in newest_states(connection, application, pe).items()}
 
 
-def stored_facts(chain: StateChain) -> StoredState | None:
+def stored_facts(store: Store, chain: StateChain) -> StoredState | None:
     """What is stored of an operator; of a query of Spark's only its size is known.
 
     Raises:
         OperatorError: a file cannot be read.
     """
     if chain.is_checkpoint:
-        check_state(chain)
+        check_state(store, chain)
         return StoredState(None, sum(file.size for file in chain.files))
-    return state_facts(read_state(chain), chain)
+    return state_facts(read_state(store, chain), chain)
 
 
 def state_facts(state: State, chain: StateChain) -> StoredState | None:

@@ -20,8 +20,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.roll_back import roll_back
@@ -165,7 +165,7 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
     with catalog.write() as connection:
         for unit in UnitRow.all(connection, select(u).where(*failed)):
             garbage += _go_back(connection, unit)
-    remove_files(garbage)
+    remove_files(catalog.store, garbage)
     retract(catalog, application)
 
 
@@ -188,7 +188,7 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
             if not _at_cut(connection, application, unit.name):
                 garbage += _go_back(connection, unit)
                 names.add(unit.name)
-    remove_files(garbage)
+    remove_files(catalog.store, garbage)
     retract(catalog, application)
     return names
 

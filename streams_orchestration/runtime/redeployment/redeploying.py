@@ -39,9 +39,9 @@ from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
-from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.reading import deployed_applications
 
 log = logging.getLogger("streams.redeploy")
@@ -138,7 +138,7 @@ def begin_redeploy(
             if stopped:
                 cancel(home, application, STOP_SECONDS)
             raise
-        remove_files(garbage)
+        remove_files(catalog.store, garbage)
         start(home, application, launcher)
         return redeployment
 
@@ -215,7 +215,7 @@ def _rehearse(
     except OperatorError as error:
         log.debug("%s: a state was collected while it was read: %s", redeployment.application, error)
     finally:
-        remove_files(carrier.written)
+        remove_files(catalog.store, carrier.written)
 
 
 def _is_stopped(catalog: Catalog, application: str) -> bool:
@@ -267,5 +267,5 @@ def _switch(
             return switch(connection, home, programs, after, redeployment, cut, carried, within)
     except BaseException as error:
         if not isinstance(error, CommitUnknownError):
-            remove_files(carrier.written)
+            remove_files(catalog.store, carrier.written)
         raise

@@ -11,8 +11,8 @@ from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.files import remove_files
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import opened_catalog, read_units
 from streams_orchestration.runtime.units.trial import read_trial, revert
@@ -127,7 +127,7 @@ def _take_back(catalog: Catalog, application: str, cause: str) -> TrialRow | Non
         if trial is None or trial.state != "OPEN":
             return None
         garbage = revert(connection, trial, cause)
-    remove_files(garbage)
+    remove_files(catalog.store, garbage)
     retract(catalog, application)
     return trial
 

@@ -41,11 +41,12 @@ from streams_orchestration.runtime.savepoints.manifest import (
     write_manifest,
     write_plan,
 )
-from streams_orchestration.runtime.savepoints.places import keep_file, new_directory, place_of, sweep
+from streams_orchestration.runtime.savepoints.places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
@@ -114,7 +115,7 @@ def create_savepoint(
             with _at_rest(home, catalog, application, programs, within, launcher):
                 taken = _take(home, catalog, application, programs, directory)
             paused = time.monotonic() - began
-            manifest = _described(directory, place.name, taken)
+            manifest = _described(home.store, directory, place.name, taken)
             write_manifest(directory, manifest)
     return Created(manifest, place, paused)
 
@@ -190,7 +191,10 @@ def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeP
         plan = deployed_plan(connection, home, application)
         cut = read_cut(connection, application, programs, units)
         imports = tuple(_imports(connection, application, cut))
-    states = {name: _kept(state, directory / STATES, number) for number, (name, state) in enumerate(cut.states.items())}
+    states = {
+        name: _kept(home.store, state, directory / STATES, number)
+        for number, (name, state) in enumerate(cut.states.items())
+    }
     written = tuple(
         SavedSink(operator=name, place=place, files=len(files), newest=newest_name(files))
         for name, place, files in sinks(home, programs)
@@ -198,11 +202,11 @@ def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeP
     return _Taken(row, plan, replace(cut, states=states), imports, written)
 
 
-def _kept(state: StoredState, directory: Path, number: int) -> StoredState:
+def _kept(store: Store, state: StoredState, directory: Path, number: int) -> StoredState:
     files: list[StateFile] = []
     for place, file in enumerate(state.files):
         path = directory / f"{number}-{place}.state"
-        keep_file(Path(file.path), path)
+        store.fetch(file.path, path)
         files.append(replace(file, path=str(path)))
     return StoredState(state.operator, tuple(files))
 
@@ -219,7 +223,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
         )  # fmt: skip
 
 
-def _described(directory: Path, name: str, taken: _Taken) -> Manifest:
+def _described(store: Store, directory: Path, name: str, taken: _Taken) -> Manifest:
     """The manifest, once every file was read and is what the catalog says."""
     cut, row = taken.cut, taken.row
     ended = tuple(sorted(cut.exhausted))
@@ -239,13 +243,13 @@ def _described(directory: Path, name: str, taken: _Taken) -> Manifest:
         positions=Positions(
             sources=cut.sources, ended=ended, finished=tuple(sorted(cut.finished)), imports=taken.imports
         ),
-        states=tuple(_described_state(directory, state) for state in cut.states.values()),
+        states=tuple(_described_state(store, directory, state) for state in cut.states.values()),
         sinks=taken.sinks,
     )
 
 
-def _described_state(directory: Path, state: StoredState) -> SavedState:
-    facts = stored_facts(state)
+def _described_state(store: Store, directory: Path, state: StoredState) -> SavedState:
+    facts = stored_facts(store, state)
     files = tuple(
         SavedFile(
             name=str(Path(file.path).relative_to(directory)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import re
@@ -12,14 +11,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.storage.local import NO_LINKS, sync
+from streams_orchestration.operators.storage.local import sync
 from streams_orchestration.runtime.savepoints.manifest import (
     MANIFEST,
     NAME,
     STATES,
     SavepointError,
 )
-from streams_orchestration.runtime.storage.files import write_durably
 from streams_orchestration.runtime.storage.home import Home
 
 _PARTIAL = ".partial"
@@ -31,7 +29,7 @@ def saved(home: Home, application: str | None = None) -> Iterator[Path]:
     Raises:
         SavepointError: where they are cannot be looked at.
     """
-    for directory in _listed(home.root / "savepoints"):
+    for directory in _listed(home.all_savepoints):
         for path in _listed(directory) if application in (None, directory.name) else []:
             if not path.name.startswith(".") and _may_exist(path / MANIFEST):
                 yield path
@@ -133,16 +131,6 @@ def new_directory(place: Path) -> Generator[Path]:
             "permission there, then try again."
         )
         raise SavepointError(message) from error
-
-
-def keep_file(path: Path, other: Path) -> None:
-    """Give a file that never changes another name, so that it outlives the first; a copy where that cannot be."""
-    try:
-        os.link(path, other)
-    except OSError as error:
-        if error.errno not in (*NO_LINKS, errno.EXDEV):
-            raise
-        write_durably(other, path.read_bytes())
 
 
 def partial_of(place: Path) -> Path:

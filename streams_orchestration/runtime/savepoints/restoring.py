@@ -35,7 +35,6 @@ from streams_orchestration.runtime.savepoints.manifest import (
     read_manifest,
     read_plan,
 )
-from streams_orchestration.runtime.savepoints.places import keep_file
 from streams_orchestration.runtime.savepoints.surroundings import (
     go_on_reading,
     refuse_doubled_exports,
@@ -44,9 +43,9 @@ from streams_orchestration.runtime.savepoints.surroundings import (
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
-from streams_orchestration.runtime.storage.files import remove_files, write_durably
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.storage.store import remove_files
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def restore(
         if not fresh:
             _refuse_deployed(catalog, application)
         saved = read_plan(directory, manifest)
-        redeployment = preview_restore(directory, manifest, saved, wanted, drop)
+        redeployment = preview_restore(home, directory, manifest, saved, wanted, drop)
         if not redeployment.acceptable:
             message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
             message += redeployment.losses
@@ -105,7 +104,7 @@ def restore(
 
 
 def preview_restore(
-    directory: Path, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
+    home: Home, directory: Path, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
 ) -> Redeployment:
     """What becomes of the states of a savepoint in an application; every file is read and checked.
 
@@ -116,7 +115,7 @@ def preview_restore(
     for state in manifest.states:
         for file in state.files:
             read_file(directory, file)
-    facts = {name: stored_facts(chain) for name, chain in manifest.stored_states(directory).items()}
+    facts = {name: stored_facts(home.store, chain) for name, chain in manifest.stored_states(directory).items()}
     states = {name: each for name, each in facts.items() if each is not None}
     try:
         outcome = preview(saved, wanted, states=states, drop=drop, drained=True)
@@ -155,7 +154,7 @@ class _Restoring:
             return self._enter(after, redeployment, cut, carried)
         except BaseException as error:
             if not isinstance(error, CommitUnknownError):
-                remove_files([*carrier.written, *self._written])
+                remove_files(self._home.store, [*carrier.written, *self._written])
             if isinstance(error, OSError):
                 place, reason = error.filename or self._home.root, error.strerror or error
                 message = (
@@ -168,7 +167,7 @@ class _Restoring:
     def _own(self, after: Compilation, carried: Carried) -> Carried:
         """The same with files of the application's own in place of those of the savepoint."""
         places = {
-            operator.name: Path(directories_of(self._home, program.application, program.pe).states) / f"pe-{program.pe}"
+            operator.name: directories_of(self._home, program.application, program.pe).states
             for program in need(after.deployment).programs
             for operator in program.operators.values()
         }
@@ -178,19 +177,18 @@ class _Restoring:
         }
         return replace(carried, states=states)
 
-    def _file(self, file: StateFile, place: Path) -> StateFile:
+    def _file(self, file: StateFile, place: str) -> StateFile:
         path = Path(file.path)
         if self._directory not in path.parents:
             return file
-        place.mkdir(parents=True, exist_ok=True)
-        own = place / f"{self._manifest.id[:8]}-{path.name}"
-        self._written.append(str(own))
-        own.unlink(missing_ok=True)  # of a process that was killed before the catalog named it
-        if self._home.root in path.parents:
-            keep_file(path, own)
+        own, store = f"{place}/{self._manifest.id[:8]}-{path.name}", self._home.store
+        self._written.append(own)
+        store.remove(own)  # of a process that was killed before the catalog named it
+        if self._home.all_savepoints in path.parents:
+            store.keep(path, own)
         else:  # files that were exported may be changed by their owner
-            write_durably(own, path.read_bytes())
-        return replace(file, path=str(own))
+            store.write(own, path.read_bytes())
+        return replace(file, path=own)
 
     def _enter(self, after: Compilation, redeployment: Redeployment, cut: CommonCut, carried: Carried) -> Restored:
         application = redeployment.application

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from sqlalchemy import select
 
@@ -21,6 +20,7 @@ from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.sinks.publishing import DueOutput, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.waiting import forget_file, taken
 
 log = logging.getLogger("streams.publisher")
 
@@ -81,14 +81,19 @@ class Deliverer:
         return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part, self.application)
 
     def _deliver(self, key: DeliveryKey, outputs: list[DueOutput]) -> None:
+        store = self.catalog.store
+        try:
+            files = {taken(store, row.pending): row.pending for row in outputs}
+        except OSError as error:
+            raise OutputError(self.name, f"{error.strerror or error}; it is tried again, nothing is lost") from error
         try:
             if not self._open:
                 self._open = True
                 self.sink.open()
-            self.sink.deliver_files(key, [Path(row.pending) for row in outputs])
+            self.sink.deliver_files(key, list(files))
         except WaitingFileError as error:
             self.close()
-            if not waits(self.catalog, self.application, str(error.path)):
+            if not waits(self.catalog, self.application, files.get(error.path, str(error.path))):
                 return  # another process has delivered it, or a reset has taken it back
             raise self._lost(error) from error
         except RefusedError as error:
@@ -104,7 +109,7 @@ class Deliverer:
             for row in outputs:
                 counted |= count_output(connection, self.application, row, outputs=0 if counted else 1)
         for row in outputs:
-            Path(row.pending).unlink(missing_ok=True)
+            forget_file(store, row.pending)
 
     def _lost(self, error: WaitingFileError) -> OutputError:
         cause = error.__cause__

@@ -12,7 +12,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 from sqlalchemy import Connection, func, insert, select, update
@@ -26,10 +25,20 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
+from streams_orchestration.runtime.storage.store import Store, StoreError
+from streams_orchestration.runtime.storage.waiting import (
+    forget_file,
+    hand_over,
+    is_there,
+    path_of,
+    taken,
+    waiting_of,
+)
 
 MANY = 64
 """So many files of a directory that wait are merged to fewer that wait on, since every look goes through all."""
-_PREFIX = "merged"
+MERGED = "merged"
+"""What names of merged files begin with."""
 
 log = logging.getLogger("streams.publisher")
 
@@ -50,6 +59,14 @@ class Gatherer:
         self._since: dict[str, float] = {}
         """Pending name -> when it was seen first to be of a complete epoch."""
         self._swept = False
+
+    @property
+    def _store(self) -> Store:
+        return self.catalog.store
+
+    @property
+    def _waiting(self) -> str:
+        return waiting_of(self.application, self.sink.context.pe)
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
         """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
@@ -80,6 +97,13 @@ class Gatherer:
         Raises:
             OutputError: a file cannot be read or written, or the store cannot be reached, or refuses.
         """
+        try:
+            return self._deliver(rows)
+        except StoreError as error:
+            name = self.sink.context.name
+            raise OutputError(name, f"{error}; it is tried again, nothing is lost") from error
+
+    def _deliver(self, rows: Sequence[DueOutput]) -> int:
         if not self._swept:
             self._sweep()
         unnamed, named = _divided(rows)
@@ -125,7 +149,7 @@ class Gatherer:
     def _send(self, row: DueOutput) -> None:
         """Publish a file in an object store. Its epoch is complete, so that no reset takes it back."""
         try:
-            self.sink.storage().publish(Path(row.pending), str(row.final))
+            self.sink.storage().publish(taken(self._store, row.pending), str(row.final))
         except FileNotFoundError:
             if waits(self.catalog, self.application, row.pending):
                 raise gone(row) from None
@@ -137,7 +161,7 @@ class Gatherer:
             raise OutputError(row.operator, f"{reason}; it is tried again, nothing is lost") from error
         with self.catalog.write_unit(self.application, row.unit) as connection:
             count_output(connection, self.application, row)
-        Path(row.pending).unlink(missing_ok=True)  # not before: a repetition sends it again
+        forget_file(self._store, row.pending)  # not before: a repetition sends it again
 
     def _replace(self, rows: Sequence[DueOutput], *, named: bool) -> DueOutput | None:
         """One file in place of several, with a final name or to wait on; these go as what a reset takes back.
@@ -146,33 +170,34 @@ class Gatherer:
             What the catalog knows now; None when another process was here.
         """
         f, since = tables.sink_file, min(self._since[row.pending] for row in rows)
-        merged = Path(rows[0].pending) if len(rows) == 1 else self._merge(rows)
-        if merged is None:
+        pending = rows[0].pending if len(rows) == 1 else self._merge(rows)
+        if pending is None:
             return None
-        final = str(self.sink.final(merged, rows[0].epoch, rows[-1].batch)) if named else None
+        path = path_of(self._store, pending)
+        final = str(self.sink.final(path, rows[0].epoch, rows[-1].batch)) if named else None
         mine = (f.c.application == self.application, f.c.pending.in_([row.pending for row in rows]))
         with self.catalog.write_unit(self.application, rows[0].unit) as connection:
             there = connection.scalar(
                 select(func.count()).where(*mine, f.c.final.is_(None), ~f.c.retracted, ~f.c.published)
             )
-            taken = there != len(rows)
-            if len(rows) == 1 and not taken:
+            gone = there != len(rows)
+            if len(rows) == 1 and not gone:
                 connection.execute(update(f).where(*mine).values(final=final))
-            elif merged.exists() and not taken:
+            elif not gone and is_there(self._store, pending):
                 connection.execute(update(f).where(*mine).values(retracted=True))
-                self._insert(connection, rows, merged, final)
-                self._since[str(merged)] = since
-        if taken and len(rows) > 1:  # another process was here meanwhile
-            merged.unlink(missing_ok=True)
+                self._insert(connection, rows, pending, final)
+                self._since[pending] = since
+        if gone and len(rows) > 1:  # another process was here meanwhile
+            forget_file(self._store, pending)
         rows_of_all = sum(row.rows for row in rows)
-        return None if taken else replace(rows[-1], pending=str(merged), final=final, rows=rows_of_all)
+        return None if gone else replace(rows[-1], pending=pending, final=final, rows=rows_of_all)
 
-    def _insert(self, connection: Connection, rows: Sequence[DueOutput], merged: Path, final: str | None) -> None:
+    def _insert(self, connection: Connection, rows: Sequence[DueOutput], pending: str, final: str | None) -> None:
         first, last = rows[0], rows[-1]
         connection.execute(
             insert(tables.sink_file).values(
                 application=self.application,
-                pending=str(merged),
+                pending=pending,
                 final=final,
                 operator=last.operator,
                 pe=last.pe,
@@ -180,30 +205,34 @@ class Gatherer:
                 batch=last.batch,
                 epoch=first.epoch,
                 rows=sum(row.rows for row in rows),
-                size=merged.stat().st_size,
+                size=self._store.size(pending),
             )
         )
 
-    def _merge(self, rows: Sequence[DueOutput]) -> Path | None:
-        """A new file with the tuples of several; None when another process has taken them."""
-        files = [Path(row.pending) for row in rows]
-        merged = files[0].with_name(f"{_PREFIX}-{self._channel}-{uuid.uuid4().hex}{files[0].suffix}")
+    def _merge(self, rows: Sequence[DueOutput]) -> str | None:
+        """A new file with the tuples of several that waits; None when another process has taken them."""
+        store, files = self._store, [path_of(self._store, row.pending) for row in rows]
+        merged = files[0].with_name(f"{MERGED}-{self._channel}-{uuid.uuid4().hex}{files[0].suffix}")
         try:
+            for row in rows:
+                taken(store, row.pending)
             self.sink.merge(files, merged)
             sync(merged.parent)
+            return hand_over(store, merged, self._waiting)
         except (OSError, pa.ArrowInvalid) as error:
             merged.unlink(missing_ok=True)
-            gone = next((file for file in files if not file.exists()), None)
-            if gone is not None and not waits(self.catalog, self.application, str(gone)):
+            gone = next((row for row in rows if not path_of(store, row.pending).exists()), None)
+            if isinstance(error, StoreError):
+                gone = None
+            if gone is not None and not waits(self.catalog, self.application, gone.pending):
                 return None
             name = self.sink.context.name
             if gone is not None:
-                message = f"{gone}, which was to be published, is gone: start anew with --fresh"
+                message = f"{store.title(gone.pending)}, which was to be published, is gone: start anew with --fresh"
                 raise OutputError(name, message, lost=True) from error
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             message = f"files in {merged.parent} cannot be merged: {reason}; it is tried again, nothing is lost"
             raise OutputError(name, message) from error
-        return merged
 
     def _sweep(self) -> None:
         """Remove merged files that nothing names: a process died before they took the place of others.
@@ -213,9 +242,15 @@ class Gatherer:
         f = tables.sink_file
         with self.catalog.write() as connection:
             named = set(connection.scalars(select(f.c.pending).where(f.c.application == self.application)))
-            for path in self.sink.pending().rglob(f"{_PREFIX}-{self._channel}-*"):
-                if str(path) not in named:
+            pattern = f"{MERGED}-{self._channel}-*"
+            kept = {path_of(self._store, pending) for pending in named}
+            for path in self.sink.pending().rglob(pattern):
+                if path not in kept:
                     path.unlink(missing_ok=True)
+            for pending in self._store.below(self._waiting) if self._store.address else ():
+                mine = path_of(self._store, pending)
+                if pending not in named and mine.match(pattern) and mine.is_relative_to(self.sink.pending()):
+                    forget_file(self._store, pending)
         self._swept = True
 
 

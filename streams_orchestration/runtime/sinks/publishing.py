@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import filecmp
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.retraction import Output, retract
 from streams_orchestration.runtime.sinks.sinks import count_output, show_early
+from streams_orchestration.runtime.storage.store import Store
+from streams_orchestration.runtime.storage.waiting import path_of, take_away, taken
 
 ADDRESSES = "%://%"
 """Final names in object stores, which their sinks publish themselves (`gathering.py`)."""
@@ -139,11 +142,13 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
 
 def _show(catalog: Catalog, application: str, row: DueOutput) -> None:
     """Give a file its final name; never takes the place of a file that is there."""
-    pending, final = Path(row.pending), row.place
+    final = row.place
     try:
-        LocalStorage().publish(pending, str(final))
-        pending.unlink(missing_ok=True)
+        LocalStorage().publish(taken(catalog.store, row.pending), str(final))
+        take_away(catalog.store, row.pending)
     except FileExistsError:
+        if _is_copied(catalog.store, row):  # and another process has published it
+            return
         message = f"{final} is there already and is none of its files; move it away, it is tried again"
         raise OutputError(row.operator, message) from None
     except FileNotFoundError:
@@ -153,6 +158,12 @@ def _show(catalog: Catalog, application: str, row: DueOutput) -> None:
     except OSError as error:
         message = f"{final} cannot be written: {error.strerror}; it is tried again, nothing is lost"
         raise OutputError(row.operator, message) from error
+
+
+def _is_copied(store: Store, row: DueOutput) -> bool:
+    """Whether a file that was copied to this machine is what has its final name."""
+    path = path_of(store, row.pending)
+    return str(path) != row.pending and path.exists() and filecmp.cmp(path, row.place, shallow=False)
 
 
 def gone(row: DueOutput) -> OutputError:
@@ -198,7 +209,7 @@ def remove_empty(catalog: Catalog, application: str) -> None:
         its_sink = (s.c.application == f.c.application) & (s.c.operator == f.c.operator)
         waiting = select(s.c.place, f.c.pending).join(f, its_sink).where(f.c.application == application)
         seen = {(row.place, Path(row.pending)) for row in connection.execute(of_sinks)}
-        seen |= {(row.place, Path(row.pending).parent) for row in connection.execute(waiting)}
+        seen |= {(row.place, path_of(catalog.store, row.pending).parent) for row in connection.execute(waiting)}
     directories = {_outermost(directory, Path(place)) for place, directory in seen}
     for directory in directories:
         for place in sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True):

@@ -18,6 +18,8 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.cuts import after_cut
 from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
+from streams_orchestration.runtime.storage.store import Store
+from streams_orchestration.runtime.storage.waiting import path_of, take_away
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
     done: list[str] = []
     for row in rows:
         try:
-            _remove(row)
+            _remove(catalog.store, row)
             done.append(row.pending)
         except OSError as error:
             place = row.final or row.pending
@@ -80,17 +82,16 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
     return list(errors.values())
 
 
-def _remove(row: Output) -> None:
+def _remove(store: Store, row: Output) -> None:
     """First the pending name: then no publisher that still runs can give the file its final name again.
 
     Final names of such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.
     """
-    pending = Path(row.pending)
     if row.final is None or row.visibility == "read_committed":
-        pending.unlink(missing_ok=True)  # what is after the cut was never visible
+        take_away(store, row.pending)  # what is after the cut was never visible
         return
     final = Path(row.final)
-    mine = is_same(pending, final)
-    pending.unlink(missing_ok=True)
+    mine = is_same(path_of(store, row.pending), final)
+    take_away(store, row.pending)
     if mine and final.exists() and final.stat().st_size == row.size:
         final.unlink(missing_ok=True)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streams_orchestration.runtime.errors import StateDirectoryError, StateDirectoryPlaceError
+from streams_orchestration.runtime.storage.store import Store
+from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS, store_at
 
 MINIMUM_FREE_BYTES = 64 * 1024 * 1024
 
@@ -36,6 +38,15 @@ class Home:
             raise StateDirectoryPlaceError(self.root, existing)
 
     @property
+    def store(self) -> Store:
+        """Where the files are that the catalog names: here, or where STREAMS_STORAGE says.
+
+        Raises:
+            StorageSettingError: STREAMS_STORAGE or STREAMS_STORAGE_OPTIONS cannot be used.
+        """
+        return store_at(self.root, os.environ.get(STORAGE, ""), os.environ.get(STORAGE_OPTIONS, ""))
+
+    @property
     def catalog(self) -> Path:
         """The catalog's SQLite file, unless STREAMS_CATALOG names another place."""
         return self.root / "catalog.db"
@@ -60,8 +71,8 @@ class Home:
         return self.root / "locks" / f"{application}.lock"
 
     def data(self, application: str) -> Path:
-        """Streams, operator state and Spark's disposable checkpoints of one application."""
-        return self.root / "data" / application
+        """Spark's disposable checkpoints of one application, and what waits to leave it."""
+        return self.root / data_of(application)
 
     def logs(self, application: str) -> Path:
         """All logs of one application: `host-<n>.log` and `pe-<n>.log`."""
@@ -69,11 +80,20 @@ class Home:
 
     def savepoints(self, application: str) -> Path:
         """Savepoints of one application, a directory for each; nothing but their removal takes them away."""
-        return self.root / "savepoints" / application
+        return self.all_savepoints / application
+
+    @property
+    def all_savepoints(self) -> Path:
+        """Where savepoints of all applications are: where all machines see them, if that is a directory."""
+        return self._seen_by_all("savepoints")
 
     def results(self, application: str) -> Path:
         """Where sinks with a relative path write."""
-        return self.root / "results" / application
+        return self._seen_by_all("results") / application
+
+    def _seen_by_all(self, name: str) -> Path:
+        """A directory in the place of the files that the catalog names, where that is no object store."""
+        return self.store.path(name) or self.root / name
 
     def prepare(self) -> Home:
         """Create the directory and prove that it can be written.
@@ -93,3 +113,8 @@ class Home:
             reason = f"only {free // 2**20} MiB are free on its disk, {MINIMUM_FREE_BYTES // 2**20} MiB are needed"
             raise StateDirectoryError(self.root, reason)
         return self
+
+
+def data_of(application: str) -> str:
+    """Address of the directory with streams and states of an application."""
+    return f"data/{application}"

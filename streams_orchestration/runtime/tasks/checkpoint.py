@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.contract import Operator, check_files
 from streams_orchestration.operators.results import check_state
 from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, StoredState
+from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.storage.waiting import hand_over
 from streams_orchestration.runtime.tasks.calls import OperatorCalls
 from streams_orchestration.runtime.tasks.instances import SPLITTERS, Instance
 from streams_orchestration.runtime.tasks.state_files import state_data, write_state_file
@@ -18,16 +19,16 @@ from streams_orchestration.runtime.tasks.state_files import state_data, write_st
 class Checkpoint:
     """What a task has stored when it ends."""
 
-    def __init__(self, plan: BatchPlan, directory: Path, calls: OperatorCalls) -> None:
+    def __init__(self, plan: BatchPlan, directories: Directories, calls: OperatorCalls) -> None:
         """Nothing yet.
 
         Args:
             plan: of the batch that ends.
-            directory: for files of states.
+            directories: of the PE.
             calls: into the operators.
         """
         self._plan = plan
-        self._directory = directory
+        self._directories = directories
         self._calls = calls
         self.states: list[StoredState] = []
         self.files: list[SinkFile] = []
@@ -47,7 +48,10 @@ class Checkpoint:
         if type(operator).prepare_commit is not Operator.prepare_commit:
             for file in self._calls.call(program, lambda: check_files(operator.prepare_commit())):
                 final = None if file.final is None else str(file.final)
-                self.files.append(SinkFile(program.name, str(file.pending), final, file.rows, file.size))
+                pending = hand_over(self._directories.store, file.pending, self._directories.waiting)
+                if pending != str(file.pending):
+                    file.pending.unlink()
+                self.files.append(SinkFile(program.name, pending, final, file.rows, file.size))
         if program.stateful and changed:
             state = dict(self._calls.call(program, lambda: check_state(operator.checkpoint())))
             if instance.round_robin:
@@ -65,7 +69,8 @@ class Checkpoint:
         dump = self._calls.call(program, lambda: state_data(state, plan.batch, former, instance.plain))
         if not dump.data:
             return None
-        file = write_state_file(self._directory, plan.generation, plan.batch, program.index, dump.data)
+        store, directory = self._directories.store, self._directories.states
+        file = write_state_file(store, directory, plan.generation, plan.batch, program.index, dump.data)
         before = () if former is None else former.files[: dump.kept]
         instance.state, instance.plain = StoredState(program.name, (*before, file)), dump.plain
         return instance.state

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import (
     Delivery,
@@ -105,7 +104,7 @@ class TaskRun:
             self._close()
         forget()
         segments = tuple(self.outbox.segments())
-        checkpoint = Checkpoint(self.plan, Path(self.directories.states) / f"pe-{self.program.pe}", self._calls)
+        checkpoint = Checkpoint(self.plan, self.directories, self._calls)
         for index in sorted(self.prepared):
             checkpoint.take(self.program.operators[index], self.instances[index], changed=index in self.changed)
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
@@ -117,7 +116,7 @@ class TaskRun:
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
         wanted, done = arrow_schema(self.program.operators[operator].inputs[port]), 0
-        for read in self.meter.reading(segment, read_segment(segment)):
+        for read in self.meter.reading(segment, read_segment(self.directories.store, segment)):
             item = read
             if isinstance(item, TupleBatch):
                 if item.schema != wanted:

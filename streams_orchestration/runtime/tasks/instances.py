@@ -61,7 +61,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     operator.setup()
     if stored is None:
         return Instance(operator)
-    state = read_state(stored)
+    state = read_state(directories.store, stored)
     plain = plain_digest(state)
     positions = state.pop(SPLITTERS, {})
     operator.restore(state)

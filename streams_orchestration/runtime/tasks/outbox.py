@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.storage.store import HERE
 from streams_orchestration.runtime.tasks.meter import Meter, NoMeter
 from streams_orchestration.runtime.transport.segments import Item, write_segment
 
@@ -91,10 +91,12 @@ class Outbox:
     def segments(self) -> Iterator[Segment]:
         """Write what was sent, one segment a stream."""
         for stream, items in self._remote.items():
-            directory = Path(self._directories.streams) / f"pe-{self._program.pe}"
+            store, directory = self._directories.store, self._directories.streams
+            if stream in self._directories.here:
+                directory = HERE + directory
             schema = arrow_schema(self._schemas[stream])
             yield self._meter.writing(
-                stream, partial(write_segment, directory, stream, schema, items, self._directories.compression)
+                stream, partial(write_segment, store, directory, stream, schema, items, self._directories.compression)
             )
 
 

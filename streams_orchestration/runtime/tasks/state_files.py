@@ -6,13 +6,12 @@ import uuid
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from streams_orchestration.operators.state import State, StateDump, StateError, dump_state, load_state
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
-from streams_orchestration.runtime.storage.files import write_durably
+from streams_orchestration.runtime.storage.store import Store, StoreError
 
 
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
@@ -31,37 +30,38 @@ def state_data(state: State, batch: int, former: StoredState | None, plain: byte
     return dump_state(state, batch, [(file.batch, file.size) for file in files], plain)
 
 
-def write_state_file(directory: Path, generation: int, batch: int, operator: int, data: bytes) -> StateFile:
+def write_state_file(
+    store: Store, directory: str, generation: int, batch: int, operator: int, data: bytes
+) -> StateFile:
     """Write a new file, durable when this returns; garbage until a commit names it."""
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"g{generation}-b{batch}-o{operator}-{uuid.uuid4().hex[:8]}.state"
-    write_durably(path, data)
-    return StateFile(str(path), len(data), zlib.crc32(data), batch)
+    address = f"{directory}/g{generation}-b{batch}-o{operator}-{uuid.uuid4().hex[:8]}.state"
+    store.write(address, data)
+    return StateFile(address, len(data), zlib.crc32(data), batch)
 
 
-def read_state(stored: StoredState) -> dict[str, Any]:
+def read_state(store: Store, stored: StoredState) -> dict[str, Any]:
     """Read a state back.
 
     Raises:
         OperatorError: a file is gone or was altered (then a `StateError` is the cause), or cannot be read.
     """
-    with _readable(stored) as contents:
+    with _readable(store, stored) as contents:
         return load_state(contents)
 
 
-def check_state(stored: StoredState) -> None:
+def check_state(store: Store, stored: StoredState) -> None:
     """Read all files of a state, which may be Spark's, without making anything of them.
 
     Raises:
         OperatorError: see `read_state`.
     """
-    with _readable(stored) as contents:
+    with _readable(store, stored) as contents:
         for _ in contents:
             pass
 
 
 @contextmanager
-def _readable(stored: StoredState) -> Generator[Iterator[bytes]]:
+def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
     """What the files hold, one after another; what is wrong with one, or with all of them, names it."""
     current = ""
 
@@ -69,7 +69,7 @@ def _readable(stored: StoredState) -> Generator[Iterator[bytes]]:
         nonlocal current
         for file in stored.files:
             current = file.path
-            data = Path(file.path).read_bytes()
+            data = store.read(file.path)
             if len(data) != file.size or zlib.crc32(data) != file.checksum:
                 message = "it is truncated or was altered"
                 raise StateError(message)
@@ -78,8 +78,10 @@ def _readable(stored: StoredState) -> Generator[Iterator[bytes]]:
     try:
         yield contents()
     except (OSError, StateError) as error:
-        mend = "bring it back from a copy, or start anew with --fresh"
+        mend = "" if isinstance(error, StoreError) else "; bring it back from a copy, or start anew with --fresh"
         # a disk may come back, a file that is gone does not: only then is it the state itself that is bad
         cause = StateError(str(error)) if isinstance(error, FileNotFoundError) else error
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise OperatorError(stored.operator, f"its state {current} cannot be read: {reason}; {mend}") from cause
+        raise OperatorError(
+            stored.operator, f"its state {store.title(current)} cannot be read: {reason}{mend}"
+        ) from cause

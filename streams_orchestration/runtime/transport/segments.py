@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,7 +12,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import Segment
-from streams_orchestration.runtime.storage.files import write_durably
+from streams_orchestration.runtime.storage.store import Store, StoreError
 
 REMEDY = (
     "A reset of the region that writes it makes it anew, unless its epoch is complete: "
@@ -31,30 +30,32 @@ class SegmentError(StreamsRuntimeError):
 
 
 def write_segment(
-    directory: Path, stream: str, schema: pa.Schema, items: list[Item], compression: str | None = None
+    store: Store, directory: str, stream: str, schema: pa.Schema, items: list[Item], compression: str | None = None
 ) -> Segment:
     """Write the items to a new file, durable when this returns; garbage until a commit names it."""
-    directory.mkdir(parents=True, exist_ok=True)
     data = encode(items, schema, compression)
     rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
-    path = directory / f"{uuid.uuid4().hex}.arrow"
-    write_durably(path, data)
-    return Segment(stream, str(path), rows, len(data), zlib.crc32(data))
+    address = f"{directory}/{uuid.uuid4().hex}.arrow"
+    store.write(address, data)
+    return Segment(stream, address, rows, len(data), zlib.crc32(data))
 
 
-def read_segment(segment: Segment) -> Iterator[Item]:
+def read_segment(store: Store, segment: Segment) -> Iterator[Item]:
     """The items of a segment.
 
     Raises:
         SegmentError: the file is gone, truncated or altered.
     """
     try:
-        data = pa.py_buffer(Path(segment.path).read_bytes())
+        data = pa.py_buffer(store.read(segment.path))
     except OSError as error:
-        message = f"stream {segment.stream}: the segment {segment.path} cannot be read: {error.strerror}. {REMEDY}"
+        where = f"stream {segment.stream}: the segment {store.title(segment.path)}"
+        remedy = "" if isinstance(error, StoreError) else f". {REMEDY}"
+        message = f"{where} cannot be read: {error.strerror}{remedy}"
         raise SegmentError(message) from error
     if len(data) != segment.size or zlib.crc32(data) != segment.checksum:
-        message = f"stream {segment.stream}: the segment {segment.path} is truncated or was altered. {REMEDY}"
+        where = f"stream {segment.stream}: the segment {store.title(segment.path)}"
+        message = f"{where} is truncated or was altered. {REMEDY}"
         raise SegmentError(message)
     yield from decode(data)
 

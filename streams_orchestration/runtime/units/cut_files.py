@@ -7,9 +7,8 @@ for long, and a file may be brought back, or the next cut may do without it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Connection, select
 
@@ -18,7 +17,8 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import ConnectionRow, StateRow, StoredPosition, UnitEventRow, UnitRow
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.home import Home, data_of
+from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.units.reading import read_units
 from streams_orchestration.runtime.units.unit_facts import ENDED
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
@@ -38,15 +38,22 @@ class CutFile:
     size: int
     """Bytes."""
 
-    @property
-    def problem(self) -> str | None:
-        """Why it cannot be read; None when it seems well. Only existence and size are looked at."""
+    def problem(self, store: Store, sizes: Mapping[str, int] | None = None) -> str | None:
+        """Why it cannot be read; None when it seems well. Only existence and size are looked at.
+
+        Args:
+            store: where it is.
+            sizes: of all files, where they are known. A storage that is away has lost nothing.
+        """
         try:
-            size = Path(self.path).stat().st_size
+            known = None if sizes is None else sizes.get(self.path)
+            size = store.size(self.path) if known is None else known
+        except StoreError:
+            return None
         except OSError as error:
-            return f"{self.what} {self.path} cannot be read: {error.strerror}"
+            return f"{self.what} {store.title(self.path)} cannot be read: {error.strerror}"
         if size != self.size:
-            return f"{self.what} {self.path} has {size} of {self.size} bytes"
+            return f"{self.what} {store.title(self.path)} has {size} of {self.size} bytes"
         return None
 
 
@@ -149,7 +156,12 @@ def check_cuts(
         known = lost_cuts(connection, application)
     begin = turn * MOST_FILES % len(files) if len(files) > MOST_FILES else 0
     looked_at = {*(files + files)[begin : begin + MOST_FILES], *(file for file in files if file.unit in known)}
-    broken = {file.unit for file in looked_at if file.problem is not None}
+    store = catalog.store
+    try:
+        sizes = store.sizes(data_of(application)) if looked_at else None
+    except StoreError:  # nothing is known of what is there
+        return known if units is None else {unit: known[unit] for unit in units if unit in known}
+    broken = {file.unit for file in looked_at if file.problem(store, sizes) is not None}
     for unit in sorted(broken ^ (known.keys() & {file.unit for file in files})):
         if message := _record(catalog, application, unit):
             known[unit] = message
@@ -180,7 +192,7 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
     u = tables.unit
     with catalog.write() as connection:
         files = cut_files(connection, application, [unit])
-        problem = next((problem for file in files if (problem := file.problem) is not None), None)
+        problem = next((problem for file in files if (problem := file.problem(catalog.store)) is not None), None)
         known = unit in lost_cuts(connection, application)
         row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
         where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"

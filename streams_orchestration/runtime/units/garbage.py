@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
@@ -11,11 +12,15 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.sinks.gathering import MERGED
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
-from streams_orchestration.runtime.storage.files import remove_files
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.home import Home, data_of
+from streams_orchestration.runtime.storage.store import Store, StoreError, remove_files
+from streams_orchestration.runtime.storage.waiting import path_of, waiting_of
 from streams_orchestration.runtime.tasks.stored_states import drop_unneeded_states, state_files
 from streams_orchestration.runtime.transport.readers import drop_read_exports, exporters_done, importing_pes
+
+log = logging.getLogger("streams.garbage")
 
 KEPT_EPOCHS = 100
 """Epochs that stay in the catalog for people to look at."""
@@ -94,8 +99,8 @@ def collect_garbage(
     for unit in sorted(names):
         with catalog.write_unit(application, unit) as connection:
             paths = _collect_unit(connection, application, unit, programs)
-        removed += remove_files(paths)
-    return removed + remove_files(_collect_exports(catalog, application, programs))
+        removed += remove_files(catalog.store, paths)
+    return removed + remove_files(catalog.store, _collect_exports(catalog, application, programs))
 
 
 def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
@@ -219,21 +224,34 @@ def sweep(
     Returns:
         How many files were removed.
     """
-    data, numbers = home.data(application), list(pes)
+    data, numbers, store = data_of(application), list(pes), home.store
     # Looked for before the catalog is asked: a host that was paused in between, and that another one has
     # taken the place of, does not see the files of the other one; a redeploy holds units before it writes.
-    candidates = [path for pe in numbers for path in (data / "streams" / f"pe-{pe}").glob("*")]
-    candidates += [path for program in programs for path in unpublished_files(home, program)]
-    states = [path for pe in numbers for path in (data / "states" / f"pe-{pe}").glob("*")]
+    try:
+        candidates = [address for pe in numbers for address in store.below(f"{data}/streams/pe-{pe}")]
+        candidates += [address for pe in numbers for address in _unpublished(store, application, pe)]
+        states = [address for pe in numbers for address in store.below(f"{data}/states/pe-{pe}")]
+    except StoreError as error:
+        log.warning("files that no commit names are looked for later: %s", error)
+        candidates, states = [], []
+    candidates += [str(path) for program in programs for path in unpublished_files(home, program)]
     with catalog.read() as connection:
         s = tables.segment
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
         named |= state_files(connection, application)
         f = tables.sink_file
-        named |= set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
+        pending = set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
         if not _is_redeployed(connection, application):
             candidates += states
-    return remove_files(path for path in candidates if str(path) not in named)
+    titles = {str(path_of(store, address)) for address in pending}  # what a publisher of this machine has taken
+    titles |= {store.title(address) for address in named | pending}  # older versions have named files by their paths
+    return remove_files(store, (address for address in candidates if store.title(address) not in titles))
+
+
+def _unpublished(store: Store, application: str, pe: int) -> list[str]:
+    """What tasks have put of sinks; merged files are those of publishers."""
+    files = store.below(waiting_of(application, pe)) if store.address else []
+    return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]
 
 
 def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ...]:
@@ -245,8 +263,12 @@ def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ..
         application: its name.
     """
     # looked for before the catalog is asked, as in `sweep`
-    directories = [path for kind in ("streams", "states") for path in (home.data(application) / kind).glob("pe-*")]
-    numbers = {int(path.name.removeprefix("pe-")) for path in directories}
+    data, store = data_of(application), home.store
+    try:
+        files = [address for kind in ("streams", "states", "waiting") for address in store.below(f"{data}/{kind}")]
+    except StoreError:
+        return ()
+    numbers = {int(name) for file in files if (name := file.split("/")[3].removeprefix("pe-")).isdecimal()}
     p = tables.pe
     with catalog.read() as connection:
         if _is_redeployed(connection, application):

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.kept_rows import PlanBefore
 from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, TrialRow, UnitRow
 from streams_orchestration.runtime.sinks.retraction import retract
-from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.failures import host_failure, pe_failure
 from streams_orchestration.runtime.units.plan_before import bring_back
@@ -75,7 +75,7 @@ def decide(catalog: Catalog, application: str) -> None:
         judged = _judged(connection, trial) if trial is not None and trial.state == "OPEN" else None
         if trial is not None and judged is not None:
             garbage = revert(connection, trial, judged) if judged else _pass(connection, trial)
-    remove_files(garbage)
+    remove_files(catalog.store, garbage)
     retract(catalog, application)
 
 

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, Timer, UnitState
-from streams_orchestration.runtime.storage.files import remove_files
+from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.controller import advance, units_with_news
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.trial import decide, is_on_trial
@@ -50,7 +50,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
             now = clock.now()
             health = read_health(connection, application, now, [unit]).get(unit)
             garbage = advance(connection, application, unit, now, health)
-        remove_files(garbage)
+        remove_files(catalog.store, garbage)
     if on_trial:
         decide(catalog, application)
     return tuple(news)

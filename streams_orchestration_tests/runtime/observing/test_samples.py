@@ -54,7 +54,7 @@ def put(application: LocalApplication, *items: Any, schema: pa.Schema, number: i
     stream = "Doubled>PerKey.In[0]"
     with application.catalog.write() as connection:
         last = SegmentRow.all(connection, select(tables.segment).limit(1))[0]
-        made = write_segment(application.home.data(application.name) / "put", stream, schema, list(items))
+        made = write_segment(application.home.store, "put", stream, schema, list(items))
         row = replace(
             last, stream=stream, number=number, path=made.path, rows=made.rows, size=made.size, checksum=made.checksum,
             committed_at=last.committed_at + number, batch=number,
@@ -110,7 +110,7 @@ def test_what_has_been_read_and_removed_is_not_shown(application: LocalApplicati
     with application.catalog.write() as connection:
         paths = connection.scalars(select(tables.segment.c.path)).all()
     for path in paths:
-        Path(path).unlink()
+        application.home.store.remove(path)
     with pytest.raises(NothingPassesError, match="removed"):
         sample(application, "Doubled")
     with application.catalog.write() as connection:
@@ -122,7 +122,7 @@ def test_what_has_been_read_and_removed_is_not_shown(application: LocalApplicati
 def test_a_file_that_holds_something_else_is_no_sample(application: LocalApplication):
     with application.catalog.read() as connection:
         for path in connection.scalars(select(tables.segment.c.path)):
-            Path(path).write_bytes(b"no tuples")
+            application.home.store.write(path, b"no tuples")
     with pytest.raises(NothingPassesError):
         sample(application, "Doubled")
 

@@ -76,8 +76,7 @@ def unneeded(local: LocalApplication) -> set[str]:
     with local.catalog.read() as connection:
         named = {*connection.scalars(select(s.c.path)), *state_files(connection, local.name)}
         named |= set(connection.scalars(select(f.c.pending)))
-    data = local.home.data(local.name)
-    there = {str(path) for kind in ("streams", "states") for path in (data / kind).rglob("*") if path.is_file()}
+    there = {path for kind in ("streams", "states") for path in local.home.store.below(f"data/{local.name}/{kind}")}
     there |= {str(path) for path in local.home.results(local.name).glob("*/_pending/*")}
     assert named <= there
     return there - named
@@ -321,7 +320,7 @@ def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication,
             path.unlink()
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr("streams_orchestration.runtime.tasks.state_files.write_durably", write)
+    monkeypatch.setattr("streams_orchestration.runtime.storage.store.write_durably", write)
     with pytest.raises(NotWrittenError, match=r"app runs on as it is: .*cannot be written: .*: No space left"):
         redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
     assert written

@@ -25,6 +25,7 @@ from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
 from streams_orchestration.runtime.savepoints.places import remove, saved, savepoint_of
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
@@ -296,10 +297,9 @@ def test_a_disk_that_is_full_leaves_nothing(
 
         return call
 
-    for module in (creating, copying, manifest):
-        for name in ("keep_file", "write_durably"):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, full(getattr(module, name)))
+    monkeypatch.setattr(Store, "fetch", full(Store.fetch))
+    for module in (copying, manifest):
+        monkeypatch.setattr(module, "write_durably", full(module.write_durably))
     with pytest.raises(SavepointError, match=r"cannot be written: No space left on device\. Nothing is left of it"):
         STEPS[step](local, tmp_path)
     assert [path.name for path in saved(local.home)] == ["point"]

@@ -20,6 +20,7 @@ from streams_orchestration.runtime.savepoints.manifest import MANIFEST, Savepoin
 from streams_orchestration.runtime.savepoints.places import saved, savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -172,13 +173,13 @@ def test_a_full_disk_leaves_nothing(
     place, home = savepoint_of(taken.home, "point"), Home(tmp_path / "other")
     files = [0]
 
-    def full(path: Path, other: Path | bytes) -> None:
+    def full(store: Store, *_: object) -> None:
         files[0] += 1
         if files[0] > 2:
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+            raise OSError(errno.ENOSPC, "No space left on device", store.root)
 
-    for name in ("keep_file", "write_durably"):
-        monkeypatch.setattr(restoring, name, full)
+    for name in ("keep", "write"):
+        monkeypatch.setattr(Store, name, full)
     with pytest.raises(SavepointError, match=r"was not started from app/point: .* No space left on device"):
         restore(home, visits(directory, 2, 3), place)
     assert deployed_applications(home) == ()
@@ -198,7 +199,7 @@ def test_what_was_killed_may_be_repeated(
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(restoring, "remove_files", lambda _: None)
+        patch.setattr(restoring, "remove_files", lambda *_: None)
         patch.setattr(restoring, "insert_application", killed)
         with pytest.raises(KilledError):
             restore(home, plan, own)

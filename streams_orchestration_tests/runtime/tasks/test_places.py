@@ -123,8 +123,8 @@ def test_a_segment_with_another_tuple_type_is_named_with_its_consumer(file: Path
     assert plan is not None
     ((operator, port, segment),) = plan.inputs[0].segments
     strange = pa.RecordBatch.from_pydict({"k": ["a"], "n": ["1"]})
-    other = write_segment(Path(segment.path).parent, segment.stream, strange.schema, [TupleBatch(strange)])
-    Path(segment.path).write_bytes(Path(other.path).read_bytes())
+    other = write_segment(local.home.store, "other", segment.stream, strange.schema, [TupleBatch(strange)])
+    Path(local.home.store.title(segment.path)).write_bytes(local.home.store.read(other.path))
     changed = replace(segment, size=other.size, checksum=other.checksum)
     inputs = (replace(plan.inputs[0], segments=((operator, port, changed),)), *plan.inputs[1:])
     (bad,) = [result for result in local.execute(second, replace(plan, inputs=inputs)) if result.error]

@@ -64,7 +64,7 @@ def another_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_disk(local: LocalApplication) -> set[str]:
-    return {str(path) for path in (local.home.data(local.name) / "states").rglob("*") if path.is_file()}
+    return set(local.home.store.below(f"data/{local.name}/states"))
 
 
 def needed(local: LocalApplication) -> set[str]:
@@ -92,7 +92,7 @@ def test_a_commit_names_a_chain_of_files_of_which_each_batch_writes_one(local: L
     assert [file.batch for file in second.files] == [0, 1]
     assert second.files[1].size < second.files[0].size
     for file in second.files:
-        path = Path(file.path)
+        path = local.home.root / file.path
         assert path.name.startswith(f"g1-b{file.batch}-")
         assert path.stat().st_size == file.size
 
@@ -253,7 +253,7 @@ def test_a_bad_file_anywhere_in_the_chain_is_named(
 ):
     (program,) = local.programs
     batches(local, 2)
-    path = Path(stored(local).files[which].path)
+    path = local.home.root / stored(local).files[which].path
     assert callable(harm)
     harm(path)
     another_worker(monkeypatch)

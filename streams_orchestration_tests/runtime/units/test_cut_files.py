@@ -55,6 +55,10 @@ def kinds(local: LocalApplication) -> list[str]:
     return [event.kind for unit in units(local) for event in unit.events if "cut" in event.kind]
 
 
+def place(local: LocalApplication, address: str) -> Path:
+    return Path(local.home.store.title(address))
+
+
 def test_a_cut_needs_its_states_and_no_segments_of_its_own_region(tmp_path: Path):
     local = application(tmp_path)
     assert {file.what for file in files(local)} == {f"the state of PerKey[{channel}].Totals," for channel in (0, 1)}
@@ -70,7 +74,7 @@ def test_a_cut_needs_its_states_and_no_segments_of_its_own_region(tmp_path: Path
 def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damage, said: str):
     local = application(tmp_path)
     lost = files(local)[-1]
-    damage(Path(lost.path))
+    damage(place(local, lost.path))
     for _ in range(2):
         assert check_cuts(local.catalog, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
@@ -81,7 +85,7 @@ def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damag
 
 def test_a_file_that_comes_back_mends_it(tmp_path: Path):
     local = application(tmp_path)
-    path = Path(files(local)[-1].path)
+    path = place(local, files(local)[-1].path)
     kept = path.rename(tmp_path / "kept")
     check_cuts(local.catalog, local.name)
     kept.rename(path)
@@ -108,7 +112,7 @@ def test_a_region_needs_what_it_will_read_again_of_another_one(tmp_path: Path):
                 local.step(program)
     segments = [file for file in files(local) if file.what.startswith("a segment")]
     assert segments
-    Path(segments[0].path).unlink()
+    place(local, segments[0].path).unlink()
     lost = check_cuts(local.catalog, local.name)
     assert segments[0].unit in lost
     assert segments[0].path in lost[segments[0].unit]
@@ -118,7 +122,7 @@ def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, m
     local = application(tmp_path)
     actual = files(local)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
-    Path(actual[-1].path).unlink()
+    place(local, actual[-1].path).unlink()
     looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(actual))]
     assert "region-0" in looks[-1]
 
@@ -126,7 +130,7 @@ def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, m
 def test_whoever_asks_has_all_files_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = application(tmp_path)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
-    Path(files(local)[-1].path).unlink()
+    place(local, files(local)[-1].path).unlink()
     assert look_at_cuts(local.home, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
 
@@ -134,7 +138,7 @@ def test_whoever_asks_has_all_files_looked_at(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.usefixtures("no_hosts")
 def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back(tmp_path: Path):
     local = application(tmp_path)
-    path = Path(files(local)[-1].path)
+    path = place(local, files(local)[-1].path)
     kept = path.rename(tmp_path / "kept")
     with pytest.raises(StreamsRuntimeError, match=rf"app: region-0 cannot go back to .*{path.name}.*--fresh"):
         reset(local.home, local.name, "region-0")
@@ -145,7 +149,7 @@ def test_a_reset_is_refused_while_the_cut_is_lost_and_done_when_the_file_is_back
 
 def test_whoever_watches_notices_that_the_file_of_a_unit_that_stands_still_is_back(tmp_path: Path):
     local = application(tmp_path)
-    path = Path(files(local)[-1].path)
+    path = place(local, files(local)[-1].path)
     kept = path.rename(tmp_path / "kept")
     check_cuts(local.catalog, local.name)
     with local.catalog.write() as connection:

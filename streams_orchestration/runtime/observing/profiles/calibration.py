@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,6 +11,7 @@ from streams_orchestration.model.profile import PassageCost
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted
 from streams_orchestration.runtime.programs.batches import Segment
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.transport.segments import read_segment, write_segment
 
 WIDTHS = (1, 8, 64)
@@ -23,24 +22,22 @@ ROUNDS = 5
 """Of each sample the median counts."""
 
 
-def calibrate(directory: Path, rows: int, compression: str | None = None) -> tuple[PassageCost, PassageCost]:
+def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[PassageCost, PassageCost]:
     """Processor time of sending and of receiving, from segments of several sizes that are written and read here.
 
     Args:
-        directory: on the disk that the transport uses; everything written there is removed.
+        store: that the transport uses; everything written there is removed.
         rows: tuples of a segment, as many as the application's batches have: there is a price on each segment.
         compression: of the transport.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     sent: list[Passage] = []
     received: list[Passage] = []
-    with tempfile.TemporaryDirectory(prefix="calibration-", dir=directory) as place:
-        for width in WIDTHS:
-            sample = _sample(max(1, min(rows, MOST_BYTES // (8 * width))), width)
-            times = [_once(Path(place), sample, compression) for _ in range(ROUNDS)]
-            tuples, size = float(len(sample)), float(sample.nbytes)
-            sent.append(Passage(tuples, size, _median([each for each, _ in times])))
-            received.append(Passage(tuples, size, _median([each for _, each in times])))
+    for width in WIDTHS:
+        sample = _sample(max(1, min(rows, MOST_BYTES // (8 * width))), width)
+        times = [_once(store, sample, compression) for _ in range(ROUNDS)]
+        tuples, size = float(len(sample)), float(sample.nbytes)
+        sent.append(Passage(tuples, size, _median([each for each, _ in times])))
+        received.append(Passage(tuples, size, _median([each for _, each in times])))
     costs = [fitted(each) for each in (sent, received)]
     send, receive = (each or PassageCost(0.0, 0.0) for each in costs)
     return send, receive
@@ -51,14 +48,17 @@ def _sample(rows: int, width: int) -> TupleBatch:
     return TupleBatch(pa.RecordBatch.from_arrays([numbers] * width, names=[f"c{column}" for column in range(width)]))
 
 
-def _once(place: Path, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
+def _once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
     """Seconds of writing a segment, and of reading it."""
     begin = time.process_time()
-    segment: Segment = write_segment(place, "calibration", sample.schema, [sample], compression)
-    written = time.process_time()
-    for _ in read_segment(segment):
-        pass
-    return written - begin, time.process_time() - written
+    segment: Segment = write_segment(store, "calibration", "calibration", sample.schema, [sample], compression)
+    try:
+        written = time.process_time()
+        for _ in read_segment(store, segment):
+            pass
+        return written - begin, time.process_time() - written
+    finally:
+        store.remove(segment.path)
 
 
 def _median(values: Sequence[float]) -> float:

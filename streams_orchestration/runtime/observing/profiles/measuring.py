@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import psutil
 from sqlalchemy import select
@@ -175,4 +174,4 @@ def _calibrated(home: Home, application: str, rows: int) -> tuple[PassageCost, P
     with Catalog(home).read() as connection:
         settings = connection.execute(select(a.c.settings).where(a.c.name == application)).scalar_one()
     directories = directories_of(home, application, 0, compression=Settings(**settings).compression)
-    return calibrate(Path(directories.streams), rows, directories.compression)
+    return calibrate(directories.store, rows, directories.compression)

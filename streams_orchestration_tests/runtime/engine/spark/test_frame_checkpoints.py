@@ -23,6 +23,8 @@ from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.deployed import stored_facts
 from streams_orchestration.runtime.savepoints.manifest import SavedFile
+from streams_orchestration.runtime.storage.directories import Directories, directories_of
+from streams_orchestration.runtime.storage.home import Home
 
 STORE = "state/0/0"
 ALWAYS = ["metadata", "state/0/_metadata/metadata", "state/0/_stateSchema/default/0_a", f"{STORE}/SSTs/1-a.sst"]
@@ -88,53 +90,57 @@ def test_a_checkpoint_that_ran_on_is_as_if_it_had_not(last: int, cut: int):
     assert last_batch(needed(batches(last), cut)) == cut
 
 
+def directories(home: Path) -> Directories:
+    return directories_of(Home(home), "app", 0)
+
+
 def test_a_stored_checkpoint_comes_back_whatever_becomes_of_the_query(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", batches(3))
-    stored = link_checkpoint(live, tmp_path / "states", "g1-b3", "Windows", 3, None)
+    stored = link_checkpoint(live, directories(tmp_path), "g1-b3", "Windows", 3, None)
     wanted = {path: path for path in needed(batches(3), 3)}
     (live / "commits/3").unlink()
     checkpoint_of(live, ["offsets/4"])
-    restore_checkpoint(stored, tmp_path / "again")
+    restore_checkpoint(Home(tmp_path).store, stored, tmp_path / "again")
     assert files(tmp_path / "again") == wanted
 
 
 def test_a_file_that_stays_keeps_its_name_and_one_that_was_made_anew_gets_another(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", batches(3))
-    first = link_checkpoint(live, tmp_path / "states", "g1-b3", "Windows", 3, None)
+    first = link_checkpoint(live, directories(tmp_path), "g1-b3", "Windows", 3, None)
     new = live / "new"
     new.write_text("of another query")
     os.replace(new, live / "commits/3")  # noqa: PTH105
-    second = link_checkpoint(live, tmp_path / "states", "g2-b3", "Windows", 7, first)
+    second = link_checkpoint(live, directories(tmp_path), "g2-b3", "Windows", 7, first)
     assert {file.batch for file in second.files if "commits~3" in file.path} == {7}
     assert {file for file in second.files if "commits~3" not in file.path} <= set(first.files)
 
 
 def test_a_link_that_is_gone_is_made_anew(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", batches(1))
-    first = link_checkpoint(live, tmp_path / "states", "g1-b1", "Windows", 1, None)
-    Path(first.files[0].path).unlink()
-    second = link_checkpoint(live, tmp_path / "states", "g1-b2", "Windows", 2, first)
-    restore_checkpoint(second, tmp_path / "again")
+    first = link_checkpoint(live, directories(tmp_path), "g1-b1", "Windows", 1, None)
+    (tmp_path / first.files[0].path).unlink()
+    second = link_checkpoint(live, directories(tmp_path), "g1-b2", "Windows", 2, first)
+    restore_checkpoint(Home(tmp_path).store, second, tmp_path / "again")
     assert set(files(tmp_path / "again")) == set(needed(batches(1), 1))
 
 
 @pytest.mark.parametrize("harm", ["gone", "altered", "cut short"])
 def test_a_checkpoint_that_is_damaged_is_refused_by_the_name_of_its_operator(tmp_path: Path, harm: str):
     live = checkpoint_of(tmp_path / "live", batches(1))
-    stored = link_checkpoint(live, tmp_path / "states", "g1-b1", "Windows", 1, None)
-    path = Path(stored.files[-1].path)
+    stored = link_checkpoint(live, directories(tmp_path), "g1-b1", "Windows", 1, None)
+    path = tmp_path / stored.files[-1].path
     text = path.read_text()
     path.unlink()
     if harm != "gone":
         path.write_text("x" * len(text) if harm == "altered" else "")
     with pytest.raises(CheckpointError, match=r"operator Windows: its state .* --fresh"):
-        restore_checkpoint(stored, tmp_path / "again")
+        restore_checkpoint(Home(tmp_path).store, stored, tmp_path / "again")
 
 
 def test_a_checkpoint_without_a_batch_is_no_state(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", ALWAYS)
     with pytest.raises(CheckpointError, match="holds no batch"):
-        link_checkpoint(live, tmp_path / "states", "g1-b1", "Windows", 1, StoredState("Windows", ()))
+        link_checkpoint(live, directories(tmp_path), "g1-b1", "Windows", 1, StoredState("Windows", ()))
 
 
 @pytest.mark.parametrize("sources", [1, 3])
@@ -143,8 +149,8 @@ def test_a_checkpoint_stands_at_the_batch_of_the_catalog_that_names_it(tmp_path:
     head = 'v1\n{"batchWatermarkMs":5,"conf":{"a":"{b}"}}'
     before = "\n".join([head, *['{"batch": 8}'] * sources, "-"])
     (live / "offsets/3").write_text(before)
-    stored = link_checkpoint(live, tmp_path / "states", "g1-b8", "Windows", 8, None)
-    restore_checkpoint(stored, again := tmp_path / "again")
+    stored = link_checkpoint(live, directories(tmp_path), "g1-b8", "Windows", 8, None)
+    restore_checkpoint(Home(tmp_path).store, stored, again := tmp_path / "again")
     stand_at(again, 8)
     assert (again / "offsets/.3.crc").exists()
     stand_at(again, 21)
@@ -155,8 +161,8 @@ def test_a_checkpoint_stands_at_the_batch_of_the_catalog_that_names_it(tmp_path:
 
 def test_a_savepoint_names_the_place_of_every_file(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", batches(2))
-    stored = link_checkpoint(live, tmp_path / "states", "g1-b2", "Windows", 2, None)
-    assert stored_facts(stored) == StoredFacts(None, sum(file.size for file in stored.files))
+    stored = link_checkpoint(live, directories(tmp_path), "g1-b2", "Windows", 2, None)
+    assert stored_facts(Home(tmp_path).store, stored) == StoredFacts(None, sum(file.size for file in stored.files))
     saved = [
         SavedFile(name=f"states/0-{number}.state", size=file.size, checksum=file.checksum, place=file.place)
         for number, file in enumerate(stored.files)

@@ -23,7 +23,8 @@ from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
-from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,7 +96,7 @@ def _analyse(directory: Path) -> list[str]:
     settings[JAVA_OPTIONS] += f" {ClassArchive.find(java_program(), settings[JAVA_OPTIONS]).options}"
     session = spark_session(settings, start_jvm(settings, directory))
     source = _EmptySource(directory / "empty")
-    directories = Directories(base, *(str(directory) for _ in range(5)))
+    directories = directories_of(Home(directory), "analysis", 0, base)
     refusals: list[str] = []
     for program in programs:
         try:

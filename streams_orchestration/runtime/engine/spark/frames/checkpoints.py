@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import uuid
 import zlib
 from collections import defaultdict
@@ -20,6 +19,8 @@ from pathlib import Path
 
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+from streams_orchestration.runtime.storage.directories import Directories
+from streams_orchestration.runtime.storage.store import Store, StoreError
 
 SEPARATOR = "~"
 """Stands for a slash in the names of links, which are for people to read."""
@@ -84,13 +85,13 @@ def _is_needed(path: str, last: int, oldest: dict[str, int]) -> bool:
 
 
 def link_checkpoint(
-    checkpoint: Path, directory: Path, prefix: str, operator: str, batch: int, former: StoredState | None
+    checkpoint: Path, directories: Directories, prefix: str, operator: str, batch: int, former: StoredState | None
 ) -> StoredState:
     """Give the files of a checkpoint second names, while Spark makes no batch; durable when this returns.
 
     Args:
         checkpoint: of the query.
-        directory: for the links.
+        directories: of the PE.
         prefix: of their names.
         operator: whose state it is.
         batch: of the catalog.
@@ -103,23 +104,25 @@ def link_checkpoint(
     last = last_batch(paths)
     if last is None:
         raise CheckpointError(operator, f"Spark's checkpoint {checkpoint} holds no batch; reset the region")
-    directory.mkdir(parents=True, exist_ok=True)
+    store = directories.store
     known = {file.place: file for file in former.files} if former is not None else {}
     files: list[StateFile] = []
     for path in needed(paths, last):
         former_file = known.get(path)
-        if former_file is not None and _is_same(former_file, checkpoint / path):
+        if former_file is not None and _is_same(store, former_file, checkpoint / path):
             files.append(former_file)
             continue
         with contextlib.suppress(FileNotFoundError):  # Spark has removed it: nothing needs it any more
-            files.append(_linked(checkpoint / path, directory / _name(prefix, path), batch, path))
+            address = f"{directories.states}/{_name(prefix, path)}"
+            files.append(_kept(store, checkpoint / path, address, batch, path))
     return StoredState(operator, tuple(files))
 
 
-def restore_checkpoint(stored: StoredState, checkpoint: Path) -> None:
+def restore_checkpoint(store: Store, stored: StoredState, checkpoint: Path) -> None:
     """Make a checkpoint of a stored one.
 
     Args:
+        store: where its files are.
         stored: as of `link_checkpoint`.
         checkpoint: a directory that is not there yet.
 
@@ -130,12 +133,13 @@ def restore_checkpoint(stored: StoredState, checkpoint: Path) -> None:
         place = checkpoint / file.place
         place.parent.mkdir(parents=True, exist_ok=True)
         try:
-            data = Path(file.path).read_bytes()
+            store.fetch(file.path, place)
+            data = place.read_bytes()
             if len(data) != file.size or zlib.crc32(data) != file.checksum:
-                raise CheckpointError(stored.operator, f"its state {file.path} was altered; {_MEND}")
-            _link(Path(file.path), place)
+                raise CheckpointError(stored.operator, f"its state {store.title(file.path)} was altered; {_MEND}")
         except OSError as error:
-            message = f"its state {file.path} cannot be read: {error.strerror}; {_MEND}"
+            mend = "" if isinstance(error, StoreError) else f"; {_MEND}"
+            message = f"its state {store.title(file.path)} cannot be read: {error.strerror}{mend}"
             raise CheckpointError(stored.operator, message) from error
 
 
@@ -174,28 +178,24 @@ def stand_at(checkpoint: Path, batch: int) -> None:
 _MEND = "bring it back from a copy, or start anew with --fresh"
 
 
-def _is_same(file: StateFile, path: Path) -> bool:
+def _is_same(store: Store, file: StateFile, path: Path) -> bool:
+    """Whether a stored file is that of the checkpoint: its other name, or else what it holds."""
     try:
-        return Path(file.path).samefile(path)
+        kept = store.path(file.path)
+        if kept is not None:
+            return kept.samefile(path)
+        data = path.read_bytes()
     except FileNotFoundError:
         return False
+    return (len(data), zlib.crc32(data)) == (file.size, file.checksum)
 
 
-def _linked(source: Path, link: Path, batch: int, place: str) -> StateFile:
-    _link(source, link)
-    with link.open("rb") as file:
+def _kept(store: Store, source: Path, address: str, batch: int, place: str) -> StateFile:
+    with source.open("rb") as file:
         data = file.read()
         os.fsync(file.fileno())
-    return StateFile(str(link), len(data), zlib.crc32(data), batch, place)
-
-
-def _link(source: Path, link: Path) -> None:
-    try:
-        os.link(source, link)
-    except FileNotFoundError:
-        raise
-    except OSError:  # not on this file system
-        shutil.copyfile(source, link)
+    store.keep(source, address)
+    return StateFile(address, len(data), zlib.crc32(data), batch, place)
 
 
 def _name(prefix: str, path: str) -> str:

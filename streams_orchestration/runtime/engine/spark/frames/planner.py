@@ -143,11 +143,11 @@ class FramePlanner(Planner):
         (task,) = plan.inputs
         states: tuple[StoredState, ...] = ()
         if plan.boundary:
-            directory = Path(self.scratch.launched.directories.states) / f"pe-{self.scratch.launched.program.pe}"
+            directories = self.scratch.launched.directories
             prefix = f"g{plan.generation}-b{plan.batch}"
             former = plan.states.get(self._name)
             states = (
-                link_checkpoint(Path(self.scratch.checkpoint), directory, prefix, self._name, plan.batch, former),
+                link_checkpoint(Path(self.scratch.checkpoint), directories, prefix, self._name, plan.batch, former),
             )
         return [
             TaskResult(

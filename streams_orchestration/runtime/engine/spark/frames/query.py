@@ -117,7 +117,7 @@ class FrameQuery(SparkQuery):
             message = "its last commit ended no epoch, so there is no checkpoint of it; reset its unit"
             raise WithinEpochError(name, message)
         if state is not None and batch is not None:
-            restore_checkpoint(state, checkpoint)
+            restore_checkpoint(self.directories.store, state, checkpoint)
             stand_at(checkpoint, batch)
 
 

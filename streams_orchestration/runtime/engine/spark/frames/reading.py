@@ -47,15 +47,16 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
         SegmentError: a segment is gone or altered, or has other attributes.
     """
     share = port_codec.validate_json(payload)
+    store = Scratch(options["scratch"]).launched.directories.store
     time, schema = options["time"], arrow_schema(options["attributes"])
     latest: int | None = None
     for segment in share.segments:
         condition = share.filters.get(segment.stream)
-        for item in read_segment(segment):
+        for item in read_segment(store, segment):
             if not isinstance(item, TupleBatch):
                 continue
             if item.schema != schema:
-                where = f"stream {segment.stream}: the segment {segment.path}"
+                where = f"stream {segment.stream}: the segment {store.title(segment.path)}"
                 message = f"{where} has other attributes than its reader takes; start anew with --fresh"
                 raise SegmentError(message)
             tuples = item if condition is None else selected(item, condition, options["attributes"])

@@ -1,0 +1,153 @@
+"""`RemoteStore`: the files that the catalog names in an object store, which is tried again while it is away."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from streams_orchestration.operators.storage.options import StorageOptions
+from streams_orchestration.operators.storage.port import (
+    Storage,
+    StorageAwayError,
+    StorageRefusedError,
+)
+from streams_orchestration.operators.storage.storages import storage_of
+from streams_orchestration.runtime.storage.files import write_durably
+from streams_orchestration.runtime.storage.store import HERE, Store, StoreError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 20.0
+"""How long a storage that is away is tried again before the task that needs it fails."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""Seconds between two tries; doubled from the first to the longest."""
+AWAY = "See that it can be reached and is not overloaded; what failed for it is reset and tried again, nothing is lost"
+REFUSED = "Correct STREAMS_STORAGE and STREAMS_STORAGE_OPTIONS, the rights or the credentials"
+
+log = logging.getLogger("streams.files")
+
+
+@dataclass(frozen=True)
+class RemoteStore(Store):
+    """Files in an object store, below `root`, which is an address. A file is put whole or not at all."""
+
+    options: str = "{}"
+    """How it is reached, `StorageOptions` as JSON; secrets are references."""
+
+    @property
+    def address(self) -> str:
+        """As STREAMS_STORAGE names it."""
+        return self.root
+
+    def path(self, address: str) -> Path | None:
+        """Only what is of this machine has one."""
+        return super().path(address) if address.startswith((HERE, "/")) else None
+
+    def title(self, address: str) -> str:
+        """Its full address."""
+        return super().title(address) if self.path(address) is not None else self._place(address)
+
+    def write(self, address: str, data: bytes | pa.Buffer) -> None:
+        """Put it, in one request where it is small."""
+        if self.path(address) is not None:
+            return super().write(address, data)
+        return self._tried(lambda storage: storage.put(self._place(address), data))
+
+    def read(self, address: str) -> bytes:
+        """Get it whole."""
+        if self.path(address) is not None:
+            return super().read(address)
+        return self._tried(lambda storage: storage.get(self._place(address)))
+
+    def size(self, address: str) -> int:
+        """By one request."""
+        if self.path(address) is not None:
+            return super().size(address)
+        return self._tried(lambda storage: storage.file(self._place(address)).stat().st_size)
+
+    def sizes(self, directory: str) -> dict[str, int] | None:
+        """By one list."""
+        sizes = self._tried(lambda storage: storage.sizes(self._place(directory)))
+        return {name.removeprefix(f"{self.root}/"): size for name, size in sizes.items()}
+
+    def below(self, directory: str) -> list[str]:
+        """Those in the store, and those of this machine."""
+        if self.path(directory) is not None:
+            return super().below(directory)
+        return [*super().below(HERE + directory), *sorted(self.sizes(directory) or ())]
+
+    def remove(self, address: str) -> None:
+        """By one request."""
+        if self.path(address) is not None:
+            return super().remove(address)
+        return self._tried(lambda storage: storage.file(self._place(address)).unlink(missing_ok=True))
+
+    def remove_all(self, directory: str) -> None:
+        """One after another."""
+        super().remove_all(HERE + directory)
+        try:
+            for address in sorted(self.sizes(directory) or ()):
+                self.remove(address)
+        except OSError as error:
+            log.warning("what is no longer needed cannot be removed: %s", error)
+
+    def keep(self, path: Path, address: str) -> None:
+        """Put it, or link it where the address is of this machine."""
+        if self.path(address) is not None:
+            return super().keep(path, address)
+        return self.write(address, path.read_bytes())
+
+    def fetch(self, address: str, path: Path) -> None:
+        """Get it, or link it where the address is of this machine."""
+        if self.path(address) is not None:
+            return super().fetch(address, path)
+        return _write_whole(path, self.read(address))
+
+    def _place(self, address: str) -> str:
+        return f"{self.root}/{address}"
+
+    def _tried(self, action: Callable[[Storage], T]) -> T:
+        """What an action gives; it is repeated while the storage is away, but not for longer than `PATIENCE_SECONDS`.
+
+        Raises:
+            StoreError: it stays away, or refuses.
+            FileNotFoundError: there is no such file.
+        """
+        try:
+            storage = storage_of(self.root, options=StorageOptions.model_validate_json(self.options))
+        except ValueError as error:
+            message = f"{self.root}: {error}. {REFUSED}"
+            raise StoreError(message) from error
+        until, pause = time.monotonic() + PATIENCE_SECONDS, FIRST_PAUSE
+        while True:
+            try:
+                return action(storage)
+            except StorageRefusedError as error:
+                message = f"{error}. {REFUSED}"
+                raise StoreError(message) from error
+            except StorageAwayError as error:
+                if time.monotonic() + pause > until:
+                    message = f"{error}. {AWAY}"
+                    raise StoreError(message) from error
+                log.warning("%s; it is tried again", error)
+            except FileNotFoundError as error:
+                raise FileNotFoundError(2, os.strerror(2), str(error.filename or error)) from error
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """A file that others see whole or not at all; several processes may do so at the same time."""
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_durably(part, data)
+    part.replace(path)

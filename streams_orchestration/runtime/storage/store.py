@@ -1,0 +1,168 @@
+"""`Store`: the files that the catalog names, by addresses that hold whatever machine reads them.
+
+An address is relative to the place of the store, which is the state directory or the one that STREAMS_STORAGE names.
+One that begins with `HERE` is of this machine only; an absolute path is what it is on this machine.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streams_orchestration.operators.storage.local import NO_LINKS
+from streams_orchestration.runtime.storage.files import write_durably
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HERE = "here:"
+"""What an address of a file begins with that only processes of one machine read, and that a reset makes anew."""
+
+log = logging.getLogger("streams.files")
+
+
+class StoreError(OSError):
+    """The storage cannot be reached, or refuses; `strerror` names the file and the remedy."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(errno.EIO, message)
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+@dataclass(frozen=True)
+class Store:
+    """Files in a directory of this machine, or in one that all machines mount. It travels to tasks.
+
+    All methods raise OSError, where a file is not there FileNotFoundError.
+    """
+
+    root: str
+    """Directory that addresses are relative to."""
+    here: str
+    """The state directory of this machine."""
+
+    @property
+    def address(self) -> str:
+        """The place as STREAMS_STORAGE names it; empty for the state directory."""
+        return "" if self.root == self.here else self.root
+
+    def path(self, address: str) -> Path | None:
+        """The file on this machine; None when it is in an object store."""
+        if address.startswith(HERE):
+            return Path(self.here) / address.removeprefix(HERE)
+        return Path(self.root) / address
+
+    def title(self, address: str) -> str:
+        """An address as messages name it, so that it is found."""
+        return str(self.path(address))
+
+    def check(self) -> None:
+        """Prove that the place can be written and read."""
+        if self.address:
+            _proved(self)
+
+    def write(self, address: str, data: bytes | pa.Buffer) -> None:
+        """Write a new file, whole and durable when this returns."""
+        path = self._local(address)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if address.startswith(HERE):
+            path.write_bytes(data)  # what a loss of power cuts short is made anew
+        else:
+            write_durably(path, data)
+
+    def read(self, address: str) -> bytes:
+        """What a file holds."""
+        return self._local(address).read_bytes()
+
+    def size(self, address: str) -> int:
+        """Bytes of a file."""
+        return self._local(address).stat().st_size
+
+    def sizes(self, directory: str) -> dict[str, int] | None:
+        """The files below a directory, with their bytes; None where it is cheaper to look at each."""
+        del directory
+        return None
+
+    def below(self, directory: str) -> list[str]:
+        """The addresses of all files in a directory, those of this machine only among them."""
+        files = [*_below(self._local(directory), directory)]
+        return files if not self.address or directory.startswith(HERE) else [*self.below(HERE + directory), *files]
+
+    def remove(self, address: str) -> None:
+        """Remove a file; nothing where there is none."""
+        self._local(address).unlink(missing_ok=True)
+
+    def remove_all(self, directory: str) -> None:
+        """Remove a directory as far as that can be done."""
+        shutil.rmtree(self._local(directory), ignore_errors=True)
+
+    def keep(self, path: Path, address: str) -> None:
+        """Give a file of this machine that never changes an address, under which it outlives its path."""
+        target = self._local(address)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        linked(path, target)
+
+    def fetch(self, address: str, path: Path) -> None:
+        """Give a file another name on this machine, or a copy."""
+        linked(self._local(address), path)
+
+    def _local(self, address: str) -> Path:
+        path = self.path(address)
+        assert path is not None
+        return path
+
+
+def remove_files(store: Store, addresses: Iterable[str]) -> int:
+    """Remove files. Their names are never used again, so this may happen at any time after they were forgotten.
+
+    What cannot be removed stops nothing: it is looked for again when its PE starts anew.
+
+    Returns:
+        How many are gone.
+    """
+    count = 0
+    for address in addresses:
+        try:
+            store.remove(address)
+        except OSError as error:
+            title = store.title(address)
+            log.warning("%s, which is no longer needed, cannot be removed: %s", title, error.strerror)
+        else:
+            count += 1
+    return count
+
+
+def linked(path: Path, other: Path) -> None:
+    """Give a file that never changes another name, so that it outlives the first; a copy where that cannot be."""
+    try:
+        os.link(path, other)
+    except OSError as error:
+        if error.errno not in (*NO_LINKS, errno.EXDEV):
+            raise
+        write_durably(other, path.read_bytes())
+
+
+def _below(directory: Path, address: str) -> Iterable[str]:
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return sorted(f"{address}/{path.relative_to(directory).as_posix()}" for path in files)
+
+
+def _proved(store: Store) -> None:
+    import uuid
+
+    address = f"probe-{uuid.uuid4().hex}"
+    store.write(address, b"\0" * 4096)
+    try:
+        if store.read(address) != b"\0" * 4096:
+            message = f"{store.address}: what was written there is not what is read. See what is mounted there."
+            raise StoreError(message)
+    finally:
+        store.remove(address)

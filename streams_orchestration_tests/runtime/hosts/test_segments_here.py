@@ -1,0 +1,21 @@
+"""Which streams stay on the machine of their host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streams_orchestration.compiler.compilation import need
+from streams_orchestration.runtime.hosts.pes import PlacedPe
+from streams_orchestration.runtime.hosts.segments_here import streams_here
+from streams_orchestration_tests.runtime.applications import network
+
+
+def test_what_others_read_is_no_matter_of_one_host(tmp_path: Path):
+    programs = need(network(tmp_path, 4, fusion="manual", pes=7).deployment).programs
+    together = [PlacedPe(program, 0) for program in programs]
+    apart = [PlacedPe(program, program.pe) for program in programs]
+    for program in programs:
+        for stream, readers in program.consumers.items():
+            alone = stream not in program.exports and {programs[pe].unit for pe in readers} == {program.unit}
+            assert (stream in streams_here(program, together)) == alone
+            assert (stream in streams_here(program, apart)) == (alone and readers == (program.pe,))

@@ -1,0 +1,122 @@
+"""Files by their addresses: in the state directory, in a mounted one, in an object store."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.errors import StorageSettingError
+from streams_orchestration.runtime.storage import remote_store
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import HERE, Store, StoreError, remove_files
+from streams_orchestration.runtime.storage.stores import store_at
+from streams_orchestration_tests.runtime.stored import options_of
+from streams_orchestration_tests.servers.jars import free_port
+from streams_orchestration_tests.servers.s3 import BUCKET, S3
+
+
+@pytest.fixture
+def remote(s3: S3, tmp_path: Path) -> Store:
+    return store_at(tmp_path / "home", f"s3://{BUCKET}/{uuid.uuid4().hex}/below", options_of(s3))
+
+
+@pytest.fixture(params=["local", "mounted"])
+def near(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return store_at(tmp_path / "home", str(tmp_path / "mounted") if request.param == "mounted" else "", "")
+
+
+def both(test: Callable[[Store, Path], None]) -> tuple[Callable[..., None], Callable[..., None]]:
+    """A test of files of this machine, and the same of an object store."""
+
+    def here(near: Store, tmp_path: Path) -> None:
+        test(near, tmp_path)
+
+    def there(remote: Store, tmp_path: Path) -> None:
+        test(remote, tmp_path)
+
+    return here, there
+
+
+def a_file_is_there_by_its_address_until_it_is_removed(store: Store, tmp_path: Path):
+    store.write("data/app/a/one", b"1")
+    store.write("data/app/b/two", b"22")
+    assert (store.read("data/app/a/one"), store.size("data/app/b/two")) == (b"1", 2)
+    assert store.below("data/app") == ["data/app/a/one", "data/app/b/two"]
+    assert store.sizes("data/app") in (None, {"data/app/a/one": 1, "data/app/b/two": 2})
+    assert remove_files(store, ["data/app/a/one", "data/app/a/never"]) == 2
+    with pytest.raises(FileNotFoundError, match="No such file") as missing:
+        store.read("data/app/a/one")
+    assert "one" in str(missing.value.filename)
+    store.remove_all("data/app")
+    assert store.below("data/app") == []
+
+
+def a_file_of_this_machine_stays_here(store: Store, tmp_path: Path):
+    store.write(f"{HERE}data/one", b"1")
+    assert (tmp_path / "home/data/one").read_bytes() == store.read(f"{HERE}data/one") == b"1"
+    assert store.below(f"{HERE}data") == [f"{HERE}data/one"]
+    assert store.below("data") == ([f"{HERE}data/one"] if store.address else ["data/one"])
+    assert store.size(str(tmp_path / "home/data/one")) == 1, "an absolute path is one of this machine"
+
+
+def a_file_comes_and_goes_with_all_its_bytes(store: Store, tmp_path: Path):
+    (tmp_path / "home").mkdir(exist_ok=True)
+    (tmp_path / "home/first").write_bytes(b"x" * 10_000)
+    store.keep(tmp_path / "home/first", "states/kept")
+    (tmp_path / "home/first").unlink()
+    store.fetch("states/kept", tmp_path / "home/back")
+    store.remove("states/kept")
+    assert (tmp_path / "home/back").read_bytes() == b"x" * 10_000
+
+
+def a_place_that_can_be_used_is_proved_and_left_as_it_was(store: Store, _: Path):
+    store.check()
+    assert store.below("") == []
+
+
+test_files_near, test_files_there = both(a_file_is_there_by_its_address_until_it_is_removed)
+test_files_of_this_machine_near, test_files_of_this_machine_there = both(a_file_of_this_machine_stays_here)
+test_bytes_near, test_bytes_there = both(a_file_comes_and_goes_with_all_its_bytes)
+test_proof_near, test_proof_there = both(a_place_that_can_be_used_is_proved_and_left_as_it_was)
+
+
+def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(remote_store, "PATIENCE_SECONDS", 0.15)
+    pauses: list[float] = []
+    monkeypatch.setattr(remote_store.time, "sleep", pauses.append)
+    options = f"endpoint=http://127.0.0.1:{free_port()} region=us-east-1 anonymous=True"
+    store = store_at(tmp_path, "s3://bucket/p", options)
+    with pytest.raises(StoreError, match=r"s3://bucket/p/data/x: cannot be reached: .*nothing is lost") as error:
+        store.write("data/x", b"1")
+    assert error.value.strerror == str(error.value)
+    assert remove_files(store, ["data/x"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "wanted"),
+    [
+        ("relative/path", "", "STREAMS_STORAGE=relative/path: an absolute path"),
+        ("/mounted", "region=x", "an absolute path, without options"),
+        ("", "region=x", "STREAMS_STORAGE_OPTIONS is set and STREAMS_STORAGE is not"),
+        ("s4://bucket/a", "", "no such kind of storage is known"),
+        ("s3://bucket/a", "region", "options are words as"),
+        ("s3://bucket/a", "secretKey=planted", "a secret stands in it"),
+        ("s3://bucket/a", "regoin=x", "Extra inputs"),
+        ("gs://bucket/a", "region=x", "region does not go with gs://"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_without_its_secrets(place: str, options: str, wanted: str, tmp_path: Path):
+    with pytest.raises(StorageSettingError, match=wanted) as error:
+        store_at(tmp_path, place, options)
+    assert "planted" not in str(error.value)
+
+
+def test_a_deployment_names_a_storage_that_refuses(s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STREAMS_STORAGE", "s3://no-such-bucket/p")
+    monkeypatch.setenv("STREAMS_STORAGE_OPTIONS", options_of(s3))
+    with pytest.raises(StorageSettingError, match=r"STREAMS_STORAGE: s3://no-such-bucket/p cannot be used: .*bucket"):
+        create_catalog(Home(tmp_path))
