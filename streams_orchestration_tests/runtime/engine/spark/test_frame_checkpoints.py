@@ -15,6 +15,7 @@ from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
     CheckpointError,
     last_batch,
     link_checkpoint,
+    name_own_schemas,
     needed,
     restore_checkpoint,
     stand_at,
@@ -184,3 +185,16 @@ def test_the_watermark_is_that_of_the_last_commit(tmp_path: Path):
     assert watermark_of(live) == 1.5
     (live / "commits/2").unlink()
     assert watermark_of(live) is None
+
+
+def test_a_checkpoint_that_was_restored_names_its_own_schemas(tmp_path: Path):
+    metadata = tmp_path / "new" / "state" / "0" / "_metadata" / "v2"
+    metadata.mkdir(parents=True)
+    before = 'v2\n{"stateSchemaFilePaths":["file:/old/pe-3-g1/checkpoint/state/0/_stateSchema/default/0_a"]}'
+    (tmp_path / "stored").write_text(before)
+    (metadata / "2").hardlink_to(tmp_path / "stored")
+    (metadata / ".2.crc").write_text("sum")
+    name_own_schemas(tmp_path / "new")
+    wanted = before.replace("/old/pe-3-g1/checkpoint", str(tmp_path / "new"))
+    assert {path.name: path.read_text() for path in metadata.iterdir()} == {"2": wanted}
+    assert (tmp_path / "stored").read_text() == before

@@ -27,6 +27,7 @@ SEPARATOR = "~"
 _LOG = re.compile(r"(offsets|commits)/(\d+)")
 _VERSION = re.compile(r"(state/.+)/(\d+)(_[^/.]+)?\.(delta|snapshot|zip|changelog)")
 _METADATA = re.compile(r"state/.+/_metadata/v2/(\d+)")
+_SCHEMA = re.compile(r'file:[^"]*/(state/\d+/_stateSchema/)')
 _LOG_HEAD = 2
 """Lines of an entry of the log of offsets in front of those of the sources: its version, and what Spark notes."""
 _SNAPSHOTS = 2
@@ -173,6 +174,27 @@ def stand_at(checkpoint: Path, batch: int) -> None:
         part.write_text(text)
         part.replace(log)
         log.with_name(f".{last}.crc").unlink(missing_ok=True)  # else Spark compares with what was there before
+
+
+def name_own_schemas(checkpoint: Path) -> None:
+    """Have a checkpoint that was restored name its own files of schemas, which Spark names by their absolute paths.
+
+    Those that it names are of the query that has written them, whose directory need not be there any more.
+
+    Args:
+        checkpoint: of a query that does not run; its files may be links, and stay as they are elsewhere.
+    """
+    for file in checkpoint.glob("state/*/_metadata/v2/*"):
+        if not file.name.isdecimal():
+            continue
+        former = file.read_text()
+        text = _SCHEMA.sub(lambda match: f"file:{checkpoint.absolute()}/{match[1]}", former)
+        if text != former:
+            part = file.with_name(f".{file.name}.part")
+            part.write_text(text)
+            part.replace(file)
+            for checksum in (f".{file.name}.crc", f"{file.name}.crc"):
+                file.with_name(checksum).unlink(missing_ok=True)  # else Spark compares with what was there before
 
 
 _MEND = "bring it back from a copy, or start anew with --fresh"

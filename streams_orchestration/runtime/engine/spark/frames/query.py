@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import QueryStart
-from streams_orchestration.runtime.engine.spark.frames.checkpoints import restore_checkpoint, stand_at
+from streams_orchestration.runtime.engine.spark.frames.checkpoints import name_own_schemas, restore_checkpoint, stand_at
 from streams_orchestration.runtime.engine.spark.frames.composing import Composition, segments_source
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
@@ -119,6 +119,7 @@ class FrameQuery(SparkQuery):
         if state is not None and batch is not None:
             restore_checkpoint(self.directories.store, state, checkpoint)
             stand_at(checkpoint, batch)
+            name_own_schemas(checkpoint)
 
 
 def _shortened(text: str) -> str:
