@@ -89,7 +89,8 @@ def _stored(directory: Path, whole: pa.Table) -> Iterator[StoredState]:
     for channel, part in enumerate(_parts(whole, BEFORE)):
         state = KeyedState(part.select(["k"]).schema, part.drop(["k"]).schema)
         state.put_many(part, part.drop(["k"]))
-        file = write_state_file(directory, 0, 0, channel, state_data({"totals": state}, 0, None, b"").data)
+        dump = state_data({"totals": state}, 0, None, b"")
+        file = write_state_file(Home(directory).store, str(directory), 0, 0, channel, dump.data)
         yield StoredState(f"Counted[{channel}]", (file,))
 
 
