@@ -7,39 +7,32 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import time
-from collections.abc import Mapping
-from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import func, select
 
-from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.catalog.place_of_files import check_place
-from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors import CatalogUnavailableError, OperatorFailure, StreamsRuntimeError
+from streams_orchestration.runtime.engine.port import Engine
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.pes import deployed_pes, units_on, units_timed_by
 from streams_orchestration.runtime.hosts.presence import Presence, Wanted
+from streams_orchestration.runtime.hosts.queries import Queries
 from streams_orchestration.runtime.hosts.receivers import Receivers
-from streams_orchestration.runtime.hosts.relay import Relay
-from streams_orchestration.runtime.hosts.segments_here import GarbageHere, streams_here
+from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
-from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import Garbage, sweep, unknown_pes
-from streams_orchestration.runtime.units.region_machine import LIMIT
-from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
@@ -56,8 +49,6 @@ LOOK_SECONDS = 5.0
 GARBAGE_SECONDS = 5.0
 CUT_BEATS = 2
 """Collections of garbage between two looks at the files that the last cuts need."""
-STARTING = max(4, 2 * (os.cpu_count() or 1))
-"""Queries that start at the same time: each has a process of its own, which Spark gives ten seconds to start."""
 QUIET_SECONDS = 15.0
 """How long a stop waits for the batch under way."""
 
@@ -75,10 +66,6 @@ class Host:
         self.outage = Outage()
         self.presence = Presence(self.catalog, application, number, incarnation)
         self.engine = engine
-        self.relay = Relay(application)
-        self.catalog.changes.heard = self.relay.ring
-        self.queries: dict[int, Query] = {}
-        self.failed: set[int] = set()
         self.terminated = False
         self.news = True
         """The state of a unit is to change about now."""
@@ -94,19 +81,18 @@ class Host:
         self.start_up = StartUp(row.launched_at, row.asked_at)
         self.started = False
         self.tidied = 0
-        self.base: str = row.base
-        self.settings = Settings(**row.settings)
-        self.heart = Heart(self.presence, self.settings.hang_limit, self._busy)
+        settings = Settings(**row.settings)
+        self.queries = Queries(self.presence, self.catalog, home, engine, settings)
+        self.heart = Heart(self.presence, settings.hang_limit, self.queries.busy)
         self.plan: int = row.plan
         """Number of the plan whose programs are loaded."""
-        self.programs: dict[int, PeProgram] = {}
         self.units: frozenset[str] = frozenset()
         """Those that it has PEs of."""
         self.timed: tuple[str, ...] = ()
         """Units whose epochs this host triggers: those whose first host it is."""
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.receivers = Receivers(self.catalog, application)
-        self.outage.through(self._load)
+        self.outage.through(lambda: self._load(row))
 
     def run(self) -> str:
         """Until the PEs are complete, or are not wanted any more; returns the state to report.
@@ -164,7 +150,7 @@ class Host:
                 raise StreamsRuntimeError(ended)
             row = self.presence.row()
             if row.plan != self.plan:
-                self._reload(row)
+                self._load(row)
             if row.wanted == "STOPPED":
                 self._quiesce()
                 self.stop_all()
@@ -196,36 +182,21 @@ class Host:
         if everything:
             self.surveyed = now
 
-    def _load(self) -> None:
+    def _load(self, row: Wanted) -> None:
         """Load the programs of the deployed plan."""
         pes = deployed_pes(self.catalog, self.application)
-        self.programs = {pe.program.pe: pe.program for pe in pes}
+        here = [pe.program for pe in pes if pe.host == self.number]
+        self.queries.load(pes, row.base)
+        self.plan = row.plan
         self.units = units_on(pes, self.number)
-        self.relay.know(self.programs, self.units)
         self.timed = units_timed_by(pes, self.number)
-        self.here = {pe.program.pe: streams_here(pe.program, pes) for pe in pes if pe.host == self.number}
-        self.garbage_here = GarbageHere(self.catalog, self.application, self.here)
-        self.garbage = Garbage(self.catalog, self.application, self.programs.values(), self.timed)
-        sinks = deliverers(self.catalog, self.home, self.application, self.programs.values(), self.timed)
+        programs = self.queries.programs.values()
+        self.garbage = Garbage(self.catalog, self.application, programs, self.timed)
+        self.garbage_here = GarbageHere(self.catalog, self.application, [program.pe for program in here])
+        sinks = deliverers(self.catalog, self.home, self.application, programs, self.timed)
         self.publisher.deliver_to(sinks)
-        self.receivers.serve(self.home, [pe.program for pe in pes if pe.host == self.number])
-
-    def _reload(self, row: Wanted) -> None:
-        """Another plan was deployed: stop the queries of PEs that are not here any more; the others are compared."""
-        before = self.programs
-        self._load()
-        self.plan, self.base = row.plan, row.base
-        p = tables.pe
-        with self.catalog.read() as connection:
-            here = set(
-                connection.scalars(select(p.c.id).where(p.c.application == self.application, p.c.host == self.number))
-            )
-        for pe in self.queries.keys() - here:
-            self.queries.pop(pe).stop()
-            self.relay.drop(pe)
-            self.failed.discard(pe)
-            sweep(self.catalog, self.home, self.application, [pe], [before[pe]])
-        log.info("plan %s: PEs %s", self.plan, ", ".join(map(str, sorted(here))))
+        self.receivers.serve(self.home, here)
+        log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
 
     def _rest(self, mark: int, began: float, until: float) -> None:
         """Wait until there is something to do: the catalog changes, a query or a process ends, a timer runs out."""
@@ -253,7 +224,7 @@ class Host:
                 log.error("%s. %s; while nothing fails the application runs on", message, LOST_REMEDY)
 
     def _reconcile(self) -> bool:
-        """Start, stop and replace queries until they match the catalog; report the ones that failed.
+        """Have the queries match the catalog, and note which hosts live.
 
         Returns:
             Whether the state of a unit is to change about now.
@@ -294,64 +265,13 @@ class Host:
         if not set(before) <= set(self.neighbours):  # nobody may be left who looks at the units of one that has died
             self.surveyed, news = -math.inf, True
         self.deadline = min((row.deadline for row in rows if row.deadline is not None), default=math.inf)
-        starting = sum(query.starting for query in self.queries.values())
-        for row in rows:
-            query = self.queries.get(row.id)
-            if query is not None and (row.final or query.generation != row.generation):
-                query.stop()
-                if row.final:
-                    self._sweep(row.id)
-                del self.queries[row.id]
-                self.relay.drop(row.id)
-                self.failed.discard(row.id)
-                query = None
-            if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
-                continue
-            if query is None and starting < STARTING:
-                starting += 1
-                # What the query before had written and not committed. Not earlier: until the unit is whole
-                # again, a commit of a host that was taken for dead may still name it.
-                self._sweep(row.id)
-                self._start(row.id, row.generation)
-            elif query is not None and row.state != "RUNNING" and row.id not in self.failed and query.begun:
-                self._report_running(row.id, row.generation)
-                news = True
-            if query is not None and row.id not in self.failed and (error := query.failure()) is not None:
-                log.error("%s", error)
-                lost = check_cuts(self.catalog, self.application, [self.programs[row.id].unit])
-                self._report_failure(
-                    row.id, row.generation, str(error), query.cause, permanent=query.permanent or bool(lost)
-                )
-                self.failed.add(row.id)
-                news = True
-        return news or not all(query.begun for query in self.queries.values())
-
-    def _busy(self) -> list[int]:
-        """Processes that have a task to run."""
-        return [pid for query in tuple(self.queries.values()) for pid in query.busy()]
+        return self.queries.match(rows) or news
 
     def _sweep_all(self) -> None:
         """Remove what publishers and redeploys left that have died: no query starts any more that would do it."""
-        timed = {pe: program for pe, program in self.programs.items() if program.unit in self.timed}
+        timed = {pe: program for pe, program in self.queries.programs.items() if program.unit in self.timed}
         pes = (*timed, *unknown_pes(self.catalog, self.home, self.application))
         sweep(self.catalog, self.home, self.application, pes, timed.values())
-
-    def _sweep(self, pe: int) -> None:
-        removed = sweep(self.catalog, self.home, self.application, [pe], [self.programs[pe]])
-        if removed:
-            log.info("PE %s: %s files that no commit names were removed", pe, removed)
-
-    def _start(self, pe: int, generation: int) -> None:
-        directories = directories_of(
-            self.home, self.application, pe, self.base, compression=self.settings.compression, here=self.here[pe]
-        )
-        start = QueryStart(
-            self.home, self.programs[pe], directories, generation, source_limit=self.settings.source_limit,
-            measured=self.settings.metrics, relayed=self.catalog.names_units,
-        )  # fmt: skip
-        if start.relayed:
-            self.relay.serve(pe, start.scratch.bell)
-        self.queries[pe] = self.engine.query(start)
 
     def _see_start(self) -> None:
         """Write down how long the start took, as soon as a batch of this host is committed."""
@@ -370,41 +290,6 @@ class Host:
             self.started = True
             log.info("start-up took %s", self.start_up)
             self.publisher.load()
-
-    def _report_running(self, pe: int, generation: int) -> None:
-        """Report that a PE runs, unless a reset has made that out of date or the PE has completed meanwhile."""
-        self.presence.row()
-        with self.catalog.write_unit(self.application, self.programs[pe].unit) as connection:
-            self._report(connection, pe, generation, {"state": "RUNNING", "error": None, "permanent": False,
-                                                      "running": generation})  # fmt: skip
-
-    def _report_failure(
-        self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool
-    ) -> None:
-        """Report why a PE has failed, and whether the failure of its operator has come before."""
-        self.presence.row()
-        p = tables.pe
-        with self.catalog.write_unit(self.application, self.programs[pe].unit) as connection:
-            values: dict[str, Any] = {"state": "FAILED", "error": error, "permanent": permanent}
-            if cause is not None:
-                before = connection.scalar(
-                    select(p.c.failures).where(p.c.application == self.application, p.c.id == pe)
-                )
-                again = failed_again(before, cause, clock.now())
-                values["failures"] = again.row()
-                values["error"] = again.describe(error)
-                values["permanent"] = permanent or again.hopeless
-            self._report(connection, pe, generation, values)
-
-    def _report(self, connection: Connection, pe: int, generation: int, values: Mapping[str, Any]) -> None:
-        p, u = tables.pe, tables.unit
-        current = connection.scalar(
-            select(u.c.generation).where(u.c.application == self.application, u.c.name == self.programs[pe].unit)
-        )
-        if current == generation:
-            connection.execute(
-                update(p).where(p.c.application == self.application, p.c.id == pe, ~p.c.final).values(**values)
-            )
 
     def _done(self) -> bool:
         """The host's PEs have made their final commits, and the units it times are published and complete."""
@@ -425,7 +310,7 @@ class Host:
         """Let the batches under way end: the readers plan no more, since the application is not wanted."""
         self.receivers.stop()
         until = time.monotonic() + QUIET_SECONDS
-        while time.monotonic() < until and not all(query.idle for query in self.queries.values()):
+        while time.monotonic() < until and not self.queries.idle:
             time.sleep(0.02)
 
     def terminate(self) -> None:
@@ -436,9 +321,7 @@ class Host:
     def stop_all(self) -> None:
         """Stop all receivers and queries."""
         self.receivers.stop()
-        for query in self.queries.values():
-            query.stop()
-        self.queries.clear()
+        self.queries.stop_all()
 
     def engine_end(self, patience: float = 0.0) -> str | None:
         """How the engine has ended, in words; the errors of its queries say nothing then."""

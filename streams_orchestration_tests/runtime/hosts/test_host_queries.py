@@ -31,22 +31,22 @@ def host(tmp_path: Path) -> Host:
 
 
 def test_only_so_many_queries_start_at_the_same_time(host: Host, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.host.STARTING", 2)
-    host.engine = engine = IdleEngine(begun=False)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.queries.STARTING", 2)
+    host.queries.engine = engine = IdleEngine(begun=False)
     host._reconcile()
     host._reconcile()
-    assert len(host.queries) == 2
+    assert len(host.queries.running) == 2
     engine.queries[0].starting = False
     host._reconcile()
-    assert len(host.queries) == 3
+    assert len(host.queries.running) == 3
 
 
 def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Host, monkeypatch: pytest.MonkeyPatch):
-    host.engine = engine = IdleEngine()
+    host.queries.engine = engine = IdleEngine()
     host._reconcile()
     for query in engine.queries:
         query.error = StreamsRuntimeError("a segment is gone")
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.host.check_cuts", lambda *_: {"region-0": "it is lost"})
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.queries.check_cuts", lambda *_: {"region-0": "it is lost"})
     host._reconcile()
     for pe in read_status(host.home, "app").pes:
         assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
@@ -107,7 +107,7 @@ def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_pla
         connection.execute(update(tables.unit).values(generation=2))
     host._reconcile()
     assert not left.exists()
-    assert [query.generation for query in host.queries.values()] == [2]
+    assert [query.generation for query in host.queries.running.values()] == [2]
 
 
 def test_what_an_older_version_deployed_is_to_be_deployed_again(tmp_path: Path):
@@ -120,11 +120,11 @@ def test_what_an_older_version_deployed_is_to_be_deployed_again(tmp_path: Path):
     with pytest.raises(StreamsRuntimeError, match=r"app was deployed by an older version.*streams deploy"):
         Host(home, "app", 0, "mine", IdleEngine())
     deploy(home, application)
-    assert set(Host(home, "app", 0, "mine", IdleEngine()).programs) == {0}
+    assert set(Host(home, "app", 0, "mine", IdleEngine()).queries.programs) == {0}
 
 
 def test_no_query_starts_with_the_program_of_another_plan(host: Host):
     with host.catalog.write() as connection:
         connection.execute(update(tables.application).values(plan=2))
     assert host._reconcile(), "the plan is loaded at the next turn"
-    assert host.queries == {}
+    assert host.queries.running == {}

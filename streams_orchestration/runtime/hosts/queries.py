@@ -1,0 +1,198 @@
+"""The queries of a host: started, stopped and replaced until they match the catalog; those that failed are reported."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
+from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
+from streams_orchestration.runtime.hosts.presence import Presence
+from streams_orchestration.runtime.hosts.relay import Relay
+from streams_orchestration.runtime.hosts.segments_here import streams_here
+from streams_orchestration.runtime.settings import Settings
+from streams_orchestration.runtime.storage.directories import directories_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.cut_files import check_cuts
+from streams_orchestration.runtime.units.garbage import sweep
+from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration.runtime.units.repeated_failures import failed_again
+from streams_orchestration.runtime.units.watch import PeOfUnit
+
+STARTING = max(4, 2 * (os.cpu_count() or 1))
+"""Queries that start at the same time: each has a process of its own, which Spark gives ten seconds to start."""
+
+log = logging.getLogger("streams.host")
+
+
+class Queries:
+    """A query for each PE of a host that is to run.
+
+    Args:
+        presence: of the host, which reports nothing any more when another one has taken its place.
+        catalog: of its application; its changes are passed on to the planners of the queries.
+        home: the state directory.
+        engine: runs the queries.
+        settings: of the application.
+    """
+
+    def __init__(self, presence: Presence, catalog: Catalog, home: Home, engine: Engine, settings: Settings) -> None:
+        self.engine = engine
+        self.running: dict[int, Query] = {}
+        """By the numbers of their PEs."""
+        self.programs: dict[int, PeProgram] = {}
+        """Of all PEs of the application, also those of other hosts."""
+        self._presence = presence
+        self._application = presence.application
+        self._catalog = catalog
+        self._home = home
+        self._settings = settings
+        self._base = ""
+        self._here: dict[int, frozenset[str]] = {}
+        """PE of this host -> its streams that stay on this machine."""
+        self._failed: set[int] = set()
+        self._relay = Relay(self._application)
+        catalog.changes.heard = self._relay.ring
+
+    def load(self, pes: Sequence[PlacedPe], base: str) -> None:
+        """Take over a plan: queries of PEs that are not here any more stop; the others are compared at the next turn.
+
+        Args:
+            pes: all that are deployed.
+            base: directory of the spec.
+        """
+        host = self._presence.host
+        here = {pe.program.pe: streams_here(pe.program, pes) for pe in pes if pe.host == host}
+        for pe in self.running.keys() - here:
+            self._stop(pe)
+            self._sweep(pe)
+        self.programs = {pe.program.pe: pe.program for pe in pes}
+        self._here, self._base = here, base
+        self._relay.know(self.programs, units_on(pes, host))
+
+    def match(self, rows: Iterable[PeOfUnit]) -> bool:
+        """Start, stop and replace queries as the catalog wants it, and report the ones that failed.
+
+        Args:
+            rows: the PEs of the host.
+
+        Returns:
+            Whether the state of a unit is to change about now.
+        """
+        news = False
+        starting = sum(query.starting for query in self.running.values())
+        for row in rows:
+            query = self.running.get(row.id)
+            if query is not None and (row.final or query.generation != row.generation):
+                self._stop(row.id)
+                if row.final:
+                    self._sweep(row.id)
+                query = None
+            if row.final or row.unit_state in ("UNHEALTHY", LIMIT) or row.dirty:
+                continue
+            if query is not None:
+                news |= self._followed(row, query)
+            elif starting < STARTING:
+                starting += 1
+                # What the query before had written and not committed. Not earlier: until the unit is whole
+                # again, a commit of a host that was taken for dead may still name it.
+                self._sweep(row.id)
+                self._start(row.id, row.generation)
+        return news or not all(query.begun for query in self.running.values())
+
+    def busy(self) -> list[int]:
+        """Processes that have a task to run."""
+        return [pid for query in tuple(self.running.values()) for pid in query.busy()]
+
+    @property
+    def idle(self) -> bool:
+        """No batch is under way, and none will begin."""
+        return all(query.idle for query in self.running.values())
+
+    def stop_all(self) -> None:
+        """Stop all of them."""
+        for query in self.running.values():
+            query.stop()
+        self.running.clear()
+
+    def _start(self, pe: int, generation: int) -> None:
+        directories = directories_of(
+            self._home, self._application, pe, self._base,
+            compression=self._settings.compression, here=self._here[pe],
+        )  # fmt: skip
+        start = QueryStart(
+            self._home, self.programs[pe], directories, generation, source_limit=self._settings.source_limit,
+            measured=self._settings.metrics, relayed=self._catalog.names_units,
+        )  # fmt: skip
+        if start.relayed:
+            self._relay.serve(pe, start.scratch.bell)
+        self.running[pe] = self.engine.query(start)
+
+    def _stop(self, pe: int) -> None:
+        self.running.pop(pe).stop()
+        self._relay.drop(pe)
+        self._failed.discard(pe)
+
+    def _sweep(self, pe: int) -> None:
+        removed = sweep(self._catalog, self._home, self._application, [pe], [self.programs[pe]])
+        if removed:
+            log.info("PE %s: %s files that no commit names were removed", pe, removed)
+
+    def _followed(self, row: PeOfUnit, query: Query) -> bool:
+        """Report what has become of a query, once; whether there was anything to report."""
+        if row.id in self._failed:
+            return False
+        runs = row.state != "RUNNING" and query.begun
+        if runs:
+            self._report_running(row.id, row.generation)
+        if (error := query.failure()) is None:
+            return runs
+        log.error("%s", error)
+        lost = check_cuts(self._catalog, self._application, [self.programs[row.id].unit])
+        self._report_failure(row.id, row.generation, str(error), query.cause, permanent=query.permanent or bool(lost))
+        self._failed.add(row.id)
+        return True
+
+    def _report_running(self, pe: int, generation: int) -> None:
+        """Report that a PE runs, unless a reset has made that out of date or the PE has completed meanwhile."""
+        self._presence.row()
+        with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
+            self._report(connection, pe, generation, {"state": "RUNNING", "error": None, "permanent": False,
+                                                      "running": generation})  # fmt: skip
+
+    def _report_failure(
+        self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool
+    ) -> None:
+        """Report why a PE has failed, and whether the failure of its operator has come before."""
+        self._presence.row()
+        p = tables.pe
+        with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
+            values: dict[str, Any] = {"state": "FAILED", "error": error, "permanent": permanent}
+            if cause is not None:
+                before = connection.scalar(
+                    select(p.c.failures).where(p.c.application == self._application, p.c.id == pe)
+                )
+                again = failed_again(before, cause, clock.now())
+                values["failures"] = again.row()
+                values["error"] = again.describe(error)
+                values["permanent"] = permanent or again.hopeless
+            self._report(connection, pe, generation, values)
+
+    def _report(self, connection: Connection, pe: int, generation: int, values: Mapping[str, Any]) -> None:
+        p, u = tables.pe, tables.unit
+        current = connection.scalar(
+            select(u.c.generation).where(u.c.application == self._application, u.c.name == self.programs[pe].unit)
+        )
+        if current == generation:
+            connection.execute(
+                update(p).where(p.c.application == self._application, p.c.id == pe, ~p.c.final).values(**values)
+            )
