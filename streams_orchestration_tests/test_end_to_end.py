@@ -112,6 +112,7 @@ def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subpro
         finally:
             if process.poll() is None:
                 process.kill()
+                print(process.communicate()[0])  # for the report of the test that has failed
 
 
 def finish(process: subprocess.Popen[str]) -> str:

@@ -257,7 +257,7 @@ def test_a_state_that_is_collected_meanwhile_is_looked_up_again(
         newest[0] += 1
         return {"New[0]": StoredState("New[0]", (StateFile(f"state {newest[0]}", 1, 0, newest[0]),))}
 
-    def read(stored: StoredState) -> Any:
+    def read(_store: object, stored: StoredState) -> Any:
         if stored.files[0].batch < 6:
             raise OperatorError(stored.operator, "it is gone")
         seen = KeyedState("k string")
@@ -275,7 +275,7 @@ def test_a_state_whose_file_is_lost_is_an_error(spec: Path, monkeypatch: pytest.
     lost = StoredState("New[0]", (StateFile("nowhere", 1, 0, 1),))
     monkeypatch.setattr(deployed, "_state_chains", lambda *_: {"New[0]": lost})
     assert main(["redeploy", str(spec), "--dry-run"]) == 1
-    assert "New[0]: its state nowhere cannot be read" in capsys.readouterr().err
+    assert f"New[0]: its state {Home.default().root}/nowhere cannot be read" in capsys.readouterr().err
 
 
 def test_the_preview_says_how_long_what_changes_will_stand_still(

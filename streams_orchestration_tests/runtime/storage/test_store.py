@@ -35,6 +35,7 @@ def both(test: Callable[[Store, Path], None]) -> tuple[Callable[..., None], Call
     def here(near: Store, tmp_path: Path) -> None:
         test(near, tmp_path)
 
+    @pytest.mark.parametrize("s3", ["moto"], indirect=True)  # S3Proxy lists directories as objects
     def there(remote: Store, tmp_path: Path) -> None:
         test(remote, tmp_path)
 

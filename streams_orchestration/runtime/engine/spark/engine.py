@@ -48,7 +48,6 @@ class SparkEngine:
         self._forks = start_fork_server(own)
         # without that server the JVM's Python processes would work where the JVM does
         self._directory = own if self._forks is not None else None
-        os.environ[DIRECTORY] = str(own / "workers")
         settings = session_settings(f"{start.application}-{start.host}", own / "spark", memory=start.settings.memory)
         self._master, self._elsewhere = start.settings.master, start.settings.cluster
         if start.settings.cluster:
@@ -62,7 +61,7 @@ class SparkEngine:
         self._error: Exception | None = None
         self._given_up = False
         """The cluster has ended the session's application."""
-        self._jvm = start_jvm(settings, self._directory, start.settings)
+        self._jvm = start_jvm(settings, self._directory, start.settings, {DIRECTORY: str(own / "workers")})
         threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
 
     def _for_cluster(self, local: dict[str, str], engine: EngineSettings, own: Path) -> dict[str, str]:

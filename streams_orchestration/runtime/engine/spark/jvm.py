@@ -60,7 +60,12 @@ def _parted(written: bytes) -> tuple[int, int, bytes]:
     return int.from_bytes(written[:4]), int.from_bytes(written[4:8]), written[8:]
 
 
-def start_jvm(settings: Mapping[str, str], directory: Path | None = None, engine: EngineSettings | None = None) -> Jvm:
+def start_jvm(
+    settings: Mapping[str, str],
+    directory: Path | None = None,
+    engine: EngineSettings | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Jvm:
     """Start the JVM of a session as PySpark would, and return at once. It ends with this process.
 
     Args:
@@ -68,6 +73,7 @@ def start_jvm(settings: Mapping[str, str], directory: Path | None = None, engine
         directory: the JVM's working directory, which gets the files that a JVM writes unasked; that of this process
             when None.
         engine: with a file of properties, which the JVM reads itself: they are on no command line.
+        environment: variables for it, and so for its Python processes, beside those of this process.
     """
     home = spark_home()
     connection = Path(tempfile.mkdtemp()) / "connection"
@@ -78,6 +84,7 @@ def start_jvm(settings: Mapping[str, str], directory: Path | None = None, engine
         stdin=subprocess.PIPE,  # the JVM ends when it is closed
         cwd=directory,
         env=os.environ
+        | (environment or {})
         | {"SPARK_HOME": str(home), "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection)},
         preexec_fn=_ignore_interrupts,  # noqa: PLW1509  no other thread runs yet
     )

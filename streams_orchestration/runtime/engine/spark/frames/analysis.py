@@ -6,6 +6,7 @@ called here once more.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import pickle
@@ -29,7 +30,7 @@ from streams_orchestration.runtime.storage.home import Home
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SECONDS = 180.0
+SECONDS = 120.0
 """For the whole of it; a quiet machine needs some seconds, most of them to start Spark."""
 _PROGRAMS, _REFUSALS, _LOG = "programs.pickle", "refusals.json", "log"
 
@@ -63,7 +64,9 @@ def query_refusals(programs: Iterable[PeProgram], base: Path) -> list[str]:
                     timeout=SECONDS, check=False,
                 )  # fmt: skip
             except subprocess.TimeoutExpired as error:
-                message = f"Spark has not looked at the queries within {SECONDS:.0f} s; try again"
+                message = (
+                    f"Spark has not looked at the queries within {SECONDS:.0f} s; try again. It {_stood(log.name)}"
+                )
                 raise AnalysisError(message) from error
         try:
             return json.loads((directory / _REFUSALS).read_bytes())
@@ -72,6 +75,12 @@ def query_refusals(programs: Iterable[PeProgram], base: Path) -> list[str]:
             last = next((line for line in reversed(lines) if line.strip()), "it has said nothing")
             message = f"Spark could not look at the queries: {last}. See that it starts: `pyspark`"
             raise AnalysisError(message) from error
+
+
+def _stood(log: str) -> str:
+    """Where the process stood when it had taken half of its time."""
+    lines = Path(log).read_text(errors="replace").splitlines()
+    return "stood at " + " < ".join(line.strip() for line in lines if line.startswith("  File "))[:500]
 
 
 def _different(programs: Iterable[PeProgram]) -> list[PeProgram]:
@@ -121,6 +130,7 @@ class _EmptySource:
 
 
 if __name__ == "__main__":
+    faulthandler.dump_traceback_later(SECONDS / 2)
     place = Path(sys.argv[1])
     answer = place / f"{_REFUSALS}.part"
     answer.write_text(json.dumps(_analyse(place)))
