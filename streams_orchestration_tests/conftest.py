@@ -46,9 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker for each processor that this process may use."""
+    """One worker more than processors that this process may use: tests with servers wait for a third of their time."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, MOST_WORKERS)
+    return min(usable + 1, MOST_WORKERS)
 
 
 def kind(item: pytest.Item) -> str:
