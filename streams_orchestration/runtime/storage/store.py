@@ -10,6 +10,7 @@ import errno
 import logging
 import os
 import shutil
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,8 +157,6 @@ def _below(directory: Path, address: str) -> Iterable[str]:
 
 
 def _proved(store: Store) -> None:
-    import uuid
-
     address = f"probe-{uuid.uuid4().hex}"
     store.write(address, b"\0" * 4096)
     try:

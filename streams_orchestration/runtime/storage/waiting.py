@@ -12,6 +12,8 @@ from streams_orchestration.runtime.storage.home import data_of
 from streams_orchestration.runtime.storage.store import Store, remove_files
 
 _KIND = "waiting"
+_DEPTH = 4
+"""Names of `waiting_of`; what follows them is the path in the state directory of the machine that has written it."""
 
 
 def waiting_of(application: str, pe: int) -> str:
@@ -41,7 +43,7 @@ def path_of(store: Store, pending: str) -> Path:
     """Where a file that waits is on this machine, or would be."""
     if Path(pending).is_absolute():
         return Path(pending)
-    return Path(store.here, *Path(pending).parts[4:])
+    return Path(store.here, *Path(pending).parts[_DEPTH:])
 
 
 def taken(store: Store, pending: str) -> Path:

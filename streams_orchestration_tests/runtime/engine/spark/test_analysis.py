@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import faulthandler
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import yaml
 from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.engine.spark.frames.analysis import query_refusals
+from streams_orchestration.runtime.engine.spark.frames.analysis import query_refusals, where_it_stood
 
 pytestmark = pytest.mark.java
 ROW = "k string, ts timestamp, n bigint"
@@ -100,3 +102,16 @@ def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tm
 
 def test_an_application_without_queries_needs_no_spark(tmp_path: Path) -> None:
     assert query_refusals([], tmp_path) == []
+
+
+def test_the_log_of_a_process_that_hangs_says_where_its_main_thread_stands(tmp_path: Path):
+    log, over = tmp_path / "log", threading.Event()
+    log.write_text("WARN Spark said this before\n")
+    assert where_it_stood(log) == ""
+    other = threading.Thread(target=over.wait)
+    other.start()
+    with log.open("a") as file:
+        faulthandler.dump_traceback(file)
+    over.set()
+    other.join()
+    assert "in test_the_log_of_a_process_that_hangs" in where_it_stood(log)

@@ -64,10 +64,8 @@ def query_refusals(programs: Iterable[PeProgram], base: Path) -> list[str]:
                     timeout=SECONDS, check=False,
                 )  # fmt: skip
             except subprocess.TimeoutExpired as error:
-                message = (
-                    f"Spark has not looked at the queries within {SECONDS:.0f} s; try again. It {_stood(log.name)}"
-                )
-                raise AnalysisError(message) from error
+                message = f"Spark has not looked at the queries within {SECONDS:.0f} s; try again"
+                raise AnalysisError(message + where_it_stood(Path(log.name))) from error
         try:
             return json.loads((directory / _REFUSALS).read_bytes())
         except FileNotFoundError as error:
@@ -77,10 +75,11 @@ def query_refusals(programs: Iterable[PeProgram], base: Path) -> list[str]:
             raise AnalysisError(message) from error
 
 
-def _stood(log: str) -> str:
-    """Where the process stood when it had taken half of its time."""
-    lines = Path(log).read_text(errors="replace").splitlines()
-    return "stood at " + " < ".join(line.strip() for line in lines if line.startswith("  File "))[:500]
+def where_it_stood(log: Path) -> str:
+    """Where the main thread of a process stood after half of its time, as its log says; empty if that says nothing."""
+    main_thread = log.read_text(errors="replace").rpartition("(most recent call first):")[2]
+    places = [line.strip() for line in main_thread.splitlines() if line.startswith("  File ")]
+    return f". After {SECONDS / 2:.0f} s it stood at {places[0]}" if places else ""
 
 
 def _different(programs: Iterable[PeProgram]) -> list[PeProgram]:
