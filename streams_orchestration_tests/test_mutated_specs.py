@@ -39,10 +39,21 @@ OPTIONS = (
 
 
 def bases() -> list[str]:
-    """Whole specs to start from: the examples, and those of the worked cases."""
+    """Whole specs to start from: the examples, those of the worked cases, and one for each standard operator."""
     examples = [path.read_text() for path in sorted((HERE.parent / "specs").glob("*.yaml"))]
     worked = yaml.safe_load_all((HERE / "cases" / "parallel_specs.yaml").read_text())
-    return examples + [yaml.safe_dump(HEAD | each["spec"]) for each in worked]
+    standard = yaml.safe_load((HERE.parent / "docs" / "standard-operators.yaml").read_text())
+    graphs = [each["spec"] for each in worked] + [{"graph": _graph(each)} for each in standard.values()]
+    return examples + [yaml.safe_dump(HEAD | graph) for graph in graphs]
+
+
+def _graph(example: dict[str, Any]) -> list[dict[str, Any]]:
+    """The graph of an example of a standard operator, with sources for the streams that it reads."""
+    sources = [
+        {"name": stream, "operator": "Beacon", "outputs": [{"stream": stream, "schema": schema}]}
+        for stream, schema in example["streams"].items()
+    ]
+    return [*sources, *yaml.safe_load(example["graph"])]
 
 
 def places(node: Any) -> Iterator[tuple[Any, Any]]:

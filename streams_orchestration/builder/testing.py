@@ -7,6 +7,7 @@ all others of the process.
 from __future__ import annotations
 
 import atexit
+import bisect
 import functools
 import os
 import shutil
@@ -23,7 +24,6 @@ from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.model.loading import application_from_mapping
-from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
@@ -100,11 +100,8 @@ def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) ->
     output = (node.get("outputs") or [stream])[0]
     named = output.get("schema") if isinstance(output, Mapping) else None
     ddl = document.get("schemas", {}).get(named, named)
-    table: pa.Table = rows if isinstance(rows, pa.Table) else _of_rows(stream, cast("Sequence[Any]", rows), ddl)
+    table = _tuples(stream, rows, None if ddl is None else arrow_schema(ddl))
     file = directory / f"{stream}.parquet"
-    if ddl is not None:
-        columns = {name: table[name].combine_chunks() for name in table.column_names}
-        table = pa.Table.from_batches([TupleBatch.from_columns(columns, arrow_schema(ddl)).arrow])
     pq.write_table(table, file)
     node["operator"] = "FileSource"
     node["parameters"] = {"file": str(file), "format": "parquet"}
@@ -112,14 +109,68 @@ def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) ->
         node["outputs"] = [{"stream": stream, "schema": schema_ddl(table.schema)}]
 
 
-def _of_rows(stream: str, rows: Sequence[Any], ddl: str | None) -> pa.Table:
-    if rows and isinstance(rows[0], Mapping):
-        return pa.Table.from_pylist([dict(row) for row in rows])
-    if ddl is None:
+def _tuples(stream: str, rows: Rows, schema: pa.Schema | None) -> pa.Table:
+    """The tuples of a stream as a table; without a schema they tell their types.
+
+    Raises:
+        ValueError: they do not fit the schema, or each other; the message names stream, tuple and attribute.
+    """
+    if isinstance(rows, pa.Table):
+        table: Any = rows
+        columns = {name: table[name].combine_chunks() for name in table.column_names}
+        return table if schema is None else _batch(stream, columns, schema)
+    mappings = [_mapping(stream, number, row, schema) for number, row in enumerate(rows)]
+    if schema is not None:
+        return _of_schema(stream, mappings, schema)
+    try:
+        return pa.Table.from_pylist(mappings)
+    except pa.ArrowException as error:
+        message = f"{stream}: its tuples have no common types: {error}; give the stream a schema, or a table of Arrow"
+        raise ValueError(message) from error
+
+
+def _mapping(stream: str, number: int, row: Any, schema: pa.Schema | None) -> Json:
+    names = None if schema is None else schema.names
+    if isinstance(row, Mapping):
+        mapping = cast("Mapping[str, Any]", row)
+        if names is not None and (unknown := [name for name in mapping if name not in names]):
+            message = f"{stream}, tuple {number}: no attribute {unknown[0]}; there are {', '.join(names)}"
+            raise ValueError(message)
+        return dict(mapping)
+    if names is None:
         message = f"{stream} has no schema, so its tuples are mappings by attribute, or a table of Arrow"
         raise ValueError(message)
-    names = parse_schema(ddl).names
-    return pa.table({name: [row[position] for row in rows] for position, name in enumerate(names)})
+    if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(cast("Sequence[Any]", row)) != len(names):
+        message = f"{stream}, tuple {number}: {row!r:.80} is no row of {len(names)} values: {', '.join(names)}"
+        raise ValueError(message)
+    return dict(zip(names, cast("Sequence[Any]", row), strict=True))
+
+
+def _of_schema(stream: str, mappings: Sequence[Json], schema: pa.Schema) -> pa.Table:
+    def of_first(count: int, named: str) -> pa.Table:
+        columns = {name: [mapping.get(name) for mapping in mappings[:count]] for name in schema.names}
+        return _batch(named, columns, schema)
+
+    def fails(number: int) -> bool:
+        try:
+            of_first(number + 1, stream)
+        except ValueError:
+            return True
+        return False
+
+    try:
+        return of_first(len(mappings), stream)
+    except ValueError:  # a value may fit its type but not the values before it
+        first = bisect.bisect_left(range(len(mappings)), 1, key=fails)
+        return of_first(first + 1, f"{stream}, tuple {first}")
+
+
+def _batch(named: str, columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+    try:
+        return pa.Table.from_batches([TupleBatch.from_columns(columns, schema).arrow])
+    except ValueError as error:
+        message = f"{named}: {error}"
+        raise ValueError(message) from error
 
 
 def _replace_sinks(document: Json) -> dict[str, str]:

@@ -191,6 +191,30 @@ def test_functions_and_classes_are_operators():
     assert app.test({"Readings": [("a", 1.0), ("b", 2.0)]})["FileSink"].to_pydict() == {"twice": [4.0, 8.0]}
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a", 1.0), ("b", "two")], "Readings, tuple 1: attribute value: a value does not fit double"),
+        ([("a", 1.0), (True, 2.0)], "Readings, tuple 1: attribute sensor: a value does not fit string"),
+        ([("a", 1.0), ("b",)], r"Readings, tuple 1: \('b',\) is no row of 2 values: sensor, value"),
+        ([("a", 1.0), "b"], "Readings, tuple 1: 'b' is no row of 2 values: sensor, value"),
+        ([{"sensor": "a", "valeu": 1.0}], "Readings, tuple 0: no attribute valeu; there are sensor, value"),
+        (pa.table({"sensor": ["a"], "value": ["x"]}), "Readings: attribute value: a value does not fit double"),
+    ],
+)
+def test_tuples_of_a_trial_that_do_not_fit_are_named(rows: Any, message: str):
+    app = Application("a")
+    readings(app).to_files("all")
+    with pytest.raises(ValueError, match=message):
+        app.test({"Readings": rows})
+
+
+def test_an_attribute_that_a_tuple_of_a_trial_leaves_out_is_null():
+    app = Application("a")
+    readings(app).to_files("all")
+    assert app.test({"Readings": [{"sensor": "a"}]})["FileSink"].to_pylist() == [{"sensor": "a", "value": None}]
+
+
 def test_what_hosts_cannot_import_is_refused():
     with pytest.raises(ValueError, match="cannot be imported by the hosts: define it at the top of a module"):
         import_path(lambda batch: batch)
