@@ -249,6 +249,10 @@ class _Raw(io.RawIOBase):
         with self._file.storage.translated(str(self._file)):
             return self._raw.readinto(buffer)
 
+    def readall(self) -> bytes:
+        """What is left, by requests of `BUFFER_BYTES`; the base class would make one for every 8 KB."""
+        return b"".join(iter(lambda: self.read(BUFFER_BYTES), b""))
+
     def seek(self, offset: int, whence: int = 0) -> int:
         self._raw.seek(offset, whence)
         return self._raw.tell()
