@@ -48,7 +48,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 READINGS: dict[str, Callable[[IO[bytes]], bytes]] = {
     "all at once": lambda file: file.read(),
     "what is left": lambda file: file.read(1000) + file.read(),
-    "line by line": lambda file: b"".join(file),
+    "line by line": b"".join,
     "in small pieces": lambda file: b"".join(iter(lambda: file.read(100), b"")),
     "in large pieces": lambda file: b"".join(iter(lambda: file.read(5 * BUFFER_BYTES + 1), b"")),
 }
@@ -71,7 +71,9 @@ def test_formats_are_read_by_few_requests(bucket: Path, requests: list[int], nam
     rows = 10_000
     content = encode(("n,s\n" + "".join(f"{n},{n * 7919 % 100_003:030}\n" for n in range(rows))).encode())
     (bucket / file).write_bytes(content)
-    bench = Bench(FileSource, outputs=[SCHEMA], file=f"s3://{bucket.name}/{file}", storage={"region": "here"}, **parameters)
+    bench = Bench(
+        FileSource, outputs=[SCHEMA], file=f"s3://{bucket.name}/{file}", storage={"region": "here"}, **parameters
+    )
     while not bench.produce(limit=10 * rows).exhausted:
         pass
     assert len(bench.rows()) == rows

@@ -38,7 +38,7 @@ allow.everyone.if.no.acl.found=true
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs={logs}
-auto.create.topics.enable=false
+auto.create.topics.enable={auto_create}
 num.partitions=1
 offsets.topic.num.partitions=1
 offsets.topic.replication.factor=1
@@ -59,10 +59,11 @@ class Broker:
     Args:
         directory: of its files.
         port: where it listens; any free one when None.
+        auto_create: it makes topics that clients ask for.
     """
 
-    def __init__(self, directory: Path, port: int | None = None) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, port: int | None = None, *, auto_create: bool = False) -> None:
+        self.directory, self.auto_create = directory, auto_create
         self.port, self.sasl_port = port or free_port(), free_port()
         self.behind_port, self.proxy_port = free_port(), free_port()
         """A further one, which clients are told to reach at the port of a proxy."""
@@ -100,7 +101,8 @@ class Broker:
         settings = self.directory / "server.properties"
         ports = {"port": self.port, "sasl": self.sasl_port, "controller": free_port()}
         ports |= {"behind": self.behind_port, "proxy": self.proxy_port}
-        text = PROPERTIES.format(**ports, logs=self.directory / "logs", user=USER, password=PASSWORD)
+        named = {"user": USER, "password": PASSWORD, "auto_create": str(self.auto_create).lower()}
+        text = PROPERTIES.format(**ports, **named, logs=self.directory / "logs")
         settings.write_text(text)
         command = self._command("kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(settings))
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=START_SECONDS)
@@ -144,6 +146,15 @@ class Broker:
         admin = self.admin()  # ends what it does when it is collected
         admin.create_topics([new])[name].result(START_SECONDS)
         return name
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic with its messages."""
+        admin = self.admin()  # ends what it does when it is collected
+        admin.delete_topics([topic])[topic].result(START_SECONDS)
+
+    def topics(self) -> set[str]:
+        """The names of all topics."""
+        return set(self.admin().list_topics(timeout=START_SECONDS).topics)
 
     def allow_only(self, topic: str, operation: str) -> None:
         """The user with credentials may do one thing with a topic, and nothing else."""
@@ -199,12 +210,8 @@ class Broker:
 
 
 @contextmanager
-def broker(directory: Path, port: int | None = None) -> Iterator[Broker]:
-    """A broker that runs.
-
-    Args:
-        directory: of its files.
-        port: where it listens; any free one when None.
+def broker(directory: Path, port: int | None = None, *, auto_create: bool = False) -> Iterator[Broker]:
+    """A broker that runs; arguments as of `Broker`.
 
     Raises:
         NotToBeHadError: its programs cannot be had here.
@@ -214,7 +221,7 @@ def broker(directory: Path, port: int | None = None) -> Iterator[Broker]:
     except ImportError:
         message = "confluent-kafka is not installed"
         raise NotToBeHadError(message) from None
-    server = Broker(directory, port)
+    server = Broker(directory, port, auto_create=auto_create)
     server.create()
     try:
         server.start()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.epoch_sink import DeliveryKey
@@ -18,6 +19,10 @@ from streams_orchestration.operators.kafka.client import (
     KafkaRefusedError,
 )
 
+LOOK_SECONDS = 5.0
+"""After so long in which the client does not go on it is looked whether the topic is still there."""
+POLL_SECONDS = 0.002
+"""Between two looks whether the broker has taken messages; the library tells of errors only."""
 COMMIT_SECONDS = 60.0
 """How long the end of a transaction may take in one try."""
 TRANSACTION_MILLISECONDS = 300_000
@@ -44,6 +49,7 @@ class TransactionalProducer:
 
     def __init__(self, parameters: KafkaParameters, topic: str, key: DeliveryKey) -> None:
         from confluent_kafka import Consumer, KafkaException, Producer
+        from confluent_kafka.admin import AdminClient
 
         self.name = f"streams.{key.application}.{key.operator}.{key.channel}"
         self._topic = topic
@@ -63,28 +69,39 @@ class TransactionalProducer:
             self._group: Any = Consumer(self._cluster.settings(**{
                 "group.id": self.name, "enable.auto.commit": False, "isolation.level": "read_committed",
             }))  # fmt: skip
+            self._admin: Any = AdminClient(self._cluster.settings())
         except KafkaException as error:
             raise KafkaRefusedError(str(self._cluster.translated(error, "client"))) from None
         self._check_topic()
+        self._made = self._topic_id()
         self._do(lambda: self._producer.init_transactions(2 * REACH_SECONDS))
         self.mark = self._read_mark()
         """(life, generation, number) of the last delivery that was made; None when there was none."""
 
     def write(self, key: DeliveryKey, messages: Iterable[Iterable[Message]]) -> None:
         """One transaction: messages, in order, and the mark."""
+        try:
+            self._write(key, messages)
+        except (KafkaAwayError, KafkaRefusedError):
+            self._look()
+            raise
+        self.mark = (key.life, key.generation, key.number)
+
+    def _write(self, key: DeliveryKey, messages: Iterable[Iterable[Message]]) -> None:
         from confluent_kafka import TopicPartition
 
         self._do(self._producer.begin_transaction)
         for part in messages:
             self._do(lambda part=part: self._send(part))
+        self._do(self._drain)
         mark = json.dumps([key.life, key.generation, key.number])
         position = TopicPartition(self._topic, 0, key.number, metadata=mark)
         group = self._group.consumer_group_metadata()
         self._do(lambda: self._answered(
             lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)
         ))  # fmt: skip
+        self._check_same_topic()
         self._do(lambda: self._answered(lambda: self._producer.commit_transaction(COMMIT_SECONDS)))
-        self.mark = (key.life, key.generation, key.number)
 
     def close(self) -> None:
         """Disconnect. What was begun and not ended is never seen."""
@@ -108,6 +125,25 @@ class TransactionalProducer:
             raise self._cluster.translated(error, f"topic {self._topic}")
         self._cluster.reached()
 
+    def _look(self) -> None:
+        """A topic that is gone is the cause, whatever the library says; it tries again for a minute."""
+        with contextlib.suppress(KafkaAwayError):
+            self._check_topic()
+
+    def _topic_id(self) -> str:
+        """What a topic has that no other one of its name ever had."""
+        from confluent_kafka import TopicCollection
+
+        about = TopicCollection([self._topic])
+        asked = self._admin.describe_topics(about, request_timeout=REACH_SECONDS)[self._topic]
+        return str(self._do(asked.result).topic_id)
+
+    def _check_same_topic(self) -> None:
+        """All messages of a transaction are to be in one topic: what was in one that was deleted since is gone."""
+        if self._topic_id() != self._made:
+            message = f"topic {self._topic} at {self._cluster.brokers}: was made anew while messages were on their way"
+            raise KafkaAwayError(message)
+
     def _read_mark(self) -> tuple[str, int, int] | None:
         from confluent_kafka import TopicPartition
 
@@ -120,11 +156,23 @@ class TransactionalProducer:
 
     def _send(self, messages: Iterable[Message]) -> None:
         for message in messages:
-            while not self._is_queued(message):  # what was sent before is still under way
-                self._producer.poll(0.1)
-                self._check()
+            if not self._is_queued(message):  # what was sent before is still under way
+                self._poll_until(lambda message=message: self._is_queued(message))
         self._producer.poll(0)
         self._check()
+
+    def _drain(self) -> None:
+        """Have the broker take all messages that were sent."""
+        self._poll_until(lambda: not len(self._producer))
+
+    def _poll_until(self, done: Callable[[], bool]) -> None:
+        looked = time.monotonic()
+        while not done():
+            self._producer.poll(POLL_SECONDS)
+            self._check()
+            if time.monotonic() > looked + LOOK_SECONDS:
+                self._look()
+                looked = time.monotonic()
 
     def _is_queued(self, message: Message) -> bool:
         options: dict[str, Any] = {} if message.headers is None else {"headers": message.headers}
@@ -154,12 +202,16 @@ class TransactionalProducer:
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()
         threading.Thread(target=_settle, args=(result, action), name=self.name, daemon=True).start()
-        try:
-            return result.result(COMMIT_SECONDS + REACH_SECONDS)
-        except TimeoutError:
+        until = time.monotonic() + COMMIT_SECONDS + REACH_SECONDS
+        while not wait([result], LOOK_SECONDS).done:
             self._hangs = True
-            message = f"topic {self._topic} at {self._cluster.brokers}: cannot be reached: the client does not answer"
-            raise KafkaAwayError(message) from None
+            self._look()
+            if time.monotonic() > until:
+                place = f"topic {self._topic} at {self._cluster.brokers}"
+                message = f"{place}: cannot be reached: the client does not answer"
+                raise KafkaAwayError(message)
+        self._hangs = False
+        return result.result()
 
     def _do(self, action: Callable[[], Any]) -> Any:
         """A call of the library; of its errors that of a message comes first, since it is the cause."""

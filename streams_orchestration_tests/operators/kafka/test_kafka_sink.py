@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from streams_orchestration.operators.kafka import producer as producing
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError
 from streams_orchestration.operators.standard.kafka_sink import KafkaSink
 from streams_orchestration_tests.operators.harness import Bench
-from streams_orchestration_tests.servers.kafka import PASSWORD, Broker
+from streams_orchestration_tests.servers.kafka import PASSWORD, Broker, broker
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -83,6 +84,9 @@ class Dying:
             raise DiedError
 
         return dies if name == self.after else call
+
+    def __len__(self) -> int:
+        return len(self.producer)
 
 
 @pytest.mark.parametrize("after", ["begin_transaction", "poll", "send_offsets_to_transaction", "commit_transaction"])
@@ -176,6 +180,80 @@ def test_formats(kafka: Broker, format: str, wanted: bytes):
 def test_what_is_refused_for_good_names_the_topic(kafka: Broker):
     with pytest.raises(KafkaRefusedError, match=r"topic missing at 127.0.0.1"):
         deliver(sink(kafka, "missing"), "missing", 1)
+
+
+@pytest.fixture(scope="module")
+def kafka_that_makes_topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    with broker(tmp_path_factory.mktemp("kafka"), auto_create=True) as server:
+        yield server
+
+
+BROKERS = ["kafka", pytest.param("kafka_that_makes_topics", marks=pytest.mark.deep)]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a topic that is gone be looked for soon."""
+    monkeypatch.setattr(producing, "LOOK_SECONDS", 0.2)
+
+
+def deliver_and(action: Callable[[], None], operator: KafkaSink, topic: str, epoch: int, *, before: int) -> None:
+    """A delivery of two batches, and an action behind as many of them, when the broker has taken their messages."""
+
+    def batches() -> Iterator[TupleBatch]:
+        for number in range(3):
+            if number == before:
+                if operator.producer is not None:
+                    operator.producer._producer.flush(30)
+                action()
+            if number < 2:
+                yield batch(operator, [(epoch, str(number))])
+
+    operator.deliver(key(topic, epoch), batches())
+
+
+@pytest.mark.parametrize("server", BROKERS)
+@pytest.mark.parametrize("before", range(3))
+@pytest.mark.usefixtures("impatient")
+def test_a_topic_that_is_deleted_stops_by_name_and_gets_what_waited_when_it_is_made_again(
+    request: pytest.FixtureRequest, server: str, before: int
+):
+    kafka: Broker = request.getfixturevalue(server)
+    topic = kafka.topic(3)
+    first = sink(kafka, topic)
+    deliver(first, topic, 1)
+    wanted = rf"topic {topic} at {kafka.address}: refused: .*; make the topic, as it was if it was deleted; or see"
+    with pytest.raises(KafkaRefusedError, match=wanted):
+        deliver_and(lambda: kafka.delete(topic), first, topic, 2, before=before)
+    first.close()
+    with pytest.raises(KafkaRefusedError, match=wanted):
+        deliver(sink(kafka, topic), topic, 2)
+    assert topic not in kafka.topics(), "what it is like is its owner's matter"
+    kafka.topic(3, topic)
+    second = sink(kafka, topic)
+    for epoch in (2, 2, 3):
+        deliver(second, topic, epoch)
+    assert sorted(numbers(kafka, topic)) == [2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("before", [1, 2])
+@pytest.mark.usefixtures("impatient")
+def test_a_topic_that_is_made_anew_within_a_delivery_gets_all_of_it(kafka: Broker, before: int):
+    topic = kafka.topic()
+    first = sink(kafka, topic)
+    deliver(first, topic, 1)
+
+    def make_anew() -> None:
+        kafka.delete(topic)
+        kafka.topic(name=topic)
+
+    with pytest.raises((KafkaAwayError, KafkaRefusedError), match=rf"topic {topic} at {kafka.address}: "):
+        deliver_and(make_anew, first, topic, 2, before=before)
+    first.close()
+    second = sink(kafka, topic)
+    for epoch in (2, 2, 3):
+        deliver(second, topic, epoch)
+    assert numbers(kafka, topic) == [2, 2, 3, 3]
 
 
 @pytest.mark.parametrize(("most", "size"), [("100", 1_000), ("10000000", 2_000_000)])

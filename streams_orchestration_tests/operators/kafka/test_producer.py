@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-confluent_kafka = pytest.importorskip("confluent_kafka")
+pytest.importorskip("confluent_kafka")
 
-from streams_orchestration.operators.epoch_sink import DeliveryKey  # noqa: E402
-from streams_orchestration.operators.kafka import producer as module  # noqa: E402
-from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaParameters  # noqa: E402
-from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer  # noqa: E402
+from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.kafka import producer as module
+from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaParameters
+from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
 
 
 class HangingClient:
@@ -29,8 +30,16 @@ class HangingClient:
     def committed(self, wanted: list[Any], **_: Any) -> list[Any]:
         return wanted
 
+    def describe_topics(self, topics: Any, **_: Any) -> Any:
+        described: Future[Any] = Future()
+        described.set_result(SimpleNamespace(topic_id="1"))
+        return {"target": described}
+
     def send_offsets_to_transaction(self, *_: Any) -> None:
         self.let_go.wait(20)
+
+    def __len__(self) -> int:
+        return 0
 
     def __getattr__(self, name: str) -> Any:
         return lambda *_, **__: self.called.append(name)
@@ -41,10 +50,11 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was called of the library's clients."""
     calls: list[str] = []
     let_go = threading.Event()
-    for kind in ("Producer", "Consumer"):
-        monkeypatch.setattr(confluent_kafka, kind, lambda settings: HangingClient(settings, calls, let_go))
+    for kind in ("confluent_kafka.Producer", "confluent_kafka.Consumer", "confluent_kafka.admin.AdminClient"):
+        monkeypatch.setattr(kind, lambda settings: HangingClient(settings, calls, let_go))
     monkeypatch.setattr(module, "COMMIT_SECONDS", 0.01)
     monkeypatch.setattr(module, "REACH_SECONDS", 0.01)
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
     yield calls
     let_go.set()
 

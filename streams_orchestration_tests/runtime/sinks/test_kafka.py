@@ -56,6 +56,24 @@ def test_every_message_is_there_once_at_the_end(kafka: Broker, tmp_path: Path):
     assert (status.sinks[0].rows, status.sinks[0].place) == (COUNT, f"{target} at {kafka.address}")
 
 
+def test_a_topic_that_was_deleted_and_made_again_gets_all_that_was_not_delivered(kafka: Broker, tmp_path: Path):
+    local, target = application(kafka, tmp_path)
+    local.commit(boundary=True)
+    local.publish()
+    delivered = there(kafka, target)
+    kafka.delete(target)
+    local.commit(boundary=True)
+    with pytest.raises(
+        OutputError, match=rf"operator Out: topic {target} at {kafka.address}: .*; make the topic"
+    ) as error:
+        local.publish()
+    assert error.value.permanent
+    kafka.topic(2, target)
+    local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
+    local.run()
+    assert sorted((*delivered, *there(kafka, target))) == list(range(COUNT))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
     kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
