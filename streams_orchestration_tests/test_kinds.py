@@ -69,6 +69,12 @@ def test_the_profile_scales_the_examples_of_every_property(profile: str, wanted:
         settings.load_profile(before)
 
 
+def test_no_property_has_a_number_of_examples_that_the_profile_does_not_scale():
+    modules = (ROOT / "streams_orchestration_tests").rglob("*.py")
+    own = {path.name for path in modules if "max_examples" in path.read_text()}
+    assert own == {"examples.py", "test_kinds.py"}
+
+
 @pytest.mark.parametrize(("command", "wanted"), [("quick", ["quick"]), ("test", ["quick", "slow"]), ("deep", ["deep"])])
 def test_a_command_runs_its_kinds(command: str, wanted: list[str]):
     recipe = (ROOT / "Makefile").read_text().partition(f"\n{command}: ")[2].partition("\n\n")[0]

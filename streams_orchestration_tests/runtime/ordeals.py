@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
+
+import pytest
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.engine.spark import stages
-from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.errors import OutputError, StaleGenerationError
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.sinks import delivering
+from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import InstanceCache
@@ -113,6 +118,36 @@ class Ordeal:
         # a replay need not have the batches of the first time
         self.local.source_limit = 2 + number % 9
         return self.local.programs[number % len(self.local.programs)]
+
+
+class DeliveringOrdeal(Ordeal):
+    """The same with sinks that deliver to something else; hosts die behind a delivery, before the catalog knows."""
+
+    def step(self, number: int) -> None:
+        self.commit_only(number)
+
+    def turn(self, number: int) -> None:
+        self.commit_only(number)
+        self.publish(number)
+
+    def publish(self, _number: int) -> None:
+        with suppress(OutputError):
+            self.local.publish()
+
+    def forget_delivery(self, _number: int) -> None:
+        """A host dies after the other side has a delivery; the one in its place has deliverers of its own."""
+
+        def die(*_: object, **__: object) -> bool:
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(delivering, "count_output", die)
+            with suppress(KeyboardInterrupt, OutputError):
+                self.local.publish()
+        local = self.local
+        for former in local.deliverers.values():
+            former.close()
+        local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
 
 
 class DatabaseServer(Protocol):

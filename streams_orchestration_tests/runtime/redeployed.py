@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from sqlalchemy import update
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select, update
 
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
+from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import close_epochs, give_up_epochs, hold, under_way
 from streams_orchestration.runtime.redeployment.redeploying import _switch
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
+from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.trial import read_trial
+from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 TURNS = 200
@@ -22,6 +30,46 @@ PATIENCE = 20
 """Turns after which regions that an operator drives go back to their last cut."""
 WITHIN = 600.0
 """Seconds that a redeploy may be on trial."""
+COUNT = 60
+"""Rows of every source."""
+
+
+def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n")) -> Compilation:
+    """Rows -> (parallel by key: how often the key has come, and the first of each key) -> sinks, in one region."""
+    file = write_rows(directory / "rows.parquet", COUNT)
+    by_key = {"parallel": {"width": width, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
+    counted = {"name": "Counted", "operator": "PerKey", "inputs": ["Rows"], "outputs": ["Counted"]}
+    graph = [source("Rows", file), counted | {"annotations": by_key}, sink("Out", "Counted")]
+    inner = [
+        node("Kept", "DeDuplicate", "In", parameters={"key": [*kept]}),
+        node("Seen", "Visits", "Kept"),
+    ]
+    composites = {"PerKey": {"inputs": ["In"], "outputs": ["Seen"], "graph": inner}}
+    return compiled(graph, composites, fusion="manual", pes=pes)
+
+
+def counts(local: LocalApplication) -> dict[str, int]:
+    """The last count of every key."""
+    last: dict[str, int] = {}
+    for key, count in published(local.published("Out")):
+        last[key] = max(count, last.get(key, 0))
+    return last
+
+
+def kept_of(local: LocalApplication) -> list[Any]:
+    """All that the catalog has of an application, but what heartbeats and looks change."""
+    with local.catalog.read() as connection:
+        parts = (tables.application, tables.unit, tables.pe, tables.commit, tables.state, tables.segment, tables.sink)
+        return [connection.execute(select(table)).all() for table in parts]
+
+
+def run_some(local: LocalApplication, turns: int) -> None:
+    """A step of each PE in every turn, and the end of an epoch in every third."""
+    for turn in range(turns):
+        if turn % 3 == 2:
+            local.trigger()
+        for program in local.programs:
+            local.step(program)
 
 
 def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = False) -> Redeployment:
@@ -98,3 +146,34 @@ def drained(local: LocalApplication, units: list[str]) -> None:
         if not rest:
             return
     raise AssertionError(rest)
+
+
+def begin(local: LocalApplication, width: int = 3) -> None:
+    """A redeploy of `visits` that is on trial from then on."""
+    directory = local.home.root.parent
+    redeploying.begin_redeploy(local.home, visits(directory, width, 2), within=20.0)
+    adopt(local)
+
+
+def set_rows(local: LocalApplication, table: Any, **values: Any) -> None:
+    with local.catalog.write() as connection:
+        connection.execute(update(table).values(**values))
+
+
+def finish(local: LocalApplication) -> None:
+    """To the end, with the results of a run without any redeploy, and with no file that nothing needs."""
+    adopt(local)
+    local.run()
+    assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
+
+
+def unneeded(local: LocalApplication) -> set[str]:
+    """Files of streams, states and outputs that nothing names."""
+    s, f = tables.segment, tables.sink_file
+    with local.catalog.read() as connection:
+        named = {*connection.scalars(select(s.c.path)), *state_files(connection, local.name)}
+        named |= set(connection.scalars(select(f.c.pending)))
+    there = {path for kind in ("streams", "states") for path in local.home.store.below(f"data/{local.name}/{kind}")}
+    there |= {str(path) for path in local.home.results(local.name).glob("*/_pending/*")}
+    assert named <= there
+    return there - named

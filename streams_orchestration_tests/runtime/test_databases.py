@@ -8,21 +8,19 @@ import signal
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import due
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests import mariadb, postgresql
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.runtime.applications import compiled, rows, source
-from streams_orchestration_tests.runtime.ordeals import ACTIONS, ServerOrdeal
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, DeliveringOrdeal, ServerOrdeal
 from streams_orchestration_tests.targets import Target, target_of
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
@@ -34,7 +32,7 @@ FAULTS = ("crash", "leave", "come_back", "end_sessions", "keep_due", "deliver_la
 FAULTS += ("forget_delivery",) * 4
 
 
-class DatabaseOrdeal(ServerOrdeal):
+class DatabaseOrdeal(DeliveringOrdeal, ServerOrdeal):
     """A source and a sink in one database."""
 
     def __init__(self, directory: Path, server: mariadb.Server | postgresql.Server, target: Target) -> None:
@@ -51,17 +49,6 @@ class DatabaseOrdeal(ServerOrdeal):
         super().__init__(Home(directory / "home"), compiled(graph, fusion="manual", pes=1))
         self.late: list[tuple[str, list]] = []
 
-    def step(self, number: int) -> None:
-        self.commit_only(number)
-
-    def turn(self, number: int) -> None:
-        self.commit_only(number)
-        self.publish(number)
-
-    def publish(self, _number: int) -> None:
-        with suppress(OutputError):
-            self.local.publish()
-
     def keep_due(self, _number: int) -> None:
         """A publisher falls asleep over what it was about to deliver."""
         outputs = due(self.local.catalog, self.local.name, files=False)
@@ -76,17 +63,6 @@ class DatabaseOrdeal(ServerOrdeal):
                 zombies[sink].deliver(outputs)
             zombies[sink].close()
         self.late.clear()
-
-    def forget_delivery(self, _number: int) -> None:
-        """A host dies after the database has a delivery, before the catalog knows."""
-
-        def die(*_: Any, **__: Any) -> bool:
-            raise KeyboardInterrupt
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(delivering, "count_output", die)
-            with suppress(KeyboardInterrupt, OutputError):
-                self.local.publish()
 
     def finish(self) -> None:
         self.come_back(0)

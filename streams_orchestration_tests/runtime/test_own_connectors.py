@@ -8,7 +8,6 @@ import re
 import sqlite3
 import sys
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,9 @@ import pytest
 from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.sinks import delivering
-from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
-from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, DeliveringOrdeal
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
 
@@ -42,7 +38,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-class LogOrdeal(Ordeal):
+class LogOrdeal(DeliveringOrdeal):
     """The log grows, in the middle of a line too; hosts die behind a delivery, before the catalog knows."""
 
     def __init__(self, directory: Path) -> None:
@@ -61,26 +57,9 @@ class LogOrdeal(Ordeal):
                 log.write(line[5:])
         self.written += rows
 
-    def step(self, number: int) -> None:
-        self.commit_only(number)
-
-    def turn(self, number: int) -> None:
-        self.commit_only(number)
-        self.publish(number)
-
     def publish(self, _number: int) -> None:
+        """The database is a file, which is never away."""
         self.local.publish()
-
-    def forget_delivery(self, _number: int) -> None:
-        def die(*_: object, **__: object) -> bool:
-            raise KeyboardInterrupt
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(delivering, "count_output", die)
-            with suppress(KeyboardInterrupt, OutputError):
-                self.local.publish()
-        local = self.local
-        local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
 
     def rows(self) -> list[tuple]:
         path = self.directory / "readings.db"

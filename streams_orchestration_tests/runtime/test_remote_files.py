@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -33,6 +33,7 @@ from streams_orchestration.runtime.storage.store import HERE, Store
 from streams_orchestration.runtime.tasks.instances import InstanceCache
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_of_network,
@@ -126,7 +127,7 @@ EVENTS = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_s
 
 @pytest.mark.deep
 @given(events=EVENTS)
-@settings(max_examples=10)
+@examples(17)
 def test_nothing_is_lost_and_nothing_is_doubled(
     directory: str, compilation: Compilation, events: list[tuple[str, int]]
 ):

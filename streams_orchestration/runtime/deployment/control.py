@@ -33,6 +33,8 @@ from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration.runtime.units.wishes import read_wish
 
 POLL_SECONDS = 0.1
+STOP_SECONDS = 30.0
+"""In which hosts end by themselves, where a caller of `cancel` names no other time."""
 FAILING_SECONDS = 3.0
 """A unit that needs a reset for so long while the application starts will not get one."""
 HEALING_SECONDS = 12.0
@@ -227,7 +229,7 @@ def _require_working(status: UnitsStatus) -> None:
             raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
 
 
-def cancel(home: Home, application: str, timeout: float) -> UnitsStatus:
+def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
     """Stop an application; it keeps its state and goes on there when it is deployed again.
 
     Hosts end the batches under way; one that does not within `timeout` seconds is killed, which loses nothing either.

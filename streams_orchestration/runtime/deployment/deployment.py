@@ -39,7 +39,6 @@ from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
 from streams_orchestration.runtime.units.wishes import stored_wish
 
-STOP_SECONDS = 30.0
 FIRST_PLAN = 1
 """Of an application that was not redeployed since its start from nothing."""
 
@@ -291,7 +290,7 @@ def begin_again(connection: Connection, application: str, units: Collection[str]
 def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
     """Stop the application's hosts and remove all that is kept of it, but its savepoints."""
     if application in deployed_applications(home):
-        cancel(home, application, STOP_SECONDS)
+        cancel(home, application)
     for path in _published(home, programs):
         path.unlink(missing_ok=True)
     with catalog.write() as connection:

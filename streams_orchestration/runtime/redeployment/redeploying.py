@@ -47,7 +47,6 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 log = logging.getLogger("streams.redeploy")
 WITHIN_SECONDS = 120.0
 """In which the units that change must come to their cuts, and then complete an epoch under the new plan."""
-STOP_SECONDS = 30.0
 
 
 class NotWrittenError(StreamsRuntimeError):
@@ -97,7 +96,7 @@ def redeploy(
             return redeployment
         if trial.state == "REVERTED":
             if stopped:
-                cancel(home, application, STOP_SECONDS)
+                cancel(home, application)
             raise RevertedError(redeployment, trial.cause or "")
         return replace(redeployment, measured_seconds=trial.pause)
 
@@ -136,7 +135,7 @@ def begin_redeploy(
             garbage = _bring_to(home, catalog, wanted, redeployment, within, launcher)
         except BaseException:
             if stopped:
-                cancel(home, application, STOP_SECONDS)
+                cancel(home, application)
             raise
         remove_files(catalog.store, garbage)
         start(home, application, launcher)

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, ConnectionRow
 from streams_orchestration.runtime.deployment.control import cancel, launch
-from streams_orchestration.runtime.deployment.deployment import STOP_SECONDS, resume
+from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -155,7 +155,7 @@ def _at_rest(
             yield
         finally:
             if resumed:
-                cancel(home, application, STOP_SECONDS)
+                cancel(home, application)
 
 
 def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool) -> None:

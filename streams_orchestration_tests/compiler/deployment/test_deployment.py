@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
@@ -17,6 +17,7 @@ from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_document, plan_text
 from streams_orchestration.model.loading import application_from_mapping
+from streams_orchestration_tests.examples import examples
 
 SCHEMAS = {"Reading": "sensor string, value double"}
 SOURCE = {"name": "Src", "operator": "Beacon", "outputs": [{"stream": "Src", "schema": "Reading"}]}
@@ -160,7 +161,7 @@ GRAPHS = st.fixed_dictionaries(
 
 
 @given(GRAPHS)
-@settings(max_examples=25, deadline=None)
+@examples(42)
 def test_a_plan_goes_through_json(shape: dict[str, Any]) -> None:
     parallel: dict[str, Any] = {"width": shape["width"]}
     if shape["policy"] == "hash":

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
@@ -20,6 +19,7 @@ from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import (
     compiled,
     expected_of_network,
@@ -34,18 +34,8 @@ from streams_orchestration_tests.runtime.applications import (
     write_rows,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
+from streams_orchestration_tests.runtime.redeployed import COUNT, adopt, counts, kept_of, redeploy, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
-
-COUNT = 60
-
-
-def run_some(local: LocalApplication, turns: int) -> None:
-    for turn in range(turns):
-        if turn % 3 == 2:
-            local.trigger()
-        for program in local.programs:
-            local.step(program)
 
 
 def test_operators_go_to_other_pes_with_their_states(tmp_path: Path, database: str):
@@ -59,35 +49,6 @@ def test_operators_go_to_other_pes_with_their_states(tmp_path: Path, database: s
     local.run()
     assert published(local.published("Out")) == expected_totals(rows(COUNT))
     assert published(local.published("Raw")) == sorted(rows(COUNT))
-
-
-def visits(directory: Path, width: int, pes: int, kept: Sequence[str] = ("k", "n")) -> Compilation:
-    """Rows -> (parallel by key: how often the key has come, and the first of each key) -> sinks, in one region."""
-    file = write_rows(directory / "rows.parquet", COUNT)
-    by_key = {"parallel": {"width": width, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
-    counted = {"name": "Counted", "operator": "PerKey", "inputs": ["Rows"], "outputs": ["Counted"]}
-    graph = [source("Rows", file), counted | {"annotations": by_key}, sink("Out", "Counted")]
-    inner = [
-        node("Kept", "DeDuplicate", "In", parameters={"key": [*kept]}),
-        node("Seen", "Visits", "Kept"),
-    ]
-    composites = {"PerKey": {"inputs": ["In"], "outputs": ["Seen"], "graph": inner}}
-    return compiled(graph, composites, fusion="manual", pes=pes)
-
-
-def counts(local: LocalApplication) -> dict[str, int]:
-    """The last count of every key."""
-    last: dict[str, int] = {}
-    for key, count in published(local.published("Out")):
-        last[key] = max(count, last.get(key, 0))
-    return last
-
-
-def kept_of(local: LocalApplication) -> list[Any]:
-    """All that the catalog has of an application, but what heartbeats and looks change."""
-    with local.catalog.read() as connection:
-        parts = (tables.application, tables.unit, tables.pe, tables.commit, tables.state, tables.segment, tables.sink)
-        return [connection.execute(select(table)).all() for table in parts]
 
 
 def test_a_redeploy_that_would_lose_state_changes_nothing(tmp_path: Path, hosts: FakeHosts):
@@ -185,7 +146,7 @@ PLANS = st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 4))
 """Turns before the change, the width and the number of PEs from then on."""
 
 
-@settings(max_examples=10, deadline=None)
+@examples(17)
 @given(st.lists(PLANS, min_size=1, max_size=5))
 def test_any_changes_of_widths_at_any_time_change_no_result(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int, int]]
@@ -199,7 +160,7 @@ def test_any_changes_of_widths_at_any_time_change_no_result(
     assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
 
 
-@settings(max_examples=10, deadline=None)
+@examples(17)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=5))
 def test_any_changes_of_pes_at_any_time_change_no_result(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]

@@ -2,53 +2,42 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import time
-from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.errors import HostLaunchError, OperatorError, RevertedError
+from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import carrying, draining, redeploying, trying
+from streams_orchestration.runtime.redeployment import redeploying, trying
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import held, hold
-from streams_orchestration.runtime.redeployment.redeploying import NotWrittenError
-from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
-from streams_orchestration.runtime.redeployment.switching import NotDrainedError
 from streams_orchestration.runtime.redeployment.trying import NotRevertedError, OnTrialError, revert_redeploy
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration.runtime.units.watch import observe
-from streams_orchestration_tests.runtime.applications import expected_of_network, network, published, rows
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.runtime.applications import expected_of_network, network, published
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import adopt, decided, drained, redeploy
-from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
-from streams_orchestration_tests.runtime.running import FakeHosts
-
-
-@pytest.fixture
-def local(tmp_path: Path, hosts: FakeHosts) -> LocalApplication:
-    """At a cut in the middle of its data."""
-    application = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
-    run_some(application, 4)
-    units = list(application.units)
-    hold(application.catalog, application.name, units)
-    drained(application, units)
-    set_rows(application, tables.unit, held_until=None)
-    return application
+from streams_orchestration_tests.runtime.redeployed import (
+    COUNT,
+    adopt,
+    begin,
+    decided,
+    finish,
+    redeploy,
+    run_some,
+    set_rows,
+    unneeded,
+    visits,
+)
 
 
 def trial_of(local: LocalApplication) -> TrialRow:
@@ -58,30 +47,6 @@ def trial_of(local: LocalApplication) -> TrialRow:
     return trial
 
 
-def set_rows(local: LocalApplication, table: Any, **values: Any) -> None:
-    with local.catalog.write() as connection:
-        connection.execute(update(table).values(**values))
-
-
-def finish(local: LocalApplication) -> None:
-    """To the end, with the results of a run without any redeploy, and with no file that nothing needs."""
-    adopt(local)
-    local.run()
-    assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
-
-
-def unneeded(local: LocalApplication) -> set[str]:
-    """Files of streams, states and outputs that nothing names."""
-    s, f = tables.segment, tables.sink_file
-    with local.catalog.read() as connection:
-        named = {*connection.scalars(select(s.c.path)), *state_files(connection, local.name)}
-        named |= set(connection.scalars(select(f.c.pending)))
-    there = {path for kind in ("streams", "states") for path in local.home.store.below(f"data/{local.name}/{kind}")}
-    there |= {str(path) for path in local.home.results(local.name).glob("*/_pending/*")}
-    assert named <= there
-    return there - named
-
-
 REDEPLOYS = st.lists(
     st.tuples(st.integers(0, 4), st.integers(1, 6), st.integers(0, 5), st.booleans(), st.booleans()),
     min_size=1, max_size=4,
@@ -89,7 +54,7 @@ REDEPLOYS = st.lists(
 """Turns before, the number of PEs from then on, turns on trial, whether it is reverted then, and garbage collected."""
 
 
-@settings(max_examples=8, deadline=None)
+@examples(13)
 @given(REDEPLOYS)
 def test_reverts_at_any_time_change_no_result(
     tmp_path_factory: pytest.TempPathFactory, redeploys: list[tuple[int, int, int, bool, bool]]
@@ -112,7 +77,7 @@ def test_reverts_at_any_time_change_no_result(
     assert unneeded(local) == set()
 
 
-@settings(max_examples=8, deadline=None)
+@examples(13)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(0, 5), st.booleans()), max_size=4))
 def test_states_that_were_divided_are_whole_again_after_a_revert(
     tmp_path_factory: pytest.TempPathFactory, redeploys: list[tuple[int, int, int, bool]]
@@ -128,12 +93,6 @@ def test_states_that_were_divided_are_whole_again_after_a_revert(
         trying._take_back(local.catalog, local.name, "for the test")
         adopt(local)
     finish(local)
-
-
-def begin(local: LocalApplication, width: int = 3) -> None:
-    directory = local.home.root.parent
-    redeploying.begin_redeploy(local.home, visits(directory, width, 2), within=20.0)
-    adopt(local)
 
 
 def test_nothing_on_trial_is_visible_until_it_is_decided(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
@@ -297,123 +256,3 @@ def test_what_is_stopped_on_trial_is_decided_when_it_runs_again(local: LocalAppl
     redeploying.deploy(local.home, local.compilation)
     assert trial_of(local).until > time.time()
     finish(local)
-
-
-def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
-    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
-):
-    cancel(local.home, local.name, 1.0)
-    monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
-    monkeypatch.setattr(redeploying, "STOP_SECONDS", 0.1)
-    with pytest.raises(NotDrainedError):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
-    assert read_status(local.home, local.name).state == "STOPPED"
-
-
-def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
-    written: list[Path] = []
-
-    def write(path: Path, data: bytes) -> None:
-        path.write_bytes(data[:1])
-        written.append(path)
-        if len(written) == 2:
-            path.unlink()
-            raise OSError(errno.ENOSPC, "No space left on device", str(path))
-
-    monkeypatch.setattr("streams_orchestration.runtime.storage.store.write_durably", write)
-    with pytest.raises(NotWrittenError, match=r"app runs on as it is: .*cannot be written: .*: No space left"):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
-    assert written
-    assert not any(path.exists() for path in written)
-    monkeypatch.undo()
-    finish(local)
-
-
-@pytest.mark.parametrize("full", [False, True])
-def test_what_cannot_be_carried_over_is_refused_before_anything_stands_still(
-    local: LocalApplication, monkeypatch: pytest.MonkeyPatch, full: bool
-):
-    def fail(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device") if full else StateRefusedError("Counted", "is odd")
-
-    monkeypatch.setattr(carrying, "divided_states", fail)
-    monkeypatch.setattr(redeploying, "held", lambda *_: pytest.fail("it is held"))
-    with pytest.raises((NotWrittenError, StateRefusedError)):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
-    monkeypatch.undo()
-    finish(local)
-
-
-def test_what_was_written_for_a_rehearsal_is_gone_and_a_state_that_was_collected_is_read_at_the_cut(
-    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
-):
-    carry, calls = carrying.Carrier.carry, [0]
-
-    def collected(*arguments: Any) -> Any:
-        calls[0] += 1
-        carried = carry(*arguments)
-        if calls[0] == 1:
-            operator = "Counted"
-            raise OperatorError(operator, "its state cannot be read")
-        return carried
-
-    monkeypatch.setattr(carrying.Carrier, "carry", collected)
-    begin(local)
-    assert calls[0] == 2
-    finish(local)
-    collect_garbage(local.catalog, local.name, local.programs)
-    assert unneeded(local) == set()
-
-
-PHASES: dict[str, tuple[Any, str]] = {
-    "it drains": (redeploying, "drain"),
-    "it reads and writes states": (carrying.Carrier, "carry"),
-    "it is about to commit": (redeploying, "switch"),
-    "it has switched": (redeploying, "start"),
-    "it waits": (redeploying, "await_trial"),
-}
-
-
-class KilledError(BaseException):
-    """What a process would do after it is not done."""
-
-
-@pytest.mark.parametrize("phase", PHASES)
-def test_a_process_that_is_killed_in_the_middle_holds_nothing_up(
-    local: LocalApplication, phase: str, monkeypatch: pytest.MonkeyPatch
-):
-    place, name = PHASES[phase]
-    original, calls = getattr(place, name), [0]
-
-    def die(*arguments: Any, **named: Any) -> Any:
-        calls[0] += 1
-        if name in ("await_trial", "carry") and calls[0] == 1:  # that of an earlier redeploy, a rehearsal
-            return original(*arguments, **named)
-        if name in ("carry", "switch"):
-            original(*arguments, **named)
-        raise KilledError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(place, name, die)
-        patch.setattr(draining, "release", lambda *_: None)
-        patch.setattr(redeploying, "remove_files", lambda *_: None)
-        with pytest.raises(KilledError):
-            redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
-    set_rows(local, tables.unit, held_until=0.0)  # as it is after a while
-    finish(local)
-
-
-def test_a_hold_is_renewed_as_long_as_it_takes(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(draining, "HOLD_SECONDS", 0.03)
-    u = tables.unit
-
-    def until() -> float:
-        with local.catalog.read() as connection:
-            return connection.scalar(select(u.c.held_until)) or 0.0
-
-    with held(local.catalog, local.name, local.units):
-        first = until()
-        mark = local.catalog.changes.mark()
-        while until() == first:
-            local.catalog.changes.wait(mark, 0.01)
-    assert until() == 0.0

@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,7 @@ from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import published, rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import drained, redeploy
-from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
+from streams_orchestration_tests.runtime.redeployed import COUNT, counts, drained, redeploy, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.runtime.test_shapes import compilation
@@ -259,7 +259,7 @@ def take_with_hosts(local: LocalApplication) -> Path:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(creating, "drain", drain)
-        patch.setattr(creating, "cancel", lambda home, name, _: cancel(home, name, 0.0))
+        patch.setattr(creating, "cancel", partial(cancel, timeout=0.0))
         return create_savepoint(local.home, "app", "point").place
 
 

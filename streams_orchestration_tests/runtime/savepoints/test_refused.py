@@ -24,7 +24,7 @@ from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, kept_of, run_some, visits
+from streams_orchestration_tests.runtime.redeployed import COUNT, kept_of, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.postgresql import Server
 from streams_orchestration_tests.runtime.applications import (
     RowTuple,
@@ -20,7 +21,7 @@ from streams_orchestration_tests.runtime.applications import (
     rows,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, counts, run_some, visits
+from streams_orchestration_tests.runtime.redeployed import COUNT, counts, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.runtime.shapes import SHAPES
 from streams_orchestration_tests.runtime.test_shapes import compilation
@@ -35,7 +36,7 @@ def together(*parts: dict[str, list[RowTuple]]) -> dict[str, list[RowTuple]]:
     return {name: sorted(row for part in parts for row in part[name]) for name in parts[0]}
 
 
-@settings(max_examples=10, deadline=None)
+@examples(17)
 @given(turns=st.integers(0, 12), pes=st.integers(1, 5))
 def test_what_begins_at_a_savepoint_gives_the_rest(tmp_path_factory: pytest.TempPathFactory, turns: int, pes: int):
     directory = tmp_path_factory.mktemp("run")
@@ -51,7 +52,7 @@ def test_what_begins_at_a_savepoint_gives_the_rest(tmp_path_factory: pytest.Temp
     assert together(before, results(other)) == expected_of_network(COUNT)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(17)
 @given(turns=st.integers(0, 12), width=st.integers(1, 4))
 def test_a_width_may_be_another_one(tmp_path_factory: pytest.TempPathFactory, turns: int, width: int):
     directory = tmp_path_factory.mktemp("run")

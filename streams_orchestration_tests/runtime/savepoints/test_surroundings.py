@@ -33,8 +33,7 @@ from streams_orchestration_tests.runtime.exporting import (
     run_until_idle,
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import adopt
-from streams_orchestration_tests.runtime.redeployment.test_switching import COUNT, run_some
+from streams_orchestration_tests.runtime.redeployed import COUNT, adopt, run_some
 from streams_orchestration_tests.runtime.saved import begun, take
 
 

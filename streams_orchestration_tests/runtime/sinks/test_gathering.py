@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
@@ -32,6 +32,7 @@ from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import DueOutput, complete, due
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import compiled, sink, source
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -154,7 +155,7 @@ CLOSING = st.sampled_from(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(
     steps=st.lists(STEPS, max_size=25),
     closing=CLOSING,
@@ -197,7 +198,7 @@ def test_every_row_is_published_once_and_stays(
     assert read_status(out.local.home, out.local.name).sinks[0].rows == len(rows)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(13)
 @given(
     boundaries=st.lists(st.booleans(), min_size=5, max_size=30),
     resets=st.sets(st.integers(0, 29), max_size=3),

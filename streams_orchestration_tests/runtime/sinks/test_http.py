@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.sinks import delivering
-from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
-from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
+from streams_orchestration_tests.runtime.ordeals import ACTIONS, DeliveringOrdeal
 from streams_orchestration_tests.servers.http import Receiver, receiver
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
@@ -26,7 +22,7 @@ SECRET = "planted-secret-of-the-test"
 FAULTS = ("forget_delivery", "forget_delivery", "lose_answers", "refuse_for_now", "reset", "execute_only")
 
 
-class HttpOrdeal(Ordeal):
+class HttpOrdeal(DeliveringOrdeal):
     """An application that posts, whose receiver loses answers and is busy, and whose host dies after an answer."""
 
     def __init__(self, directory: Path, web: Receiver) -> None:
@@ -38,35 +34,11 @@ class HttpOrdeal(Ordeal):
         graph[1]["parameters"] = {"url": f"{web.address}/${{env:PLANTED}}", "batchSize": 3, "token": "${env:PLANTED}"}
         super().__init__(Home(directory / "home"), compiled(graph, fusion="manual", pes=1))
 
-    def step(self, number: int) -> None:
-        self.commit_only(number)
-
-    def turn(self, number: int) -> None:
-        self.commit_only(number)
-        self.publish(number)
-
-    def publish(self, _number: int) -> None:
-        with suppress(OutputError):
-            self.local.publish()
-
     def lose_answers(self, number: int) -> None:
         self.web.answers = [200] * (number % 3) + [None]
 
     def refuse_for_now(self, number: int) -> None:
         self.web.answers = [*[200] * (number % 3), 503, 429]
-
-    def forget_delivery(self, _number: int) -> None:
-        """A host dies after the receiver has a delivery, before the catalog knows."""
-
-        def die(*_: object, **__: object) -> bool:
-            raise KeyboardInterrupt
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(delivering, "count_output", die)
-            with suppress(KeyboardInterrupt, OutputError):
-                self.local.publish()
-        local = self.local
-        local.deliverers = deliverers(local.catalog, local.home, local.name, local.programs)
 
     def finish(self) -> None:
         self.web.answers = []

@@ -29,8 +29,7 @@ from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import decide, read_trial
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
-from streams_orchestration_tests.runtime.redeployment.test_switching import run_some
+from streams_orchestration_tests.runtime.redeployed import adopt, redeploy, run_some
 from streams_orchestration_tests.runtime.saved import begun, take
 
 pytestmark = [pytest.mark.java, pytest.mark.deep]

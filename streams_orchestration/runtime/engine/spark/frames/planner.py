@@ -90,10 +90,6 @@ class FramePlanner(Planner):
             self._record.plan(planned, self._ports(self._planned))
         return planned
 
-    def tasks(self, batch: int) -> list[tuple[int, bytes]]:
-        """Not used: sources ask for the descriptors of their ports."""
-        raise NotImplementedError
-
     def _plan(self, view: PeView, plan: BatchPlan | None) -> BatchPlan | None:
         """The last epoch has a batch more: one with a marker beyond all times, and behind it one that closes it."""
         if view.batch != self._stands:

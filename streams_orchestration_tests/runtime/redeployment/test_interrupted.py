@@ -1,0 +1,144 @@
+"""A redeploy that is refused, fails or is killed in the middle: nothing is lost, and nothing is held up."""
+
+from __future__ import annotations
+
+import errno
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.redeployment import carrying, draining, redeploying
+from streams_orchestration.runtime.redeployment.draining import held
+from streams_orchestration.runtime.redeployment.redeploying import NotWrittenError
+from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
+from streams_orchestration.runtime.redeployment.switching import NotDrainedError
+from streams_orchestration.runtime.units.garbage import collect_garbage
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.redeployed import begin, finish, set_rows, unneeded, visits
+
+
+def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    cancel(local.home, local.name, 1.0)
+    monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
+    monkeypatch.setattr(redeploying, "cancel", partial(cancel, timeout=0.1))
+    with pytest.raises(NotDrainedError):
+        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+    assert read_status(local.home, local.name).state == "STOPPED"
+
+
+def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+    written: list[Path] = []
+
+    def write(path: Path, data: bytes) -> None:
+        path.write_bytes(data[:1])
+        written.append(path)
+        if len(written) == 2:
+            path.unlink()
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("streams_orchestration.runtime.storage.store.write_durably", write)
+    with pytest.raises(NotWrittenError, match=r"app runs on as it is: .*cannot be written: .*: No space left"):
+        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+    assert written
+    assert not any(path.exists() for path in written)
+    monkeypatch.undo()
+    finish(local)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_what_cannot_be_carried_over_is_refused_before_anything_stands_still(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch, full: bool
+):
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device") if full else StateRefusedError("Counted", "is odd")
+
+    monkeypatch.setattr(carrying, "divided_states", fail)
+    monkeypatch.setattr(redeploying, "held", lambda *_: pytest.fail("it is held"))
+    with pytest.raises((NotWrittenError, StateRefusedError)):
+        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+    monkeypatch.undo()
+    finish(local)
+
+
+def test_what_was_written_for_a_rehearsal_is_gone_and_a_state_that_was_collected_is_read_at_the_cut(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    carry, calls = carrying.Carrier.carry, [0]
+
+    def collected(*arguments: Any) -> Any:
+        calls[0] += 1
+        carried = carry(*arguments)
+        if calls[0] == 1:
+            operator = "Counted"
+            raise OperatorError(operator, "its state cannot be read")
+        return carried
+
+    monkeypatch.setattr(carrying.Carrier, "carry", collected)
+    begin(local)
+    assert calls[0] == 2
+    finish(local)
+    collect_garbage(local.catalog, local.name, local.programs)
+    assert unneeded(local) == set()
+
+
+PHASES: dict[str, tuple[Any, str]] = {
+    "it drains": (redeploying, "drain"),
+    "it reads and writes states": (carrying.Carrier, "carry"),
+    "it is about to commit": (redeploying, "switch"),
+    "it has switched": (redeploying, "start"),
+    "it waits": (redeploying, "await_trial"),
+}
+
+
+class KilledError(BaseException):
+    """What a process would do after it is not done."""
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_process_that_is_killed_in_the_middle_holds_nothing_up(
+    local: LocalApplication, phase: str, monkeypatch: pytest.MonkeyPatch
+):
+    place, name = PHASES[phase]
+    original, calls = getattr(place, name), [0]
+
+    def die(*arguments: Any, **named: Any) -> Any:
+        calls[0] += 1
+        if name in ("await_trial", "carry") and calls[0] == 1:  # that of an earlier redeploy, a rehearsal
+            return original(*arguments, **named)
+        if name in ("carry", "switch"):
+            original(*arguments, **named)
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, die)
+        patch.setattr(draining, "release", lambda *_: None)
+        patch.setattr(redeploying, "remove_files", lambda *_: None)
+        with pytest.raises(KilledError):
+            redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+    set_rows(local, tables.unit, held_until=0.0)  # as it is after a while
+    finish(local)
+
+
+def test_a_hold_is_renewed_as_long_as_it_takes(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(draining, "HOLD_SECONDS", 0.03)
+    u = tables.unit
+
+    def until() -> float:
+        with local.catalog.read() as connection:
+            return connection.scalar(select(u.c.held_until)) or 0.0
+
+    with held(local.catalog, local.name, local.units):
+        first = until()
+        mark = local.catalog.changes.mark()
+        while until() == first:
+            local.catalog.changes.wait(mark, 0.01)
+    assert until() == 0.0
