@@ -1,4 +1,4 @@
-"""Several machines, an application with a host for every PE, and somebody who resets what has failed."""
+"""Several machines and an application with a host for every PE; what has failed is reset."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from streams_orchestration_tests.chaos.healers import ByHand
 from streams_orchestration_tests.chaos.shapes import Shape
 from streams_orchestration_tests.chaos.surroundings import environment
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
-from streams_orchestration_tests.machines.namespaces import Machine, address_of_servers, machines
+from streams_orchestration_tests.machines.namespaces import STORAGE, Machine, address_of_servers, machines
 from streams_orchestration_tests.postgresql import server
+from streams_orchestration_tests.runtime.stored import options_of
+from streams_orchestration_tests.servers.s3 import BUCKET, moto
 
 PATIENCE = 240.0
 APART = {"placement": {"hostExlocation": ["apart"], "partitionExlocation": ["apart"]}}
@@ -35,6 +37,8 @@ class Field:
 
     def __init__(self, home: Home, shape: Shape, hurry: Path, there: dict[str, Machine], wanted: Outcome) -> None:
         self.home, self.shape, self.hurry, self.machines, self.wanted = home, shape, hurry, there, wanted
+        self.lost: set[str] = set()
+        """Machines that do not come back."""
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for something that comes."""
@@ -54,8 +58,15 @@ class Field:
         return {unit.name: unit.completed_epoch for unit in units if unit.state != "COMPLETED"}
 
     @property
-    def resets(self) -> int:
-        return sum(unit.resets for unit in read_status(self.home, self.shape.name).units)
+    def resets(self) -> dict[str, int]:
+        """Unit -> how often it was reset."""
+        return {unit.name: unit.resets for unit in read_status(self.home, self.shape.name).units}
+
+    def units_on(self, machine: str) -> set[str]:
+        """Units that have a host on a machine."""
+        status = read_status(self.home, self.shape.name)
+        hosts = {host.id for host in status.hosts if host.machine == machine}
+        return {pe.unit for pe in status.pes if pe.host in hosts}
 
     def goes_on(self) -> None:
         """Two more epochs in every unit."""
@@ -78,6 +89,14 @@ class Field:
         programs = [pe.program for pe in deployed_pes(Catalog(self.home), self.shape.name)]
         return differences(outcome(self.shape, self.home, programs), self.wanted, self.shape.ordered)
 
+    def keep_logs(self, place: Path) -> None:
+        """Write what agents and hosts have logged into one file."""
+        logs = [machine.log for machine in self.machines.values()]
+        logs += sorted(self.home.logs(self.shape.name).glob("*.log"))
+        with place.open("w") as kept:
+            for log in logs:
+                kept.write(f"==== {log.name}\n{log.read_text(errors='replace')}\n")
+
 
 def apart(shape: Shape) -> Shape:
     """The same with a host for every PE."""
@@ -95,8 +114,12 @@ def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
     with ExitStack() as stack:
         address = stack.enter_context(address_of_servers())
         served = stack.enter_context(server(address, _free_port(address)))
+        storage = stack.enter_context(moto(place, STORAGE))
         stack.enter_context(environment(home, None, "local"))
         os.environ["STREAMS_CATALOG"] = served.url_of_network("streams")
+        os.environ["STREAMS_STORAGE"] = f"s3://{BUCKET}/{shape.name}"
+        os.environ["STREAMS_STORAGE_OPTIONS"] = options_of(storage)
+        os.environ |= storage.credentials
         there = stack.enter_context(machines(os.environ, place, **dict.fromkeys(names, "")))
         until = time.monotonic() + PATIENCE
         while len(read_machines(home)) < len(there):

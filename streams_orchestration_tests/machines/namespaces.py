@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -15,8 +16,14 @@ from pathlib import Path
 
 import psutil
 
-SERVERS = "10.91.255.1"
+from streams_orchestration_tests.machines.ways import DEVICE, ip, nowhere, worse
+
+NETWORK = f"10.{64 + os.getpid() % 128}"
+"""Of all machines of this process; others have theirs."""
+SERVERS = f"{NETWORK}.255.1"
 """Where servers listen, for all machines."""
+STORAGE = f"{NETWORK}.255.2"
+"""Where the storage listens, so that a machine may be cut off from it alone."""
 FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 _numbers = itertools.count(1)
 
@@ -28,6 +35,8 @@ def why_not() -> str | None:
         return f"{', '.join(missing)} is not installed"
     if os.geteuid() != 0:
         return "only root makes namespaces"
+    if not DEVICE.exists():
+        return f"there is no {DEVICE}"
     tried = subprocess.run(["ip", "netns", "add", _name("try")], capture_output=True, check=False)
     if tried.returncode != 0:
         return f"no network namespace can be made: {tried.stderr.decode().strip()}"
@@ -40,10 +49,6 @@ def _name(machine: str) -> str:
     return f"so{os.getpid() % 100_000}{machine}"[:14]
 
 
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
-
-
 @dataclass
 class Machine:
     """A machine whose agent runs."""
@@ -52,10 +57,9 @@ class Machine:
     environment: Mapping[str, str]
     log: Path
     tags: str = ""
-    clock: float = 0.0
-    """Seconds by which its clock is ahead."""
     number: int = field(default_factory=lambda: next(_numbers))
     process: subprocess.Popen[bytes] | None = None
+    _ways: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @property
     def space(self) -> str:
@@ -65,7 +69,7 @@ class Machine:
     @property
     def address(self) -> str:
         """Of its end of the link."""
-        return f"10.91.{self.number}.2"
+        return f"{NETWORK}.{self.number}.2"
 
     @property
     def command(self) -> list[str]:
@@ -76,22 +80,24 @@ class Machine:
     def connect(self) -> None:
         """Make its network, and the link to the servers."""
         here, there = f"{self.space}h"[-15:], "eth0"
-        base = f"10.91.{self.number}"
-        _ip("netns", "add", self.space)
-        _ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", self.space)
-        _ip("addr", "add", f"{base}.1/24", "dev", here)
-        _ip("link", "set", here, "up")
-        _ip("-n", self.space, "link", "set", "lo", "up")
-        _ip("-n", self.space, "addr", "add", f"{base}.2/24", "dev", there)
-        _ip("-n", self.space, "link", "set", there, "up")
-        _ip("-n", self.space, "route", "add", "default", "via", f"{base}.1")
+        base = f"{NETWORK}.{self.number}"
+        ip("netns", "add", self.space)
+        ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", self.space)
+        ip("addr", "add", f"{base}.1/24", "dev", here)
+        ip("link", "set", here, "up")
+        ip("-n", self.space, "link", "set", "lo", "up")
+        ip("-n", self.space, "addr", "add", f"{base}.2/24", "dev", there)
+        ip("-n", self.space, "link", "set", there, "up")
+        ip("-n", self.space, "route", "add", "default", "via", f"{base}.1")
 
     def boot(self) -> None:
         """Start its agent, in a process table of its own."""
         command = [*self.command, sys.executable, "-m", "streams_orchestration", "agent"]
         command += ["--name", self.name, "--cores", "2"]
         command += ["--tags", self.tags] if self.tags else []
-        environment = dict(self.environment) | {"STREAMS_TEST_CLOCK": str(self.clock)}
+        if not self._clock.exists():
+            self.set_clock(0.0)
+        environment = dict(self.environment) | {"STREAMS_TEST_CLOCK": str(self._clock)}
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
                 command, env=environment, stdout=output, stderr=output, start_new_session=True
@@ -115,20 +121,60 @@ class Machine:
         """That run there, as they are seen from outside."""
         return [] if self.process is None else psutil.Process(self.process.pid).children(recursive=True)
 
-    def kill_hosts(self) -> None:
-        """End its hosts, but not its agent."""
+    def hosts(self) -> list[psutil.Process]:
+        """The processes of hosts there."""
+        hosts: list[psutil.Process] = []
         for process in self.processes():
             with contextlib.suppress(psutil.Error):
                 if any("host_process" in word for word in process.cmdline()):
-                    process.kill()
+                    hosts.append(process)
+        return hosts
 
-    def cut(self) -> None:
-        """Nothing gets through its link any more."""
-        _ip("link", "set", f"{self.space}h"[-15:], "down")
+    def kill_hosts(self) -> int:
+        """End its hosts, but not its agent; gives how many there were."""
+        hosts = self.hosts()
+        for host in hosts:
+            with contextlib.suppress(psutil.Error):
+                host.kill()
+        return len(hosts)
+
+    def freeze(self) -> list[psutil.Process]:
+        """Have all its processes stand still, until `thaw`; these are its hosts."""
+        for process in self.processes():
+            with contextlib.suppress(psutil.Error):
+                process.suspend()
+        return self.hosts()
+
+    def thaw(self) -> None:
+        """Have them go on where they were."""
+        for process in self.processes():
+            with contextlib.suppress(psutil.Error):
+                process.resume()
+
+    def set_clock(self, ahead: float) -> None:
+        """Set its clock, so many seconds ahead of the right one; what runs there sees it at once."""
+        with self._clock.open("r+b" if self._clock.exists() else "xb") as file:
+            file.write(struct.pack("d", ahead))
+
+    @property
+    def _clock(self) -> Path:
+        return self.log.with_suffix(".clock")
+
+    def cut(self, address: str | None = None) -> None:
+        """Nothing gets through its link any more, or nothing to one address."""
+        if address is None:
+            ip("link", "set", f"{self.space}h"[-15:], "down")
+        else:
+            self._ways.enter_context(nowhere(self.space, address))
+
+    def worsen(self, delay: float, loss: float) -> None:
+        """Packets are late by so many seconds on average, and so large a part of them is lost."""
+        self._ways.enter_context(worse(self.space, self.address, delay, loss))
 
     def heal(self) -> None:
-        """The link is there again."""
-        _ip("link", "set", f"{self.space}h"[-15:], "up")
+        """The link is there again, as it was."""
+        self._ways.close()
+        ip("link", "set", f"{self.space}h"[-15:], "up")
 
     def flap(self, times: int, down: float, up: float) -> None:
         """Its link goes down and comes up again and again: packets are lost, and others come late."""
@@ -140,6 +186,7 @@ class Machine:
 
     def disconnect(self) -> None:
         """Remove its network."""
+        self._ways.close()
         subprocess.run(["ip", "netns", "del", self.space], check=False, capture_output=True)
 
 
@@ -171,9 +218,11 @@ def routes() -> Iterator[None]:
 
 @contextlib.contextmanager
 def address_of_servers() -> Iterator[str]:
-    """An address of this machine that all machines reach."""
-    _ip("addr", "replace", f"{SERVERS}/32", "dev", "lo")
+    """An address of this machine that all machines reach; that of the storage is there, too."""
+    for address in (SERVERS, STORAGE):
+        ip("addr", "replace", f"{address}/32", "dev", "lo")
     try:
         yield SERVERS
     finally:
-        subprocess.run(["ip", "addr", "del", f"{SERVERS}/32", "dev", "lo"], check=False, capture_output=True)
+        for address in (SERVERS, STORAGE):
+            subprocess.run(["ip", "addr", "del", f"{address}/32", "dev", "lo"], check=False, capture_output=True)

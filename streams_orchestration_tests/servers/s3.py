@@ -74,16 +74,16 @@ class S3:
 
 
 @contextmanager
-def moto(directory: Path) -> Iterator[S3]:
-    """A server of moto in a process of its own."""
+def moto(directory: Path, host: str = "127.0.0.1") -> Iterator[S3]:
+    """A server of moto in a process of its own, which listens at an address of this machine."""
     if importlib.util.find_spec("moto") is None or importlib.util.find_spec("flask") is None:
         message = "moto's server is not installed"
         raise NotToBeHadError(message)
     port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = _started(command, port, directory / "moto.log")
+    command = [sys.executable, "-m", "moto.server", "-H", host, "-p", str(port)]
+    process = _started(command, port, directory / "moto.log", host)
     try:
-        server = S3(f"http://127.0.0.1:{port}")
+        server = S3(f"http://{host}:{port}")
         server.system().create_dir(BUCKET)
         yield server
     finally:
@@ -135,11 +135,11 @@ def s3proxy(directory: Path, port: int | None = None) -> Iterator[S3Proxy]:
         server.kill()
 
 
-def _started(command: list[str], port: int, log: Path) -> subprocess.Popen[bytes]:
+def _started(command: list[str], port: int, log: Path, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:
     with log.open("ab") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
-        wait_for_port(port, process, START_SECONDS, log)
+        wait_for_port(port, process, START_SECONDS, log, host)
     except BaseException:
         process.kill()
         process.wait()
