@@ -22,6 +22,7 @@ from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import await_running, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
@@ -38,6 +39,7 @@ from streams_orchestration.runtime.observing.watching import observed_status
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
+from streams_orchestration.runtime.units.reading import has_ended
 
 if TYPE_CHECKING:
     from streams_orchestration.cli.jobs import Jobs
@@ -68,16 +70,23 @@ class Controls(Protocol):
         """What it does now."""
         ...
 
+    def ended(self) -> bool:
+        """Whether it has ended; cheaper than its status."""
+        ...
+
 
 class Foreground:
     """One application: the runtime acts at once, and a job of Dagster records what was done.
 
-    Dagster is loaded with the first job, when the hosts that start do not need the processors any more.
+    Dagster is loaded with the first job, when the hosts are launched: an engine that starts leaves a processor idle.
     """
 
     def __init__(self, home: Home, name: str) -> None:
         self._home = home
         self._name = name
+        self._catalog = Catalog(home)
+        self._seen = 0
+        """Changes of the catalog up to the last look whether the application has ended."""
         self._recording: Background[None] | None = None
 
     def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool, started: Callable[[], None]) -> None:
@@ -99,10 +108,8 @@ class Foreground:
         deploy(self._home, compilation, fresh=fresh)
         launch(self._home, self._name, asked_at=process_started(os.getpid()))
         started()
-        try:
-            await_running(self._home, self._name, START_SECONDS)
-        finally:
-            self._recording = Background(lambda: self._record(spec, compilation))
+        self._recording = Background(lambda: self._record(spec, compilation))
+        await_running(self._home, self._name, START_SECONDS)
 
     def _record(self, spec: Path, compilation: Compilation) -> None:
         _step_back()
@@ -137,7 +144,17 @@ class Foreground:
 
     def status(self) -> ApplicationStatus:
         """What it does now, and has come to."""
-        return observed_status(self._home, self._name)
+        return observed_status(self._home, self._name, self._catalog)
+
+    def ended(self) -> bool:
+        """Whether it is complete, or stopped; the catalog is read only when it has changed."""
+        mark = self._catalog.changes.mark()
+        if mark == self._seen:
+            return False
+        self._seen = mark
+        with suppress(CatalogUnavailableError), self._catalog.read() as connection:
+            return has_ended(connection, self._name)
+        return False
 
     @property
     def _jobs(self) -> Jobs:
@@ -247,7 +264,7 @@ def run_in_foreground(
         record=lambda failure: Background(lambda: controls.record_reset(failure)),
         say=display.say,
         clock=time.time,
-        pause=interrupts.pause,
+        pause=lambda seconds: interrupts.pause(seconds, controls.ended),
     )
     try:
         status = follower.follow()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Generic, TypeVar
@@ -11,6 +12,9 @@ from typing import Any, Generic, TypeVar
 from streams_orchestration.cli.failing import INTERRUPTED, TERMINATED
 
 T = TypeVar("T")
+LOOK_SECONDS = 0.05
+"""Between two looks whether there is anything to wait for."""
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -38,9 +42,17 @@ class Interrupts:
         """Whether the user wants to stop."""
         return self._requested.is_set()
 
-    def pause(self, seconds: float) -> bool:
-        """Wait; True as soon as the user wants to stop."""
-        return self._requested.wait(seconds)
+    def pause(self, seconds: float, over: Callable[[], bool] = lambda: False) -> bool:
+        """Wait until so many seconds have passed, or there is nothing more to wait for; True if the user wants to stop.
+
+        Args:
+            seconds: the longest wait.
+            over: whether there is nothing more to wait for; asked again and again.
+        """
+        until = time.monotonic() + seconds
+        while not self.requested and not over() and (rest := until - time.monotonic()) > 0:
+            self._requested.wait(min(rest, LOOK_SECONDS))
+        return self.requested
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
         if self._requested.is_set():

@@ -6,21 +6,37 @@ import threading
 import time
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
+from sqlalchemy import update
 
 from streams_orchestration.cli import following, foreground
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import ResetsExhaustedError
-from streams_orchestration.cli.foreground import run_in_foreground
+from streams_orchestration.cli.foreground import Foreground, run_in_foreground
 from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 
 LIMIT_SECONDS = 60.0
+COPY = """
+specVersion: 1
+application: copy
+schemas: {Number: "x bigint"}
+graph:
+  - {name: Numbers, operator: Beacon, outputs: [{stream: Numbers, schema: Number}], parameters: {iterations: 1}}
+  - {name: Kept, operator: FileSink, inputs: [Numbers], parameters: {file: kept, format: csv}}
+"""
 
 
 class FakeJobs:
@@ -44,6 +60,9 @@ class FakeJobs:
     def record_reset(self, failure: UnitFailure) -> None:
         self.calls.append(f"record {failure.unit}")
 
+    def ended(self) -> bool:
+        return self.looks <= 1
+
     def status(self) -> ApplicationStatus:
         self.looks -= 1
         alive = tuple(replace(each, heartbeat_at=time.time()) for each in self.now.hosts)
@@ -62,11 +81,53 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "PATIENCE", 0.0)
 
 
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home").prepare()
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Compilation:
+    spec = tmp_path / "copy.yaml"
+    spec.write_text(COPY)
+    return compile_spec(spec)
+
+
 def test_runs_to_the_end(display: Display) -> None:
     jobs = FakeJobs(looks=1)
     with Interrupts(lambda: None) as interrupts:
         assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"
     assert jobs.calls == ["deploy"]
+
+
+def test_the_end_is_seen_at_once(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(following, "POLL_SECONDS", 3600.0)
+    jobs = FakeJobs(looks=2)
+    with Interrupts(lambda: None) as interrupts:
+        assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "COMPLETED"
+
+
+@pytest.mark.parametrize("values", [{"state": "COMPLETED"}, {"wanted": "STOPPED"}], ids=str)
+def test_whether_it_has_ended_is_seen_when_the_catalog_changes(copy: Compilation, home: Home, values: dict[str, str]):
+    deploy(home, copy)
+    application = Foreground(home, "copy")
+    assert not application.ended()
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.application).values(**values))
+    with Interrupts(lambda: None) as interrupts:
+        assert not interrupts.pause(LIMIT_SECONDS, application.ended)
+    assert application.status().state in ("COMPLETED", "STOPPED")
+
+
+def test_dagster_is_loaded_while_the_hosts_start(copy: Compilation, home: Home, monkeypatch: pytest.MonkeyPatch):
+    loaded, order = threading.Event(), []
+    monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
+    monkeypatch.setattr(foreground, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
+    application = Foreground(home, "copy")
+    application.deploy(Path("copy.yaml"), copy, fresh=False, started=lambda: None)
+    assert order == [True], "the PEs run only afterwards"
+    assert application.recorded() is None
 
 
 def test_an_interrupt_stops_it_and_says_so_once() -> None:

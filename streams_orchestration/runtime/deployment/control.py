@@ -208,7 +208,7 @@ def await_running(
             return False
         return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in pes)
 
-    status = _await(home, application, timeout, running)
+    status = _await(home, application, catalog, timeout, running)
     if status is None:
         logs = home.logs(application)
         message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {logs})"
@@ -242,7 +242,7 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> Units
     catalog = Catalog(home)
     with catalog.write() as connection:
         connection.execute(update(a).where(a.c.name == application).values(wanted="STOPPED", runs_until=None))
-    _await(home, application, timeout, lambda status: not any(host.alive for host in status.hosts))
+    _await(home, application, catalog, timeout, lambda status: not any(host.alive for host in status.hosts))
     with catalog.read() as connection:
         hosts = HostRow.all(connection, select(h).where(h.c.application == application))
     for host in hosts:
@@ -262,14 +262,14 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> Units
 
 
 def _await(
-    home: Home, application: str, timeout: float, condition: Callable[[UnitsStatus], bool]
+    home: Home, application: str, catalog: Catalog, timeout: float, condition: Callable[[UnitsStatus], bool]
 ) -> UnitsStatus | None:
     """The first status that meets the condition, None when the time runs out before."""
     until = time.monotonic() + timeout
     while True:
         late = time.monotonic() > until
         try:
-            status = read_units(home, application)
+            status = read_units(home, application, catalog)
         except CatalogUnavailableError:
             if late:
                 raise

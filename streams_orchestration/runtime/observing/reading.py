@@ -7,6 +7,7 @@ from dataclasses import fields
 from sqlalchemy import select
 
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.observing.links import read_exports, read_imports
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import read_sinks
@@ -30,13 +31,13 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
     return {unit: tuple(each) for unit, each in cuts.items()}
 
 
-def read_status(home: Home, application: str) -> ApplicationStatus:
-    """One consistent view of an application.
+def read_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
+    """One consistent view of an application; arguments as of `opened_catalog`.
 
     Raises:
         NotDeployedError: the catalog does not know it.
     """
-    with opened_catalog(home, application).read() as connection:
+    with opened_catalog(home, application, catalog).read() as connection:
         units = units_status(connection, home, application)
         return ApplicationStatus(
             **{field.name: getattr(units, field.name) for field in fields(units)},

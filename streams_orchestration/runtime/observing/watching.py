@@ -18,27 +18,32 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.failures import may_need_reset
 from streams_orchestration.runtime.units.health import read_healths
+from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.25
 """Between two looks while nothing is wrong."""
 
 
-def observed_status(home: Home, application: str) -> ApplicationStatus:
+def observed_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
     """The status of an application, after what has happened to its units is written down.
 
     Files that a unit needs and lacks, and that its hosts do not look for while it does not work, are looked for here.
 
+    Args:
+        home: the state directory.
+        application: its name.
+        catalog: as of `opened_catalog`.
+
     Raises:
         NotDeployedError: the catalog does not know it.
     """
-    read_status(home, application)
-    catalog = Catalog(home)
+    catalog = opened_catalog(home, application, catalog)
     observe(catalog, application)
-    status = read_status(home, application)
+    status = read_status(home, application, catalog)
     lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
     if lost and status.state == "RUNNING" and len(check_cuts(catalog, application, lost)) < len(lost):
-        return read_status(home, application)
+        return read_status(home, application, catalog)
     return status
 
 

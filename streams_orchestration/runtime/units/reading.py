@@ -10,6 +10,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, PeRow, UnitEventRow, UnitRow
+from streams_orchestration.runtime.catalog.states import ApplicationState
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.storage.home import Home
@@ -30,13 +31,18 @@ def deployed_applications(home: Home) -> tuple[str, ...]:
         return tuple(connection.scalars(select(tables.application.c.name).order_by(tables.application.c.name)))
 
 
-def opened_catalog(home: Home, application: str) -> Catalog:
+def opened_catalog(home: Home, application: str, catalog: Catalog | None = None) -> Catalog:
     """The catalog of a home that holds applications.
+
+    Args:
+        home: the state directory.
+        application: named in the error.
+        catalog: that of the home where the caller has it already: statements that it has run before cost less.
 
     Raises:
         NotDeployedError: there is none, so the application is not deployed.
     """
-    catalog = Catalog(home)
+    catalog = catalog or Catalog(home)
     if not catalog.exists:
         raise NotDeployedError(application, (), home.root)
     return catalog
@@ -56,13 +62,25 @@ def application_row(connection: Connection, home: Home, application: str) -> App
     return row
 
 
-def read_units(home: Home, application: str) -> UnitsStatus:
-    """One consistent view of the hosts, PEs and units of an application.
+def has_ended(connection: Connection, application: str) -> bool:
+    """Whether an application is complete, or stopped, or not known."""
+    a = tables.application
+    row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one_or_none()
+    return row is None or _state(row.wanted, row.state) in ("COMPLETED", "STOPPED")
+
+
+def _state(wanted: str, state: ApplicationState) -> ApplicationState:
+    """Of an application: one that is not wanted any more is stopped, even if nobody has written that down."""
+    return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
+
+
+def read_units(home: Home, application: str, catalog: Catalog | None = None) -> UnitsStatus:
+    """One consistent view of the hosts, PEs and units of an application; arguments as of `opened_catalog`.
 
     Raises:
         NotDeployedError: the catalog does not know it.
     """
-    with opened_catalog(home, application).read() as connection:
+    with opened_catalog(home, application, catalog).read() as connection:
         return units_status(connection, home, application)
 
 
@@ -111,7 +129,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
     )
     return UnitsStatus(
         application=application,
-        state=row.state if row.wanted == "RUNNING" or row.state == "COMPLETED" else "STOPPED",
+        state=_state(row.wanted, row.state),
         fingerprint=row.fingerprint,
         deployed_at=row.deployed_at,
         hosts=hosts,
