@@ -68,6 +68,18 @@ class OperatorContext:
     metrics: Metrics = field(default_factory=Metrics)
     """Counters and gauges of the operator's own."""
 
+    def output_schema(self, port: int = 0) -> pa.Schema:
+        """The tuple type of an output port that the operator cannot do without.
+
+        Raises:
+            ValueError: the stream has no schema.
+        """
+        schema = self.outputs[port] if port < len(self.outputs) else None
+        if schema is None:
+            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
+            raise ValueError(message)
+        return schema
+
     @classmethod
     def declared(
         cls,

@@ -77,9 +77,8 @@ class FrameOperator(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
         """Raises ValueError when an output has no schema, or a watermark does not fit the streams."""
-        if None in context.outputs:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        for port in range(len(context.outputs)):
+            context.output_schema(port)
         twice = [name for name, count in Counter(context.ports).items() if count > 1]
         if twice:
             message = f"two input ports are called {twice[0]}; give one a name: {{streams: [{twice[0]}], name: Other}}"

@@ -118,10 +118,10 @@ def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> 
         ResultError: the attributes are not those of the schema, or there is no such port or no schema.
     """
     check_port(port, context.outputs)
-    schema = context.outputs[port]
-    if schema is None:
-        message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-        raise ResultError(message)
+    try:
+        schema = context.output_schema(port)
+    except ValueError as error:
+        raise ResultError(str(error)) from None
     if part.keys() != set(schema.names):
         gave = ", ".join(map(str, part)) or "none"
         message = f"the output stream has the attributes {', '.join(schema.names)}, the function gave {gave}"

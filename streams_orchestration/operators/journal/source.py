@@ -92,10 +92,7 @@ class JournalSource(SourceOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         """Raises ValueError when attributes and messages do not go together; listens and connects to nothing."""
-        schema = context.outputs[0]
-        if schema is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        schema = context.output_schema()
         for attribute, kind in parameters.metadata.items():
             if attribute not in schema.names:
                 message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"

@@ -79,10 +79,8 @@ class LakeSource(SourceOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSourceParameters) -> None:
         """Raises ValueError when there is no schema, or the library is missing; connects to nothing."""
-        if not context.outputs or context.outputs[0] is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
-        if parameters.on_change != "feed" and (named := [name for name in FEED if name in context.outputs[0].names]):
+        names = context.output_schema().names
+        if parameters.on_change != "feed" and (named := [name for name in FEED if name in names]):
             message = f"the attribute {named[0]} is known of changes only: say onChange: feed"
             raise ValueError(message)
         require(cls.module, cls.extra, cls.__name__)

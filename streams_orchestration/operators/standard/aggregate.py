@@ -78,10 +78,7 @@ class Aggregate(Operator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: AggregateParameters) -> tuple[Window, dict[str, Measure]]:
-        source, target = context.inputs[0], context.outputs[0]
-        if target is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        source, target = context.inputs[0], context.output_schema()
         window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
             for name in names:

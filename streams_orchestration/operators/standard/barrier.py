@@ -47,10 +47,7 @@ class Barrier(MatchingOperator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: BarrierParameters) -> tuple[pa.Schema, Assignments]:
         """The attributes of all ports, and the output."""
-        target = context.outputs[0]
-        if target is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        target = context.output_schema()
         ports = Counter(name for schema in context.inputs for name in schema.names)
         together = pa.schema(
             [

@@ -76,10 +76,7 @@ class Beacon(SourceOperator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: BeaconParameters) -> Assignments:
-        target = context.outputs[0]
-        if target is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        target = context.output_schema()
         texts = {name: _counted(text) for name, text in parameters.output.items()}
         defaults = {field.name: _default(field.type) for field in target if field.name not in texts}
         return Assignments(texts | defaults, _counter(), target)

@@ -78,11 +78,8 @@ class DirectoryScanParameters(Parameters):
             raise ValueError(message) from error
         return pattern
 
-    def facts(self, schema: pa.Schema | None) -> dict[str, Fact]:
+    def facts(self, schema: pa.Schema) -> dict[str, Fact]:
         """What each attribute of the output gets; raises ValueError when one gets nothing, or something else."""
-        if schema is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
         facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(schema.names[:1], "path")
         for name in facts:
             if name not in schema.names:
@@ -126,7 +123,7 @@ class DirectoryScan(SourceOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> None:
         """Raises ValueError when the directory is not there or the attributes do not fit; stores are not asked."""
-        parameters.facts(context.outputs[0])
+        parameters.facts(context.output_schema())
         storage_of(parameters.directory, context.base, parameters.storage)
         place = context.base / parameters.directory
         if not is_address(parameters.directory) and not place.is_dir():
@@ -136,7 +133,7 @@ class DirectoryScan(SourceOperator):
     def setup(self) -> None:
         """Nothing was looked for."""
         parameters = self.parameters
-        self.facts = parameters.facts(self.context.outputs[0])
+        self.facts = parameters.facts(self.context.output_schema())
         self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)
         self.root = parameters.directory.rstrip("/")
         if not is_address(parameters.directory):

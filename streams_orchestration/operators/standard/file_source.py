@@ -84,10 +84,7 @@ class FileSource(SourceOperator):
 
         What is in an object store is looked at when it is read.
         """
-        schema = context.outputs[0]
-        if schema is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        schema = context.output_schema()
         second = context.outputs[1] if len(context.outputs) > 1 else None
         if len(context.outputs) > 1:
             check_second_port(second, permissive=parameters.parsing == "permissive")

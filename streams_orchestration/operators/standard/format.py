@@ -66,10 +66,7 @@ class Format(Operator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: FormatParameters) -> _Compiled:
-        source, target = context.inputs[0], context.outputs[0]
-        if target is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        source, target = context.inputs[0], context.output_schema()
         written = parameters.written(source)
         parameters.check_line(written, "row")
         check_encodable(pa.schema([source.field(name) for name in written]), message_format(parameters.format))

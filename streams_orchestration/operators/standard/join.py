@@ -117,10 +117,7 @@ class Join(Operator):
             parameters.eviction(side).resolved(schema, parameters.time_attribute)
             for side, schema in enumerate(context.inputs)
         ]
-        target, joined = context.outputs[0], _joined_schema(context)
-        if target is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        target, joined = context.output_schema(), _joined_schema(context)
         match = None if parameters.match is None else parse_condition(parameters.match, joined, "match")
         return policies, match, Assignments(parameters.output, joined, target)
 

@@ -95,10 +95,7 @@ class KafkaSource(SourceOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> None:
         """Raises ValueError when attributes and messages do not go together; connects to nothing."""
-        schema = context.outputs[0]
-        if schema is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        schema = context.output_schema()
         for attribute in parameters.metadata:
             if attribute not in schema.names:
                 message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"

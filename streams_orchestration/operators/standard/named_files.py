@@ -36,10 +36,7 @@ class NamedFiles(Operator):
     def check(cls, context: OperatorContext, parameters: FileParameters) -> None:
         """Raises ValueError when the tuples name no file, or no file of the format has the output's attributes."""
         cls._attribute(context)
-        schema = context.outputs[0]
-        if schema is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        schema = context.output_schema()
         if len(context.outputs) > 1:
             check_second_port(context.outputs[1], permissive=parameters.parsing == "permissive")
         source_file(context.base, parameters, schema).check_schema()

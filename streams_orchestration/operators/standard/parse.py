@@ -105,10 +105,7 @@ class Parse(Operator):
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
         """Raises ValueError when there are no bytes, or no row of the format has the attributes of the output."""
         parameters.attribute(context.inputs[0])
-        target = context.outputs[0]
-        if target is None:
-            message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-            raise ValueError(message)
+        target = context.output_schema()
         parameters.check_line(target.names, "output stream")
         check_decodable(target, message_format(parameters.format), parameters.separator)
 

@@ -84,10 +84,7 @@ def changed_columns(context: OperatorContext, parameters: PostgresChangeSourcePa
         UnknownAttributeError: `columns` or `metadata` names an attribute that the stream does not have.
         ValueError: an output stream has no schema, or one that columns cannot give.
     """
-    schema = context.outputs[0] if context.outputs else None
-    if schema is None:
-        message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-        raise ValueError(message)
+    schema = context.output_schema()
     for parameter, names in (("columns", parameters.columns), ("metadata", parameters.metadata)):
         for name in names:
             if name not in schema.names:

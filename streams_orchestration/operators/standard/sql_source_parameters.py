@@ -59,10 +59,7 @@ def source_columns(context: OperatorContext, parameters: SqlSourceParameters) ->
         UnknownAttributeError: `columns` names an attribute that the stream does not have.
         ValueError: an output stream has no schema, or one that columns cannot give.
     """
-    schema = context.outputs[0] if context.outputs else None
-    if schema is None:
-        message = "the output stream needs a schema: outputs: [{stream: Name, schema: Type}]"
-        raise ValueError(message)
+    schema = context.output_schema()
     for name in parameters.columns:
         if name not in schema.names:
             message = f"columns: the output stream has no attribute {name}{nearest(name, schema.names)}"
