@@ -20,7 +20,7 @@ quick: setup ## the tests that need no server and no Java, in a minute or two
 test: lint ## lint, then all tests but those of make deep
 	@$(PYTEST) -m 'not deep' $(ARGS)
 
-deep: setup ## long searches: chaos, every course of events, twenty times the examples; an hour or more
+deep: setup ## long searches: chaos, every course of events, twenty times the examples; some hours
 	@$(PYTEST) -m 'deep or hypothesis' --hypothesis-profile deep --timeout 7200 $(ARGS)
 
 bench: ## measured ratios to the targets, some 15 minutes (one of them, quicker: make bench ARGS='--quick flights')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration_tests import mariadb
 from streams_orchestration_tests.chaos.__main__ import CATALOGS, main
+from streams_orchestration_tests.chaos.healers import HEALERS
 from streams_orchestration_tests.chaos.pairs import A_SECOND, PAIRS, rows, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.chaos.queries import QUERIES
@@ -113,30 +115,43 @@ def test_an_undisturbed_run_between_two_servers_has_the_totals_of_a_loop(tmp_pat
         assert differences(actual, actual._replace(results={"Out": wanted}), ()) == []
 
 
+JAVA = pytest.mark.java
+FAULTS, FAULTS_WITH_SPARK, FAULTS_BETWEEN_SERVERS = 12, 6, 9
+"""Of one application: some minutes each, so that a deep run has time for all. The command searches for longer."""
+WITHOUT_SPARK = [(shape, catalog) for shape in SHAPES for catalog in CATALOGS]
+WITH_SPARK = list(zip([*SHAPES, *QUERIES], itertools.cycle(CATALOGS)))
+"""Each application once: a fault takes half a minute to heal, and whatever starts Java runs one after the other."""
+
+
+def search(shape: str, faults: int, place: Path, *how: str) -> int:
+    return main(["--shape", shape, "--faults", str(faults), "--each", str(faults), "--place", str(place), *how])
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("pair", [pytest.param(each, marks=[pytest.mark.java] * (each != "mariadb")) for each in PAIRS])
+@pytest.mark.parametrize("pair", [pytest.param(each, marks=[JAVA] * (each != "mariadb")) for each in PAIRS])
 def test_faults_between_two_servers(pair: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    status = main(["--faults", "25", "--shape", pair, "--engine", "local", "--place", str(tmp_path)])
-    assert status == 0, capsys.readouterr().out
-
-
-SPARK = pytest.mark.java
+    assert search(pair, FAULTS_BETWEEN_SERVERS, tmp_path, "--engine", "local") == 0, capsys.readouterr().out
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("database", CATALOGS)
 @pytest.mark.parametrize(
-    ("shape", "engine"),
-    [
-        *((shape, "local") for shape in SHAPES),
-        *(pytest.param(shape, "spark", marks=SPARK) for shape in [*SHAPES, *QUERIES]),
-    ],
+    ("shape", "catalog", "healer"),
+    [(*case, healer) for case, healer in zip(WITHOUT_SPARK, itertools.cycle(HEALERS))],
 )
 def test_faults_of_every_kind(
-    shape: str, database: str, engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shape: str, catalog: str, healer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    if database == "postgresql" and (reason := why_not()) is not None:
+    if catalog == "postgresql" and (reason := why_not()) is not None:
         pytest.skip(reason)
-    status = main(["--faults", "25", "--shape", shape, "--catalog", database,
-                   "--engine", engine, "--place", str(tmp_path)])  # fmt: skip
-    assert status == 0, capsys.readouterr().out
+    how = ("--engine", "local", "--catalog", catalog, "--healer", healer)
+    assert search(shape, FAULTS, tmp_path, *how) == 0, capsys.readouterr().out
+
+
+@JAVA
+@pytest.mark.deep
+@pytest.mark.parametrize(("shape", "catalog"), WITH_SPARK)
+def test_faults_of_every_kind_with_spark(shape: str, catalog: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    if catalog == "postgresql" and (reason := why_not()) is not None:
+        pytest.skip(reason)
+    how = ("--engine", "spark", "--catalog", catalog, "--healer", "hand")
+    assert search(shape, FAULTS_WITH_SPARK, tmp_path, *how) == 0, capsys.readouterr().out

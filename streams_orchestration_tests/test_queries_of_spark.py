@@ -13,7 +13,7 @@ import pytest
 
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.test_end_to_end import finish, kill_host, streams, wait_for
+from streams_orchestration_tests.commands import finish, kill_host, streams, wait_for
 
 pytestmark = pytest.mark.java
 ROWS = 2_000

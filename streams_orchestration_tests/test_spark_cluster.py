@@ -10,20 +10,11 @@ import pytest
 
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.commands import SPECS, finish, streams, wait_for
+from streams_orchestration_tests.flights import assert_same, expected_delays, past_the_cut, result_of, table_of
 from streams_orchestration_tests.machines.namespaces import Machine, address_of_servers, routes, why_not
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.spark import Cluster, cluster
-from streams_orchestration_tests.test_end_to_end import (
-    SPECS,
-    assert_same,
-    expected_delays,
-    finish,
-    past_the_cut,
-    result_of,
-    streams,
-    table_of,
-    wait_for,
-)
 
 pytestmark = [pytest.mark.java, pytest.mark.deep]
 COUNT, KEYS = 16_000, 97

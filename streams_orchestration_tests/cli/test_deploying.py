@@ -11,43 +11,19 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.cli import deploying, jobs, main, redeploying
-from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.cli.fake_jobs import FakeJobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
 from streams_orchestration_tests.cli.specs import TINY
 from streams_orchestration_tests.compiler.assignments import assignment
 
 Capture = pytest.CaptureFixture[str]
 FAILED = status(pes=(pe(0, state="FAILED", error="boom"),))
-
-
-class FakeJobs:
-    """Takes note of what it is asked for."""
-
-    asked: list[Any]
-
-    def __init__(self, _home: Home, application: str) -> None:
-        self.application = application
-
-    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool) -> None:
-        self.asked.append(("deploy", spec.name, compilation.options, fresh))
-
-    def cancel(self, timeout: float) -> None:
-        self.asked.append(("cancel", self.application, timeout))
-
-    def reset(self, unit: str, *, force: bool) -> None:
-        self.asked.append(("reset", self.application, unit, force))
-
-    def stop_orphans(self) -> tuple[Any, ...]:
-        return ("flights: stopped what was left of host 0, which is gone: java (pid 4712)",)
-
-    def status(self) -> ApplicationStatus:
-        return status(state="STOPPED")
 
 
 @pytest.fixture

@@ -12,10 +12,9 @@ import pytest
 from streams_orchestration.cli import deploying, foreground, main, running
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration_tests.cli.fake_jobs import FakeJobs
 from streams_orchestration_tests.cli.made_up import pe, sink, status, unit
-from streams_orchestration_tests.cli.specs import BROKEN, TINY
-from streams_orchestration_tests.cli.test_deploying import FakeJobs
-from streams_orchestration_tests.cli.test_running import SPEC
+from streams_orchestration_tests.cli.specs import BROKEN, COPY, TINY
 
 Capture = pytest.CaptureFixture[str]
 
@@ -36,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def spec(tmp_path: Path) -> str:
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
-    path.write_text(SPEC)
+    path.write_text(COPY)
     return str(path)
 
 

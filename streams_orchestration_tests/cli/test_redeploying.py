@@ -24,32 +24,17 @@ from streams_orchestration.runtime.programs.batches import StateFile, StoredStat
 from streams_orchestration.runtime.redeployment import deployed
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError, redeploy
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.cli.specs import KEYED
 from streams_orchestration_tests.specs import cases
 
 Capture = pytest.CaptureFixture[str]
-SPEC = """
-specVersion: 1
-application: app
-schemas: {Row: "k string, g int"}
-graph:
-  - name: Source
-    operator: Beacon
-    outputs: [{stream: Source, schema: Row}]
-    annotations: {consistent: {trigger: periodic, period: 1.0}}
-  - name: New
-    operator: DeDuplicate
-    inputs: [Source]
-    parameters: {key: k}
-    annotations: {parallel: {width: 2, partitionBy: [{port: in0, attributes: [k]}]}}
-  - {name: Snk, operator: FileSink, inputs: [New], parameters: {file: out}}
-"""
 
 
 @pytest.fixture
 def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     path = tmp_path / "app.yaml"
-    path.write_text(SPEC)
+    path.write_text(KEYED)
     deploy(Home(tmp_path / "home"), compile_spec(path))
     return path
 
@@ -135,7 +120,7 @@ def test_options_are_kept_as_deployed_unless_the_spec_has_outgrown_them(
 ):
     home, path = Home(tmp_path / "home"), tmp_path / "app.yaml"
     monkeypatch.setenv("STREAMS_HOME", str(home.root))
-    path.write_text(SPEC)
+    path.write_text(KEYED)
     deploy(home, compile_spec(path, Options(widths=(("New", 3),))))
     assert main(["redeploy", str(path), "--dry-run", "--format", "json"]) == 0
     assert document(capsys)["verdict"] == "unchanged"

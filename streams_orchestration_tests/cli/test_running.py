@@ -27,20 +27,10 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage import start_lock
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, sink, status, unit
+from streams_orchestration_tests.cli.specs import COPY
 from streams_orchestration_tests.runtime.starters import Starting
 
 Capture = pytest.CaptureFixture[str]
-SPEC = """
-specVersion: 1
-application: copy
-schemas: {Line: "x bigint"}
-graph:
-  - name: Lines
-    operator: FileSource
-    outputs: [{stream: Lines, schema: Line}]
-    parameters: {file: lines.csv, format: csv}
-  - {name: Copy, operator: FileSink, inputs: [Lines], parameters: {file: copy, format: parquet}}
-"""
 
 
 @pytest.fixture
@@ -51,7 +41,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(running, "fingerprint", lambda _compilation: "abc")
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
-    path.write_text(SPEC)
+    path.write_text(COPY)
     return str(path)
 
 
@@ -282,6 +272,6 @@ def test_what_breaks_the_condition_of_a_stage_is_not_deployed(
 
 
 def test_what_cannot_run_leaves_no_state_directory(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    Path(spec).write_text(SPEC.replace("format: csv}", "format: csv, separator: no}"))
+    Path(spec).write_text(COPY.replace("format: csv}", "format: csv, separator: no}"))
     assert main(["run", spec]) == 1
     assert not (tmp_path / "home").exists()

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.cli.made_up import status
-from streams_orchestration_tests.cli.test_redeploying import SPEC
+from streams_orchestration_tests.cli.specs import KEYED
 
 Capture = pytest.CaptureFixture[str]
 
@@ -25,7 +25,7 @@ Capture = pytest.CaptureFixture[str]
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """With an application that was deployed and has not begun, so that it is at its first cut."""
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
-    (tmp_path / "app.yaml").write_text(SPEC)
+    (tmp_path / "app.yaml").write_text(KEYED)
     made = Home(tmp_path / "home")
     deploy(made, compile_spec(tmp_path / "app.yaml"))
     return made

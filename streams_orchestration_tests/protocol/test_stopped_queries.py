@@ -10,23 +10,11 @@ from sqlalchemy import select
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration_tests.protocol.committing import QUERY, SOURCE, committed
 from streams_orchestration_tests.protocol.product import Product
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.topologies import topology
 from streams_orchestration_tests.protocol.transactions import new_host
-from streams_orchestration_tests.protocol.world import World
-
-SOURCE, QUERY = 0, 1
-
-
-def committed(product: Product, world: World, pe: int) -> World:
-    """The first batch that a PE can make, in both."""
-    protocol = product.protocol
-    begun = next(o for step, o in protocol.steps(world) if step[:2] == ("begin", pe))
-    world = protocol.after(begun)
-    assert product.commit(pe, world.flights[pe][0])
-    done = next(o for step, o in protocol.steps(world) if step[:2] == ("commit", pe))
-    return protocol.after(done)
 
 
 @pytest.mark.parametrize(("name", "within"), [("query", True), ("chain of 3", False)])

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import build_program
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
 from streams_orchestration.operators.region import NotTheTriggerError, RegionRole
@@ -17,34 +16,11 @@ from streams_orchestration.operators.testing import OperatorHarness
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
-from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.applications import compiled, node, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.driven import DRIVEN, beacon, epochs
 from streams_orchestration_tests.runtime.local import LocalApplication
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
-
-DRIVEN: dict[str, Any] = {"annotations": {"consistent": {"trigger": "operatorDriven"}}}
-
-
-def beacon(iterations: int, count: int, **options: Any) -> Compilation:
-    beacon = {
-        "name": "Rows",
-        "operator": "Beacon",
-        "outputs": [{"stream": "Rows", "schema": "Row"}],
-        "parameters": {
-            "iterations": iterations, "triggerCount": count, "output": {"k": "'a'", "n": "IterationCount()"}
-        },
-        **DRIVEN,
-    }  # fmt: skip
-    graph = [beacon, node("Held", "Holding", "Rows"), node("Passed", "Passing", "Held"), sink("Out", "Passed")]
-    return compiled(graph, **options)
-
-
-def epochs(application: LocalApplication) -> list[list[int]]:
-    """The values of `n` that every epoch published: a part is named by its epoch."""
-    parts: dict[int, list[Path]] = {}
-    for path in application.published("Out"):
-        parts.setdefault(int(path.name.split("-")[1]), []).append(path)
-    return [[n for _, n in published(parts[epoch])] for epoch in sorted(parts)]
 
 
 @pytest.mark.parametrize("fusion", [{"fusion": "legacy"}, {"fusion": "manual", "pes": 1}], ids=["legacy", "one PE"])

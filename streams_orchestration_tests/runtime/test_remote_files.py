@@ -47,7 +47,7 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, COUNT, Ordeal
-from streams_orchestration_tests.runtime.sinks import test_delivering
+from streams_orchestration_tests.runtime.sinks.letters import Letters, letters
 from streams_orchestration_tests.runtime.stored import store_in
 from streams_orchestration_tests.servers.s3 import BUCKET, S3
 
@@ -100,8 +100,8 @@ def test_machines_share_nothing_but_the_catalog_and_the_storage(s3: S3, director
     parameters = {"file": place, "storage": s3.storage} if target == "an address" else {"file": "out"}
     graph = [source("Rows", write_rows(tmp_path / "rows.parquet", COUNT)), sink("Out", "Rows", parameters=parameters)]
     if target == "epochs":
-        letters = {"operator": f"{test_delivering.__name__}:Letters", "parameters": {"place": str(tmp_path)}}
-        graph[1] = {"name": "Out", "inputs": ["Rows"], "outputs": []} | letters
+        written = {"operator": f"{Letters.__module__}:Letters", "parameters": {"place": str(tmp_path)}}
+        graph[1] = {"name": "Out", "inputs": ["Rows"], "outputs": []} | written
     graph[1]["config"] = {"placement": {"partitionIsolation": True}}
     local = Machines(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=2), 4)
     local.run()
@@ -113,7 +113,7 @@ def test_machines_share_nothing_but_the_catalog_and_the_storage(s3: S3, director
     elif target == "results":
         assert published(local.published("out")) == sorted(rows(COUNT))
     else:
-        assert sorted(row for _, batch in test_delivering.letters(tmp_path) for row in batch) == sorted(rows(COUNT))
+        assert sorted(row for _, batch in letters(tmp_path) for row in batch) == sorted(rows(COUNT))
     collect_garbage(local.catalog, local.name, local.programs)
     assert not [name for name in s3.names(f"{directory}/data") if "/states/" not in name]
     left = [

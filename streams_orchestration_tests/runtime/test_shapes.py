@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.compiler.assignments import forward
 from streams_orchestration_tests.examples import examples
-from streams_orchestration_tests.runtime.applications import compiled, published
 from streams_orchestration_tests.runtime.events import EVENT, Events, happens
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.shapes import SHAPES, write_files
+from streams_orchestration_tests.runtime.shaped import FUSIONS, compilation, results
+from streams_orchestration_tests.runtime.shapes import SHAPES
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
-
-FUSIONS: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "manual", "pes": 2}, {"fusion": "automatic"}]
-"""The last one is decoupled: every second operator of a PE goes to a machine of its own."""
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -63,17 +55,3 @@ def test_what_was_committed_last_and_not_published_is_so_after_a_reset(data: Pat
     reset(local.home, local.name, consumer.unit, force=True)
     local.run()
     assert results(local, "diamond") == SHAPES["diamond"].expected
-
-
-def results(local: LocalApplication, name: str) -> dict[str, Any]:
-    return {sink: published(local.published(sink)) for sink in SHAPES[name].expected}
-
-
-@functools.cache
-def compilation(directory: Path, name: str, fusion: int) -> Compilation:
-    graph, options = SHAPES[name].graph(*write_files(directory)), FUSIONS[fusion]
-    done = compiled(graph, **options)
-    if options["fusion"] != "automatic":
-        return done
-    steps = itertools.cycle([0, 1])
-    return compiled(graph, **options, decoupling=forward(done, lambda: next(steps)))

@@ -12,31 +12,8 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
+from streams_orchestration_tests.compiler.redeployment.chains import APART, HEAD, chain
 from streams_orchestration_tests.specs import read
-
-HEAD = """
-specVersion: 1
-application: app
-schemas: {Row: "k string, g int"}
-graph:
-"""
-APART = "config: {placement: {partitionIsolation: true}}"
-
-
-def chain(name: str, period: float = 1.0, key: str = "k", extra: str = "") -> str:
-    """A region of its own with two PEs."""
-    return f"""
-  - name: {name}Source
-    operator: Beacon
-    outputs: [{{stream: {name}Source, schema: Row}}]
-    annotations: {{consistent: {{trigger: periodic, period: {period}}}}}
-  - name: {name}New
-    operator: DeDuplicate
-    inputs: [{name}Source]
-    parameters: {{key: {key}}}
-    {APART}
-  - {{name: {name}Out, operator: FileSink, inputs: [{name}New], parameters: {{file: {name}}}}}
-{extra}"""
 
 
 def compiled(*chains: str, **options: Any) -> Compilation:

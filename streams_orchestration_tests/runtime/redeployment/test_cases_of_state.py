@@ -17,7 +17,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
-from streams_orchestration_tests.runtime.redeployment.test_rescaling import KEYS, ROW, WHOLE, in_time
+from streams_orchestration_tests.runtime.redeployment.keyed_states import KEYS, ROW, WHOLE, in_time
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 

@@ -28,9 +28,9 @@ from streams_orchestration_tests.runtime.redeployment.drafts import (
     results,
     wanted,
 )
+from streams_orchestration_tests.runtime.shaped import FUSIONS, compilation
+from streams_orchestration_tests.runtime.shaped import results as published_of
 from streams_orchestration_tests.runtime.shapes import SHAPES
-from streams_orchestration_tests.runtime.test_shapes import FUSIONS, compilation
-from streams_orchestration_tests.runtime.test_shapes import results as published_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
 

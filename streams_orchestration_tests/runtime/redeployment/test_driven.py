@@ -13,11 +13,11 @@ from streams_orchestration.runtime.redeployment import draining, redeploying
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime import redeployed
+from streams_orchestration_tests.runtime.driven import beacon, epochs
 from streams_orchestration_tests.runtime.events import EVENTS, happens
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
 from streams_orchestration_tests.runtime.running import FakeHosts
-from streams_orchestration_tests.runtime.test_operator_driven import beacon, epochs
 
 EPOCHS = [list(range(10)), list(range(10, 20)), list(range(20, 23))]
 

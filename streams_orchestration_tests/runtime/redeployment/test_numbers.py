@@ -28,7 +28,7 @@ from streams_orchestration.runtime.redeployment import redeploying, trying
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import _pass, read_trial
 from streams_orchestration_tests.compiler.assignments import assignment
-from streams_orchestration_tests.compiler.redeployment.test_units import HEAD, chain
+from streams_orchestration_tests.compiler.redeployment.chains import HEAD, chain
 from streams_orchestration_tests.specs import read
 
 BEFORE, AFTER = HEAD + chain("A") + chain("B"), HEAD + chain("C") + chain("B") + chain("D")

@@ -35,7 +35,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import COUNT, counts, drained, redeploy, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
-from streams_orchestration_tests.runtime.test_shapes import compilation
+from streams_orchestration_tests.runtime.shaped import compilation
 
 
 @pytest.fixture

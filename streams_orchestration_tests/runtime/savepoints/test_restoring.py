@@ -23,9 +23,9 @@ from streams_orchestration_tests.runtime.applications import (
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import COUNT, counts, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
+from streams_orchestration_tests.runtime.shaped import compilation
+from streams_orchestration_tests.runtime.shaped import results as of_shape
 from streams_orchestration_tests.runtime.shapes import SHAPES
-from streams_orchestration_tests.runtime.test_shapes import compilation
-from streams_orchestration_tests.runtime.test_shapes import results as of_shape
 
 
 def results(local: LocalApplication) -> dict[str, list[RowTuple]]:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
@@ -26,41 +20,16 @@ from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.sinks.letters import LOADED, Letters, letters
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
 
 COUNT = 20
 
 
-class LetterParameters(Parameters):
-    place: str
-
-
-LOADED = threading.Event()
-
-
-class Letters(EpochSink):
-    """Writes what it gets to a file, a line for each delivery; refuses while there is a file `closed`."""
-
-    Parameters = LetterParameters
-
-    def load(self) -> None:
-        LOADED.set()
-        raise ImportError
-
-    def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        place = Path(self.parameters.place)
-        if (place / "closed").exists():
-            message = "the office is closed; open it"
-            raise ValueError(message)
-        tuples = [list(row.values()) for batch in batches for row in batch.to_pylist()]
-        with (place / "letters").open("a") as file:
-            file.write(json.dumps([str(key), tuples]) + "\n")
-
-
 def application(tmp_path: Path, limit: int = 5, count: int = COUNT, **last: Any) -> LocalApplication:
     file = write_rows(tmp_path / "rows.parquet", count)
-    given = {"operator": f"{__name__}:Letters", "parameters": {"place": str(tmp_path)}} | last
+    given = {"operator": f"{Letters.__module__}:Letters", "parameters": {"place": str(tmp_path)}} | last
     graph = [source("Rows", file), {"name": "Out", "inputs": ["Rows"], "outputs": []} | given]
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), limit)
 
@@ -68,13 +37,6 @@ def application(tmp_path: Path, limit: int = 5, count: int = COUNT, **last: Any)
 @pytest.fixture
 def local(tmp_path: Path) -> LocalApplication:
     return application(tmp_path)
-
-
-def letters(tmp_path: Path) -> list[tuple[str, list[tuple[Any, ...]]]]:
-    if not (tmp_path / "letters").exists():
-        return []
-    lines = map(json.loads, (tmp_path / "letters").read_text().splitlines())
-    return [(key.partition("/")[2], [tuple(row) for row in tuples]) for key, tuples in lines]
 
 
 def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, tmp_path: Path):

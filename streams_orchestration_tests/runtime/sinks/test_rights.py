@@ -17,7 +17,7 @@ from streams_orchestration.operators.standard.iceberg_sink import IcebergSink
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.operators.lakes.lakes import SCHEMA, deliver
-from streams_orchestration_tests.runtime.sinks.test_object_stores import Application
+from streams_orchestration_tests.runtime.sinks.stored_parts import Application
 from streams_orchestration_tests.servers import s3 as servers
 from streams_orchestration_tests.servers.jars import NotToBeHadError
 from streams_orchestration_tests.servers.s3 import BUCKET, KEY, S3, SECRET

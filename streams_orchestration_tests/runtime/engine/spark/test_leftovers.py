@@ -14,9 +14,9 @@ from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.protocol.committing import QUERY, SOURCE, committed
 from streams_orchestration_tests.protocol.product import Product
 from streams_orchestration_tests.protocol.steps import Protocol
-from streams_orchestration_tests.protocol.test_stopped_queries import QUERY, SOURCE, committed
 from streams_orchestration_tests.protocol.topologies import topology
 
 

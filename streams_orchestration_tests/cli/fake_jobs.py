@@ -1,0 +1,35 @@
+"""What commands ask for, in place of what does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.cli.made_up import status
+
+
+class FakeJobs:
+    """Takes note of what it is asked for."""
+
+    asked: list[Any]
+
+    def __init__(self, _home: Home, application: str) -> None:
+        self.application = application
+
+    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool) -> None:
+        self.asked.append(("deploy", spec.name, compilation.options, fresh))
+
+    def cancel(self, timeout: float) -> None:
+        self.asked.append(("cancel", self.application, timeout))
+
+    def reset(self, unit: str, *, force: bool) -> None:
+        self.asked.append(("reset", self.application, unit, force))
+
+    def stop_orphans(self) -> tuple[Any, ...]:
+        return ("flights: stopped what was left of host 0, which is gone: java (pid 4712)",)
+
+    def status(self) -> ApplicationStatus:
+        return status(state="STOPPED")

@@ -1,0 +1,68 @@
+"""The `streams` command as a user runs it, with what it has started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import deployed_applications
+
+SPECS = Path(__file__).parents[1] / "specs"
+LIMIT = 180.0
+"""Seconds that a condition is waited for."""
+
+
+@contextmanager
+def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subprocess.Popen[str]]:
+    """A `streams` command that runs; nothing of it is left afterwards."""
+    environment = os.environ | {
+        "STREAMS_HOME": str(home.root),
+        "STREAMS_SOURCE_LIMIT": str(limit),
+        "PYTHONPATH": str(SPECS.parent),
+    }
+    environment.pop("DAGSTER_HOME", None)
+    command = [sys.executable, "-m", "streams_orchestration", *arguments]
+    with subprocess.Popen(
+        command, env=environment, cwd=home.root.parent, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+                print(process.communicate()[0])  # for the report of the test that has failed
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    """What the command said; it must have ended well."""
+    said, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, said
+    return said
+
+
+def wait_for(
+    home: Home, condition: Callable[[ApplicationStatus], bool], application: str = "flights"
+) -> ApplicationStatus:
+    """The first status that meets the condition."""
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        if application in deployed_applications(home) and condition(status := read_status(home, application)):
+            return status
+        time.sleep(0.02)
+    message = "the condition was not met in time"
+    raise AssertionError(message)
+
+
+def kill_host(status: ApplicationStatus) -> None:
+    pid = status.hosts[0].pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
