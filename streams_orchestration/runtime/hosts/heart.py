@@ -22,6 +22,8 @@ HEARTBEAT_SECONDS = 5.0
 host is heard again soon after an outage (`SETTLE_SECONDS`)."""
 STUCK_SECONDS = 60.0
 """Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
+ENGINE_SECONDS = 300.0
+"""The main loop may wait so long for its engine to start, on a busy machine or for a place on a cluster."""
 
 log = logging.getLogger("streams.host")
 
@@ -39,7 +41,7 @@ class Heart:
         self._presence = presence
         self._limit = hang_limit
         self._busy = busy
-        self._turned = time.monotonic()
+        self._turned = time.monotonic() + ENGINE_SECONDS
         self._engine: Engine | None = None
         self._pulse: Pulse | None = None
         self._stalls = Stalls()
@@ -58,6 +60,7 @@ class Heart:
 
     def watch(self, engine: Engine) -> None:
         """The engine is up: every beat checks that it answers."""
+        self._turned = time.monotonic()
         self._engine = engine
         self._pulse = Pulse(engine.ping)
 

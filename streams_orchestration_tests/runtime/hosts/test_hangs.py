@@ -14,7 +14,7 @@ import pytest
 from streams_orchestration.runtime.engine.spark.owners import Worker, owner_pids
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
-from streams_orchestration.runtime.hosts.heart import Heart
+from streams_orchestration.runtime.hosts.heart import ENGINE_SECONDS, HEARTBEAT_SECONDS, STUCK_SECONDS, Heart
 from streams_orchestration.runtime.processes import process_started
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
@@ -91,6 +91,22 @@ def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_l
     with pytest.raises(NoMoreLooksError):
         Heart(cast(Any, presence), 3, list)._beat()
     assert beats == [0.0, 5.0, 6.0, 7.0]
+
+
+@pytest.mark.parametrize(("is_up", "last"), [(False, ENGINE_SECONDS + STUCK_SECONDS), (True, STUCK_SECONDS)])
+def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_loop_turns(
+    monkeypatch: pytest.MonkeyPatch, is_up: bool, last: float
+):
+    clock = Looks(count=round(ENGINE_SECONDS + 2 * STUCK_SECONDS))
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.time", clock)
+    beats: list[float] = []
+    presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
+    heart = Heart(cast(Any, presence), 0, list)
+    if is_up:
+        heart.watch(IdleEngine(cast(Any, None)))
+    with pytest.raises(NoMoreLooksError):
+        heart._beat()
+    assert beats[-1] == last - HEARTBEAT_SECONDS
 
 
 class NoMoreLooksError(Exception):
