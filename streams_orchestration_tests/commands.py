@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -23,7 +25,7 @@ LIMIT = 180.0
 
 @contextmanager
 def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subprocess.Popen[str]]:
-    """A `streams` command that runs; nothing of it is left afterwards."""
+    """A `streams` command that runs; it is ended afterwards, but not the hosts that it has started."""
     environment = os.environ | {
         "STREAMS_HOME": str(home.root),
         "STREAMS_SOURCE_LIMIT": str(limit),
@@ -66,3 +68,12 @@ def kill_host(status: ApplicationStatus) -> None:
     pid = status.hosts[0].pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
+
+
+def end_hosts(directory: Path) -> None:
+    """End the hosts whose state directory is below a directory, with all that they have started."""
+    for process in psutil.process_iter(["cmdline"]):
+        if any(f"{directory}/" in argument for argument in process.info["cmdline"] or ()):
+            with suppress(psutil.NoSuchProcess):
+                for each in (process, *process.children(recursive=True)):
+                    each.kill()

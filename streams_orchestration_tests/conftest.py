@@ -13,6 +13,8 @@ import pytest
 from streams_orchestration_tests.examples import register_profiles
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from streams_orchestration_tests import mariadb as mariadb_server
     from streams_orchestration_tests.postgresql import Server
     from streams_orchestration_tests.servers.gs import GoogleStorage
@@ -72,6 +74,15 @@ def parameters(item: pytest.Item) -> list[str]:
     """The texts among the parameters of a test."""
     case = getattr(item, "callspec", None)
     return [value for value in case.params.values() if isinstance(value, str)] if case else []
+
+
+@pytest.fixture
+def no_host_stays(tmp_path: Path) -> Iterator[None]:
+    """For tests that start hosts below `tmp_path`: those of a test that fails would run on beside all others."""
+    yield
+    from streams_orchestration_tests.commands import end_hosts
+
+    end_hosts(tmp_path)
 
 
 @pytest.fixture(scope="session")

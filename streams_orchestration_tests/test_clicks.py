@@ -15,7 +15,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import SPECS, finish, kill_host, streams, wait_for
 from streams_orchestration_tests.servers.kafka import Broker
 
-pytestmark = [pytest.mark.java, pytest.mark.deep]
+pytestmark = [pytest.mark.java, pytest.mark.deep, pytest.mark.usefixtures("no_host_stays")]
 
 CLICKS, PAGES, A_WINDOW = 40_000, 7, 100
 

@@ -22,7 +22,7 @@ from streams_orchestration_tests.compiler.assignments import assignment
 from streams_orchestration_tests.flights import assert_same, expected_delays, past_the_cut, result_of, table_of
 from streams_orchestration_tests.postgresql import Server
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
 
 
 def assert_measured(home: Home, results: int) -> None:

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import finish, kill_host, streams, wait_for
 
-pytestmark = pytest.mark.java
+pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
 ROWS = 2_000
 SPEC = """
 specVersion: 1

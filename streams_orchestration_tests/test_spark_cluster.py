@@ -16,7 +16,7 @@ from streams_orchestration_tests.machines.namespaces import Machine, address_of_
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.spark import Cluster, cluster
 
-pytestmark = [pytest.mark.java, pytest.mark.deep]
+pytestmark = [pytest.mark.java, pytest.mark.deep, pytest.mark.usefixtures("no_host_stays")]
 COUNT, KEYS = 16_000, 97
 KEYED = f"""\
 specVersion: 1
