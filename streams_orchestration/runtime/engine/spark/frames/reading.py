@@ -22,10 +22,31 @@ from streams_orchestration.runtime.transport.segments import SegmentError, read_
 
 ROWS = 100_000
 """Of the segments that a task reads, about."""
+FEW_ROWS, FEW_BYTES = 2_000, 262_144
+"""Up to so many the source itself reads, which takes less time than a task in a Python worker."""
+_PLAIN = (
+    pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_string,
+    pa.types.is_binary, pa.types.is_date, pa.types.is_timestamp,
+)  # fmt: skip
 
 
-def shares(planned: PortBatch, *, marked: bool) -> list[bytes]:
-    """What each task reads of a port's batch, as JSON."""
+def is_small(planned: PortBatch, attributes: str) -> bool:
+    """Whether the source reads a port's batch itself: few rows of attributes that hold no others."""
+    segments = planned.segments
+    few = sum(each.rows for each in segments) <= FEW_ROWS and sum(each.size for each in segments) <= FEW_BYTES
+    return few and all(any(is_kind(field.type) for is_kind in _PLAIN) for field in arrow_schema(attributes))
+
+
+def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
+    """What each task reads of a port's batch, as JSON.
+
+    Args:
+        planned: the batch.
+        marked: the port has a watermark.
+        whole: all of it is for one task.
+    """
+    if whole and (planned.segments or planned.marker is not None):
+        return [port_codec.dump_json(planned)]
     parts: list[list] = []
     rows = ROWS
     for segment in planned.segments:

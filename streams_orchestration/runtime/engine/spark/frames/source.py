@@ -5,10 +5,12 @@ As the source of other PEs it imports nothing that takes time before it works.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, InputPartition
+from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER, Descriptor
 
@@ -37,11 +39,18 @@ class PortSource(DataSource):
         return PortReader({key: str(value) for key, value in self.options.items()})
 
 
-class PortReader(DataSourceStreamReader):
-    """Of a query's readers the first that is asked plans and commits; `read` runs in Spark's workers."""
+class PortReader(_SimpleStreamReaderWrapper):
+    """Of a query's readers the first that is asked plans and commits; `read` runs in Spark's workers.
+
+    From readers of this class Spark takes the rows of a batch together with its one partition, if `getCache` has them.
+    Should it ever lose them, it reads the partition.
+    """
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
+        self.simple_reader = None  # type: ignore[assignment]  that of Spark is not used
+        self._rows: list[pa.RecordBatch] | None = None
+        """Those of the batch whose partitions were asked for last, if they are few."""
         self._made: FramePlanner | None = None
         self._kept: BatchRecord | None = None
 
@@ -59,22 +68,35 @@ class PortReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
         """A descriptor for every task that reads; none where the port gets nothing."""
-        from streams_orchestration.runtime.engine.spark.frames.reading import shares
+        from streams_orchestration.runtime.engine.spark.frames.reading import is_small, read_share, shares
+        from streams_orchestration.runtime.errors import StreamsRuntimeError
 
+        self._rows = None
         if start == end:
             return []
         operator, port = int(self.options["operator"]), int(self.options["port"])
         planned = self._record.port(end["batch"], operator, port)
         self._scratch.plan(end["batch"])
-        parts = shares(planned, marked=bool(self.options["time"]))
+        small = is_small(planned, self.options["attributes"])
+        parts = shares(planned, marked=bool(self.options["time"]), whole=small)
+        if small and parts:
+            with contextlib.suppress(StreamsRuntimeError):  # the task that reads them fails, with the place
+                self._rows = list(read_share(parts[0], self.options))
         return [Descriptor(number, part) for number, part in enumerate(parts)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def getCache(self, start: dict[str, int], end: dict[str, int]) -> Iterator[Any] | None:  # noqa: N802
+        """The rows of the batch, if there are few."""
+        return None if self._rows is None else iter(self._rows)
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Nothing: the catalog has what is committed."""
+
+    def read(self, input_partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of some segments."""
         from streams_orchestration.runtime.engine.spark.frames.reading import read_share
 
-        assert isinstance(partition, Descriptor)
-        yield from read_share(partition.payload, self.options)
+        assert isinstance(input_partition, Descriptor)
+        yield from read_share(input_partition.payload, self.options)
 
     def stop(self) -> None:
         """The query has ended."""
