@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from streams_orchestration_tests import mariadb as mariadb_server
     from streams_orchestration_tests.postgresql import Server
     from streams_orchestration_tests.servers.gs import GoogleStorage
+    from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
     from streams_orchestration_tests.servers.kafka import Broker
     from streams_orchestration_tests.servers.s3 import S3
 
@@ -153,4 +154,18 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
             server = stack.enter_context(broker(tmp_path_factory.mktemp("kafka")))
         except NotToBeHadError as error:
             pytest.skip(f"Kafka: {error}")
+        yield server
+
+
+@pytest.fixture(scope="session")
+def rest_catalog(s3: S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestCatalog]:
+    """A catalog of Iceberg for all tests of a worker; each test takes a table of its own. They are marked `java`."""
+    from streams_orchestration_tests.servers import iceberg_rest
+    from streams_orchestration_tests.servers.jars import NotToBeHadError
+
+    with contextlib.ExitStack() as stack:
+        try:
+            server = stack.enter_context(iceberg_rest.rest_catalog(tmp_path_factory.mktemp("catalog"), s3))
+        except NotToBeHadError as error:
+            pytest.skip(f"Iceberg by REST: {error}")
         yield server

@@ -67,7 +67,11 @@ def load_catalog(properties: Mapping[str, str]) -> Any:
     try:
         return catalog.load_catalog(values.pop("name", "default"), **values)
     except Exception as error:
-        message = f"the catalog {shown_catalog(properties)} cannot be used: {without_secrets(str(error), properties)}"
+        text = without_secrets(f"{type(error).__name__}: {error}", properties)
+        message = (
+            f"the catalog {shown_catalog(properties)} cannot be used: {text}; see the address, the rights and the "
+            "credentials"
+        )
         raise LakeError(message) from error
 
 

@@ -19,6 +19,8 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
 )
+from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
+from pyiceberg.schema import assign_fresh_schema_ids
 from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import IdentityTransform
 
@@ -75,13 +77,16 @@ class IcebergTarget(LakeTarget):
         namespace = self.name.rpartition(".")[0]
         with suppress(NamespaceAlreadyExistsError):
             self._catalog.create_namespace(namespace)
-        with (
-            suppress(TableAlreadyExistsError),
-            self._catalog.create_table_transaction(self.name, schema=self.wanted.schema) as transaction,
-            transaction.update_spec() as spec,
-        ):
-            for name in self.wanted.partition_by:
-                spec.add_identity(name)
+        # one request: not every catalog that is reached by REST takes a table in parts
+        schema = assign_fresh_schema_ids(self._catalog._convert_schema_if_needed(self.wanted.schema))
+        parts = [
+            PartitionField(
+                schema.find_field(name).field_id, PARTITION_FIELD_ID_START + number, IdentityTransform(), name
+            )
+            for number, name in enumerate(self.wanted.partition_by)
+        ]
+        with suppress(TableAlreadyExistsError):
+            self._catalog.create_table(self.name, schema, partition_spec=PartitionSpec(*parts))
         return self._catalog.load_table(self.name)
 
     def _append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
@@ -152,9 +157,8 @@ class IcebergTarget(LakeTarget):
         return isinstance(error, CommitFailedException | CommitStateUnknownException)
 
     def _error(self, error: Exception) -> LakeError:
-        what = (
-            f"was changed by other writers {TRIES} times meanwhile" if self._is_conflict(error) else "cannot be written"
-        )
+        conflict = isinstance(error, CommitFailedException)
+        what = f"was changed by other writers {TRIES} times meanwhile" if conflict else "cannot be written"
         text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
         return LakeError(f"the table {self.name} {what}: {text}; see that it is there, and the rights and credentials")
 

@@ -13,6 +13,7 @@ import deltalake
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake.schema import PrimitiveType
 from deltalake.table import TableMerger
 from pyiceberg.catalog import load_catalog
@@ -21,11 +22,14 @@ from pyiceberg.types import LongType
 
 from streams_orchestration.operators.contract import Offset
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.operators.references import resolved
 from streams_orchestration.operators.standard.delta_sink import DeltaSink
 from streams_orchestration.operators.standard.delta_source import DeltaSource
 from streams_orchestration.operators.standard.iceberg_sink import IcebergSink
 from streams_orchestration.operators.standard.iceberg_source import IcebergSource
 from streams_orchestration_tests.operators.harness import Bench, Row
+from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
+from streams_orchestration_tests.servers.s3 import BUCKET
 
 FACT = "streams.epoch"
 SCHEMA = "k string, n bigint"
@@ -200,6 +204,47 @@ class Iceberg:
         ]
         commits = [{key: value for key, value in each.items() if key.startswith("streams.")} for each in named]
         return [each | {"streams.epoch": int(each["streams.epoch"])} for each, _ in itertools.groupby(commits)]
+
+
+@dataclass
+class RestIceberg(Iceberg):
+    """A table of Iceberg whose catalog is reached by REST, and whose files are on an S3 server."""
+
+    server: RestCatalog
+    name: str
+    port: int | None = None
+    """Of a proxy in front of the catalog."""
+
+    @property
+    def place(self) -> str:
+        return self.name
+
+    def catalog(self) -> dict[str, str]:
+        return self.server.properties(self.port)
+
+    def _loaded(self) -> Any:
+        """The catalog, without a proxy."""
+        properties = self.server.properties()
+        return load_catalog("default", **{name: resolved(value, name) for name, value in properties.items()})
+
+    def table(self) -> Table:
+        return self._loaded().load_table(self.place)
+
+    def make_empty(self) -> None:
+        self._loaded().create_namespace_if_not_exists("lake")
+        self._loaded().create_table(self.place, pa.schema([("k", pa.string()), ("n", pa.int64())]))
+
+    def rows(self) -> list[Row]:
+        """What the library reads."""
+        return _sorted(pl.DataFrame(self.table().scan().to_arrow()).rows())
+
+    def rows_of_duckdb(self) -> list[Row]:
+        """From the bytes of the data files, as the server has them."""
+        files = [task.file.file_path.removeprefix(f"s3://{BUCKET}/") for task in self.table().scan().plan_files()]
+        tables = [pq.read_table(pa.BufferReader(self.server.s3.content(file))) for file in files]
+        with duckdb.connect() as connection:
+            connection.register("rows", pa.concat_tables(tables, promote_options="default"))
+            return _sorted(connection.execute("SELECT * FROM rows").fetchall())
 
 
 LAKES: dict[str, Any] = {"delta": Delta, "iceberg": Iceberg}

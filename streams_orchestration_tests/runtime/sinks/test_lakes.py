@@ -17,9 +17,10 @@ from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publishing import due
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta
+from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, RestIceberg
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
 
 pytestmark = [pytest.mark.usefixtures("no_hosts"), pytest.mark.filterwarnings("ignore:Iceberg scan planning")]
 
@@ -35,7 +36,7 @@ def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Delta:
     return LAKES[request.param](tmp_path)
 
 
-def application(lake: Delta, count: int = COUNT, **parameters: Any) -> LocalApplication:
+def application(lake: Delta | RestIceberg, count: int = COUNT, **parameters: Any) -> LocalApplication:
     file = write_rows(lake.directory / "rows.parquet", count)
     out = {"name": "Out", "operator": lake.operator, "inputs": ["Rows"], "outputs": []}
     given = {"parameters": lake.parameters() | parameters}
@@ -113,8 +114,15 @@ FAULT_KINDS = (
 def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], faults: int):
     count = 25 * faults
     local = application(lake, count, key=key)
-    choose = random.Random(7)
     kinds = itertools.cycle(FAULT_KINDS)
+    commit = lake.upsert_commit if key else lake.commit
+    disturb(local, faults, lambda: publish_with_a_fault(local, commit, next(kinds)))
+    check_undisturbed(lake, local, count, key)
+
+
+def disturb(local: LocalApplication, faults: int, publish: Callable[[], bool]) -> None:
+    """Run with resets and faults to the end; `publish` says whether it came to a fault."""
+    choose = random.Random(7)
     while faults > 0:
         for _ in range(choose.randint(0, 2)):
             local.commit()
@@ -122,14 +130,56 @@ def test_rows_are_those_of_an_undisturbed_run(lake: Delta, key: list[str], fault
             reset(local.home, local.name, "region-0")
             local.report_running()
         local.commit(boundary=True)
-        faults -= publish_with_a_fault(local, lake.upsert_commit if key else lake.commit, next(kinds))
+        faults -= publish()
     local.run()
+
+
+def check_undisturbed(lake: Delta | RestIceberg, local: LocalApplication, count: int, key: list[str]) -> None:
     expected = sorted(dict(rows(count)).items()) if key else sorted(rows(count))
     assert lake.rows() == lake.rows_of_duckdb() == expected
     epochs = [commit["streams.epoch"] for commit in lake.commits()]
     assert epochs == sorted(set(epochs)), "each is committed once, in order"
     sink = read_status(local.home, local.name).sinks[0]
     assert (sink.rows, sink.waiting, sink.error) == (count, 0, None)
+
+
+@pytest.mark.deep
+@pytest.mark.java
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("s3", ["moto"], indirect=True)
+@pytest.mark.parametrize("key", [[], ["k"]], ids=["append", "upsert"])
+def test_a_catalog_by_rest_is_cut_off_and_killed(rest_catalog: RestCatalog, tmp_path: Path, key: list[str]):
+    """Besides all the other faults: connections end after some bytes of its answers, and it starts anew."""
+    faults, proxy, choose = 25, rest_catalog.proxy(), random.Random(11)
+    lake = RestIceberg(tmp_path, rest_catalog, rest_catalog.table(), proxy.port)
+    local = application(lake, 25 * faults, key=key)
+    kinds = itertools.cycle((*FAULT_KINDS, "connections are cut", "connections are cut", "the catalog is killed"))
+
+    def publish() -> bool:
+        kind = next(kinds)
+        if kind in FAULT_KINDS:
+            return publish_with_a_fault(local, lake.commit, kind)
+        if kind == "the catalog is killed":
+            rest_catalog.kill()
+        else:
+            proxy.cut(choose.randint(1, 20_000))
+        disturbed = False
+        try:
+            local.publish()
+        except OutputError as error:
+            assert not error.permanent, error
+            disturbed = True
+        if kind == "the catalog is killed":
+            rest_catalog.start()
+        proxy.open()
+        another_process(local)
+        return disturbed
+
+    try:
+        disturb(local, faults, publish)
+        check_undisturbed(lake, local, 25 * faults, key)
+    finally:
+        proxy.close()
 
 
 def test_a_table_becomes_another_one_over_resets(lake: Delta):
