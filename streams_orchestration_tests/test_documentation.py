@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import program_lines
 from streams_orchestration.cli.entry import streams
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.copies.copies import RULES
@@ -134,3 +135,31 @@ def test_the_version_in_work_or_released_is_that_of_the_changelog():
     headings = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert headings[0] == "Unreleased"
     assert headings[1:2] in ([], [version])
+
+
+def test_the_lengths_of_the_flights_job_are_those_that_are_counted():
+    counted = program_lines.lengths()
+    page = (ROOT / "docs" / "python.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in page.splitlines() if line.startswith("| ")]
+    assert {row[0]: row[1:] for row in rows if row[0] in counted} == {
+        name: [str(statements or ""), str(lines)] for name, (statements, lines) in counted.items()
+    }
+    lines = {name.partition(",")[0]: number for name, (_, number) in counted.items()}
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"{counted['here, Python'][1]} lines instead of {counted['here, YAML'][1]}" in readme
+    for name, words in {"PySpark": "PySpark", "Flink": "Flink's SQL", "Bytewax": "Bytewax"}.items():
+        assert f"{lines[name]} in {words}" in readme
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "lengths"),
+    [
+        ('"""Doc."""\n\nx = 1  # why\n# how\ny = (\n    2\n)\n', (), (2, 4)),
+        ('def f():\n    """Doc\n    more."""\n\n    return 1\n\n\nx = 1\n', ("f",), (2, 2)),
+        ("import os\nfrom a import b, c\nx = 1\n", ("c",), (1, 1)),
+    ],
+)
+def test_lines_of_code_are_counted_without_comments_and_docstrings(
+    text: str, parts: tuple[str, ...], lengths: tuple[int, int]
+):
+    assert program_lines.length(text, parts) == lengths
