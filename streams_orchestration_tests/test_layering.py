@@ -22,7 +22,7 @@ LAYERS = ("model", "operators", "compiler", "runtime", "builder", "orchestration
 COMPILER_LAYERS = (
     *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
-    *("pe_program", "deployment_plan", "compilation", "sections", "stage"),
+    *("query_columns", "pe_program", "deployment_plan", "compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
     *("deployment", "stages", "compiling"),
     *("checking", "plan", "drawing", "changes", "redeployment", "explain"),

@@ -69,11 +69,15 @@ def compiled(spec: Path, options: Options, *, deployable: bool = False) -> Compi
 
 
 def as_it_runs(compilation: Compilation) -> Compilation:
-    """The application with the numbers that its PEs have where it is deployed, as `streams status` shows them."""
+    """The application with the numbers that its PEs have where it is deployed, as `streams status` shows them.
+
+    Also with what Spark has said there of the columns of queries.
+    """
     from streams_orchestration.compiler.redeployment.numbered import as_deployed
     from streams_orchestration.runtime.observing.compilations import deployed_if_any
 
-    return as_deployed(compilation, deployed_if_any(Home.default(), compilation.logical.application))
+    deployed = deployed_if_any(Home.default(), compilation.logical.application)
+    return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 
 def compiled_only(spec: Path, options: Options) -> Compilation:

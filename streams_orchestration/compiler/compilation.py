@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.query_columns import QueryColumns, is_same_query
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import Diagnostic
@@ -30,6 +31,15 @@ class Compilation:
     diagnostics: tuple[Diagnostic, ...] = ()
     deployment: DeploymentPlan | None = None
     """None while it is made, and in what was compiled before there was this stage."""
+    query_columns: tuple[QueryColumns, ...] = ()
+    """Of the queries of Spark's, which is asked when the application is deployed; empty before."""
+
+    def with_columns_of(self, deployed: Compilation) -> Compilation:
+        """With what is known of those queries that are the same in another compilation of the application."""
+        before = {each.name: each for each in deployed.logical.operators}
+        same = {each.name for each in self.logical.operators
+                if each.name in before and is_same_query(each, before[each.name])}  # fmt: skip
+        return replace(self, query_columns=tuple(each for each in deployed.query_columns if each.operator in same))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""From which columns those of a stream or of a sink come, as far as the operators' expressions tell."""
+"""From which columns those of a stream or of a sink come, as far as the operators' expressions and Spark tell."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
@@ -12,8 +13,19 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import Connection
 from streams_orchestration.model.schema import parse_schema
 
-Origins = Mapping[str, frozenset[tuple[str, str]]]
-"""Column -> the (node of the lineage, column of it) that it is made from."""
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a column is made from."""
+
+    columns: frozenset[tuple[str, str]]
+    """(node of the lineage, column of it)."""
+    whole_rows: bool = False
+    """A function over whole rows is on the way, so these are all that it may be made from."""
+
+
+Origins = Mapping[str, Origin]
+"""By column."""
 
 PASSING = ("Filter", "Split", "Union", "Throttle", "DeDuplicate", "Punctor")
 """Operators that submit attributes as they come."""
@@ -29,6 +41,7 @@ class ColumnOrigins:
         self._physical = compilation.physical
         self._pe_of = compilation.fusion.pe_of
         self._models = [compilation.logical.operators[each.logical] for each in compilation.physical.operators]
+        self._queries = {each.operator: each.outputs for each in compilation.query_columns}
         self._incoming: dict[int, list[int]] = defaultdict(list)
         for number, connection in enumerate(compilation.physical.connections):
             self._incoming[connection.target].append(number)
@@ -41,38 +54,48 @@ class ColumnOrigins:
             self._known[operator, port] = self._origins(operator, port)
         return self._known[operator, port]
 
-    def of_inputs(self, operator: int) -> Origins:
-        """Of what an operator reads, all its input ports together."""
-        by_column: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    def of_inputs(self, operator: int, port: int | None = None) -> Origins:
+        """Of what an operator reads at one input port, or at all of them together."""
+        by_column: dict[str, list[Origin]] = defaultdict(list)
         for number in self._incoming[operator]:
             connection = self._physical.connections[number]
+            if port not in (None, connection.target_port):
+                continue
             if self._pe_of[connection.source] == self._pe_of[operator]:
                 origins = self.of_output(connection.source, connection.source_port)
             else:
                 origins = self._same(connection.source, connection.source_port, self._stream(connection))
-            for column, sources in origins.items():
-                by_column[column] |= sources
-        return {column: frozenset(sources) for column, sources in by_column.items()}
+            for column, origin in origins.items():
+                by_column[column].append(origin)
+        return {column: _union(origins) for column, origins in by_column.items()}
 
     def _origins(self, operator: int, port: int) -> Origins:
         model = self._models[operator]
         if not model.inputs:
             return self._same(operator, port, f"sources/{self._physical.operators[operator].name}")
+        if model.name in self._queries:
+            return self._of_query(operator, port)
         kind = short_kind(model.kind)
         if not model.standard or kind not in (*PASSING, *ASSIGNING):
             return {}
         inputs = self.of_inputs(operator)
         assigned = _assigned(model, port) if kind in ASSIGNING else {}
-        by_column: dict[str, frozenset[tuple[str, str]]] = {}
+        by_column: dict[str, Origin] = {}
         for column in self._columns(operator, port):
             names = _mentioned(assigned[column], inputs) if column in assigned else {column}
-            sources = frozenset(source for name in names for source in inputs.get(name, ()))
-            if sources:
-                by_column[column] = sources
-        return by_column
+            by_column[column] = _union(inputs[name] for name in names if name in inputs)
+        return _known(by_column)
+
+    def _of_query(self, operator: int, port: int) -> Origins:
+        by_column: dict[str, Origin] = {}
+        for column, origin in self._queries[self._models[operator].name][port].items():
+            read = (self.of_inputs(operator, number).get(name) for number, name in origin.inputs)
+            made = _union(each for each in read if each is not None)
+            by_column[column] = Origin(made.columns, made.whole_rows or origin.whole_rows)
+        return _known(by_column)
 
     def _same(self, operator: int, port: int, node: str) -> Origins:
-        return {column: frozenset({(node, column)}) for column in self._columns(operator, port)}
+        return {column: Origin(frozenset({(node, column)})) for column in self._columns(operator, port)}
 
     def _columns(self, operator: int, port: int) -> tuple[str, ...]:
         schema = self._models[operator].outputs[port].schema
@@ -80,6 +103,18 @@ class ColumnOrigins:
 
     def _stream(self, connection: Connection) -> str:
         return f"streams/{self._physical.operators[connection.source].streams[connection.source_port]}"
+
+
+def _union(origins: Iterable[Origin]) -> Origin:
+    columns: frozenset[tuple[str, str]] = frozenset()
+    whole_rows = False
+    for origin in origins:
+        columns, whole_rows = columns | origin.columns, whole_rows or origin.whole_rows
+    return Origin(columns, whole_rows)
+
+
+def _known(origins: Origins) -> Origins:
+    return {column: origin for column, origin in origins.items() if origin.columns}
 
 
 def _assigned(model: LogicalOperator, port: int) -> dict[str, str]:

@@ -21,7 +21,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.stages import STAGES
-from streams_orchestration.orchestration.column_lineage import ColumnOrigins
+from streams_orchestration.orchestration.column_lineage import ColumnOrigins, Origins
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic")
@@ -181,7 +181,7 @@ def find(graph: nx.DiGraph, name: str) -> str:
 
 
 def render_lineage(graph: nx.DiGraph, name: str) -> str:
-    """All that one node comes from and all that comes from it, as two trees.
+    """All that one node comes from and all that comes from it, as two trees, and what its columns are made from.
 
     A node that is met again is shown without its branches, marked `(above)`; of the stages each is shown with those
     inputs only that its other inputs do not come from.
@@ -196,11 +196,16 @@ def render_lineage(graph: nx.DiGraph, name: str) -> str:
         if neighbours[node]:
             lines += ["", heading]
             lines += _branches(graph, neighbours, node, "", {node})
+    if columns := graph.nodes[node].get("columns"):
+        lines += ["", "columns", *_columns(columns)]
     return "\n".join(lines) + "\n"
 
 
 def lineage_document(graph: nx.DiGraph, name: str) -> dict[str, Any]:
     """One node with all that it comes from and all that comes from it, as JSON; nodes and edges sorted by name.
+
+    `columns` of a node has a list of `node` and `column` for each column; `wholeRows` is there where functions over
+    whole rows make some of them.
 
     Raises:
         UnknownNameError: see `find`.
@@ -212,9 +217,37 @@ def lineage_document(graph: nx.DiGraph, name: str) -> dict[str, Any]:
         "node": node,
         "comesFrom": before,
         "leadsTo": after,
-        "nodes": [{"name": each, **part.nodes[each]} for each in sorted(part)],
+        "nodes": [{"name": each, **_document(part.nodes[each])} for each in sorted(part)],
         "edges": [{"from": source, "to": target} for source, target in sorted(part.edges)],
     }
+
+
+def whole_row_columns(facts: Mapping[str, Any]) -> list[str]:
+    """The columns of a node that a function over whole rows makes, from any of their origins."""
+    columns: Origins = facts.get("columns") or {}
+    return [column for column, origin in columns.items() if origin.whole_rows]
+
+
+def _document(facts: Mapping[str, Any]) -> dict[str, Any]:
+    if "columns" not in facts:
+        return dict(facts)
+    columns: Origins = facts["columns"]
+    document = {
+        column: [{"node": node, "column": name} for node, name in sorted(origin.columns)]
+        for column, origin in columns.items()
+    }
+    whole = whole_row_columns(facts)
+    return {**facts, "columns": document} | ({"wholeRows": whole} if whole else {})
+
+
+def _columns(columns: Origins) -> list[str]:
+    """A line for each column that is known to be made from others."""
+    width = max(map(len, columns))
+    lines = []
+    for column, origin in columns.items():
+        names = ", ".join(f"{node}.{name}" for node, name in sorted(origin.columns))
+        lines.append(f"{column:<{width}}  from {names}{', by a function over whole rows' * origin.whole_rows}")
+    return lines
 
 
 def _without_shortcuts(graph: nx.DiGraph) -> nx.DiGraph:

@@ -13,11 +13,13 @@ import networkx as nx
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.orchestration.console_links import console_metadata
-from streams_orchestration.orchestration.lineage import data_format
+from streams_orchestration.orchestration.lineage import data_format, whole_row_columns
 from streams_orchestration.orchestration.watching import REPORT_INTERVAL
 
 LINK = "streams/parameters"
 """Metadata of Imports and Exports: what they are about."""
+WHOLE_ROWS = "streams/whole_rows"
+"""Metadata of streams and sinks: the columns that functions over whole rows make, from any of those that are named."""
 LAYERS = {"spec": "compilation", "deployment": "deployment", "pe": "deployment", "stream": "deployment"}
 """Kind of a node -> layer of its asset; all others are data."""
 
@@ -77,10 +79,12 @@ def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, 
         shown["dagster/column_schema"] = dg.TableSchema(columns)
     if facts.get("columns"):
         deps = {
-            column: [dg.TableColumnDep(asset_key(application, node), name) for node, name in sorted(origins)]
-            for column, origins in facts["columns"].items()
+            column: [dg.TableColumnDep(asset_key(application, node), name) for node, name in sorted(origin.columns)]
+            for column, origin in facts["columns"].items()
         }
         shown["dagster/column_lineage"] = dg.TableColumnLineage(deps)
+        if whole := whole_row_columns(facts):
+            shown[WHOLE_ROWS] = whole
     if (place := facts.get("place")) is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dg.BetaWarning)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,8 +11,15 @@ import pytest
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.query_columns import ColumnOrigin, QueryColumns
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration.lineage import UnknownNameError, find, lineage_graph, render_lineage
+from streams_orchestration.orchestration.lineage import (
+    UnknownNameError,
+    find,
+    lineage_document,
+    lineage_graph,
+    render_lineage,
+)
 from streams_orchestration.orchestration.lineage_assets import external_assets
 
 
@@ -149,3 +158,82 @@ def test_streams_sources_and_sinks_have_columns_and_a_line_of_the_spec(specs: di
     assert specs["sources/Made"].kinds == {"beacon", "source"}
     assert specs["sinks/Kept"].kinds == {"csv", "sink"}
     assert specs["sinks/Odd"].kinds == {"filesink", "sink"}
+
+
+QUERIES = """\
+specVersion: 1
+application: queries
+graph:
+  - {name: Made, operator: Beacon, outputs: [{stream: Made, schema: "a bigint, b string"}], parameters: {iterations: 3}}
+  - {name: Other, operator: Beacon, outputs: [{stream: Other, schema: "a bigint"}], parameters: {iterations: 3}}
+  - name: First
+    operator: DataFrame
+    inputs: [Made, Other]
+    outputs: [{stream: First, schema: "up string, n bigint, c bigint"}]
+    parameters: {function: "shop:first"}
+    config: {placement: {partitionColocation: one}}
+  - name: Second
+    operator: Sql
+    inputs: [First]
+    outputs: [{stream: Second, schema: "k string, n bigint"}]
+    parameters: {query: "SELECT up AS k, n FROM First"}
+    config: {placement: {partitionColocation: one}}
+  - {name: Kept, operator: FileSink, inputs: [Second], parameters: {file: kept}}
+"""
+KNOWN = (
+    QueryColumns(
+        "First",
+        ({"up": ColumnOrigin(((0, "b"),)), "n": ColumnOrigin(((0, "a"), (1, "a")), whole_rows=True),
+          "c": ColumnOrigin()},),
+    ),
+    QueryColumns("Second", ({"k": ColumnOrigin(((0, "up"),)), "n": ColumnOrigin(((0, "n"),))},)),
+)  # fmt: skip
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Compilation:
+    """As Spark has looked at it: a query behind a function, in one PE."""
+    path = tmp_path / "queries.yaml"
+    path.write_text(QUERIES)
+    return replace(compile_spec(path), query_columns=KNOWN)
+
+
+def test_columns_of_queries_come_from_what_spark_says_they_are_made_from(queries: Compilation):
+    graph = lineage_graph(queries)
+    document = lineage_document(graph, "streams/Second")
+    nodes = {node["name"]: node for node in json.loads(json.dumps(document, default=str))["nodes"]}
+    made = [{"node": "streams/Made", "column": "a"}, {"node": "streams/Other", "column": "a"}]
+    assert nodes["streams/Second"]["columns"] == {"k": [{"node": "streams/Made", "column": "b"}], "n": made}
+    assert nodes["streams/Second"]["wholeRows"] == ["n"]
+    assert nodes["streams/Made"]["columns"]["b"] == [{"node": "sources/Made", "column": "b"}]
+    assert "wholeRows" not in nodes["streams/Made"]
+    assert render_lineage(graph, "streams/Second").partition("\ncolumns\n")[2].splitlines() == [
+        "k  from streams/Made.b",
+        "n  from streams/Made.a, streams/Other.a, by a function over whole rows",
+    ]
+    assert "\ncolumns\n" not in render_lineage(graph, "sources/Made")
+
+    assets = {"/".join(asset.key.path[1:]): asset for asset in external_assets(graph)}
+    assert deps(assets["streams/Second"]) == {
+        "k": [("streams/Made", "b")], "n": [("streams/Made", "a"), ("streams/Other", "a")],
+    }  # fmt: skip
+    assert assets["streams/Second"].metadata["streams/whole_rows"] == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("change", "known"),
+    [
+        (("file: kept", "file: other"), {"First", "Second"}),
+        (("AS k, n FROM", "AS k, n + 1 AS n FROM"), {"First"}),
+        (("shop:first", "shop:second"), {"Second"}),
+        (("k string, n bigint", "k string, n double"), {"First"}),
+        (("name: Second", "name: Another"), {"First"}),
+    ],
+)
+def test_what_is_known_of_a_query_holds_until_it_changes(
+    queries: Compilation, tmp_path: Path, change: tuple[str, str], known: set[str]
+):
+    path = tmp_path / "queries.yaml"
+    path.write_text(QUERIES.replace(*change))
+    again = compile_spec(path).with_columns_of(queries)
+    assert {each.operator for each in again.query_columns} == known

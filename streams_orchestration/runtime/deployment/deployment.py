@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.query_columns import QueryColumns
 from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.operators.references import ReferenceError
@@ -26,7 +27,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.engine.spark.frames.analysis import query_refusals
+from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
@@ -81,7 +82,7 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
     with catalog.read() as connection:
         known = not fresh and connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
     if asks_spark and not known:
-        refuse_queries(compilation)
+        compilation = with_columns_of_queries(compilation)
     if fresh:
         forget(home, catalog, application, plan.programs)
     leftover = [] if known else _published(home, plan.programs)
@@ -95,6 +96,8 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
                 _write_programs(connection, plan)
             else:  # what runs has other numbers than what was compiled
                 compilation = as_deployed(compilation, read_stored(row))
+            if any(program.engine == "dataframe" for program in plan.programs):
+                compilation = compilation.with_columns_of(read_stored(row))
             # the fingerprint does not tell uids
             connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
         else:
@@ -128,15 +131,23 @@ def deployment_plan(compilation: Compilation) -> DeploymentPlan:
     return plan
 
 
-def refuse_queries(compilation: Compilation) -> None:
+def with_columns_of_queries(compilation: Compilation) -> Compilation:
     """Have Spark look at the queries of an application; that takes some seconds, and nothing where there is none.
+
+    Returns:
+        The application, with the origins of the columns that the queries give.
 
     Raises:
         NotDeployableError: Spark cannot run one, or the function of one raises.
         AnalysisError, JavaError: see there.
     """
-    if refusals := query_refusals(need(compilation.deployment).programs, base_directory(compilation)):
-        raise NotDeployableError("\n".join(refusals))
+    analysis = analyse_queries(need(compilation.deployment).programs, base_directory(compilation))
+    if analysis.refusals:
+        raise NotDeployableError("\n".join(analysis.refusals))
+    operators, logical = compilation.physical.operators, compilation.logical.operators
+    outputs = {logical[operators[number].logical].name: each for number, each in analysis.columns.items()}
+    columns = tuple(QueryColumns(name, each) for name, each in sorted(outputs.items()))
+    return replace(compilation, query_columns=columns)
 
 
 def refuse_running(home: Home, application: str) -> None:

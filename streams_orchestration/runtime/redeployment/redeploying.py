@@ -21,8 +21,8 @@ from streams_orchestration.runtime.deployment.deployment import (
     base_directory,
     deploy,
     deployment_plan,
-    refuse_queries,
     resume,
+    with_columns_of_queries,
 )
 from streams_orchestration.runtime.errors import (
     CommitUnknownError,
@@ -129,7 +129,7 @@ def begin_redeploy(
             return redeployment
         if not redeployment.acceptable:
             raise RedeployRefusedError(redeployment)
-        refuse_queries(wanted)
+        wanted = with_columns_of_queries(wanted)
         stopped = _is_stopped(catalog, application)
         try:
             garbage = _bring_to(home, catalog, wanted, redeployment, within, launcher)

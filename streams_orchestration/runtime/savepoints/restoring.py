@@ -20,8 +20,8 @@ from streams_orchestration.runtime.deployment.deployment import (
     deployment_plan,
     forget,
     insert_application,
-    refuse_queries,
     refuse_running,
+    with_columns_of_queries,
 )
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
@@ -93,7 +93,7 @@ def restore(
             message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
             message += redeployment.losses
             raise SavepointError(message)
-        refuse_queries(wanted)
+        wanted = with_columns_of_queries(wanted)
         after = at_run_time(wanted, redeployment.numbering)
         refuse_shared_targets(home, catalog, after, manifest)
         if fresh:

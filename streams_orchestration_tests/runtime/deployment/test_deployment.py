@@ -10,10 +10,16 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.query_columns import ColumnOrigin
 from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
+from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.engine.spark.frames.analysis import QueryAnalysis
 from streams_orchestration.runtime.errors import (
     ApplicationChangedError,
     NotDeployableError,
@@ -22,6 +28,7 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -219,3 +226,57 @@ def test_between_the_look_at_what_is_deployed_and_the_deployment_nobody_else_dep
 
     monkeypatch.setattr(redeploying, "deployed_applications", look)
     assert redeploying.deploy_or_redeploy(home, spec(file)) is None
+
+
+QUERY = (
+    "{name: Out,",
+    """name: Up
+    operator: Sql
+    inputs: [Kept]
+    outputs: [{stream: Up, schema: "k string, n bigint"}]
+    parameters: {query: "SELECT upper(k) AS k, n FROM Kept"}
+  - {name: Out,""",
+)
+
+
+def test_what_spark_says_of_the_columns_of_a_query_is_kept_until_it_is_asked_again(
+    home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[Any] = []
+
+    def analyse(programs: tuple[PeProgram, ...], _: Path) -> QueryAnalysis:
+        asked.append(programs)
+        up = next(number for each in programs for number, one in each.operators.items() if one.name == "Up")
+        return QueryAnalysis(columns={up: ({"k": ColumnOrigin(((0, f"k{len(asked)}"),))},)})
+
+    def known(compilation: Compilation) -> list[str]:
+        (query,) = compilation.query_columns
+        assert query.operator == "Up"
+        return [name for output in query.outputs for origin in output.values() for _, name in origin.inputs]
+
+    def bring_to(*arguments: Any) -> list[str]:
+        wanted, redeployment = arguments[2:4]
+        brought.append(read_back(at_run_time(wanted, redeployment.numbering)))
+        return []
+
+    monkeypatch.setattr(deployment, "analyse_queries", analyse)
+    deploy(home, spec(file, QUERY))
+    assert known(deployed_compilation(home, "app")) == ["k1"]
+    cancel(home, "app", 0.0)
+    deploy(home, spec(file, QUERY))
+    assert known(deployed_compilation(home, "app")) == ["k1"]
+
+    brought: list[Compilation] = []
+    monkeypatch.setattr(redeploying, "_bring_to", bring_to)
+    monkeypatch.setattr(redeploying, "start", lambda *_: ())
+    redeploying.begin_redeploy(home, spec(file, QUERY, ("width: 2", "width: 3")))
+    assert known(brought[0]) == ["k2"]
+
+
+def read_back(compilation: Compilation) -> Compilation:
+    return load(Compilation, stored(compilation))
+
+
+def test_an_application_without_queries_is_stored_as_before(home: Home, file: Path):
+    deploy(home, spec(file))
+    assert deployed_compilation(home, "app").query_columns == ()

@@ -13,7 +13,7 @@ import yaml
 from streams_orchestration.compiler.compilation import need
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.runtime.engine.spark.frames.analysis import query_refusals, where_it_stood
+from streams_orchestration.runtime.engine.spark.frames.analysis import QueryAnalysis, analyse_queries, where_it_stood
 
 pytestmark = pytest.mark.java
 ROW = "k string, ts timestamp, n bigint"
@@ -92,7 +92,7 @@ def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tm
     path = tmp_path / "queries.yaml"
     path.write_text(yaml.safe_dump(document()))
     compilation = compile_spec(path, Options())
-    refusals = query_refusals(need(compilation.deployment).programs, tmp_path)
+    refusals = analyse_queries(need(compilation.deployment).programs, tmp_path).refusals
     wanted = {name: text for name, (_, text) in (SQL | FUNCTIONS).items() if text} | {"Second": TOGETHER}
     actual = dict(refusal.removeprefix("operator ").split(": ", 1) for refusal in refusals)
     assert actual.keys() == wanted.keys()
@@ -101,7 +101,7 @@ def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tm
 
 
 def test_an_application_without_queries_needs_no_spark(tmp_path: Path) -> None:
-    assert query_refusals([], tmp_path) == []
+    assert analyse_queries([], tmp_path) == QueryAnalysis()
 
 
 def test_the_log_of_a_process_that_hangs_says_where_its_main_thread_stands(tmp_path: Path):

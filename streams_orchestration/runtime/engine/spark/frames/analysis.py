@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import logging
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
+from streams_orchestration.compiler.query_columns import ColumnOrigin
 from streams_orchestration.operators.implementation import import_from
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
@@ -32,15 +36,26 @@ if TYPE_CHECKING:
 
 SECONDS = 120.0
 """For the whole of it; a quiet machine needs some seconds, most of them to start Spark."""
-_PROGRAMS, _REFUSALS, _LOG = "programs.pickle", "refusals.json", "log"
+_PROGRAMS, _ANSWER, _LOG = "programs.pickle", "answer.json", "log"
+logger = logging.getLogger("streams.analysis")
 
 
 class AnalysisError(StreamsRuntimeError):
     """Spark could not be asked."""
 
 
-def query_refusals(programs: Iterable[PeProgram], base: Path) -> list[str]:
-    """Why queries of Spark's cannot run, each with the name of its operator; none where there is no query.
+@dataclass(frozen=True, slots=True)
+class QueryAnalysis:
+    """What Spark says of queries."""
+
+    refusals: tuple[str, ...] = ()
+    """Why they cannot run, each with the name of its operator."""
+    columns: Mapping[int, tuple[Mapping[str, ColumnOrigin], ...]] = field(default_factory=dict)
+    """Operator, as the physical graph numbers it -> for each output port the origins of its columns."""
+
+
+def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
+    """Have Spark look at the queries of an application; Spark is not started where there is none.
 
     Args:
         programs: of all PEs.
@@ -50,13 +65,13 @@ def query_refusals(programs: Iterable[PeProgram], base: Path) -> list[str]:
         AnalysisError: Spark does not start.
         JavaError: there is no Java.
     """
-    queries = _different(program for program in programs if program.engine == "dataframe")
-    if not queries:
-        return []
+    alike = _alike(program for program in programs if program.engine == "dataframe")
+    if not alike:
+        return QueryAnalysis()
     java_program()
     with tempfile.TemporaryDirectory(prefix="streams-analysis-") as place:
         directory = Path(place)
-        (directory / _PROGRAMS).write_bytes(pickle.dumps((queries, str(base))))
+        (directory / _PROGRAMS).write_bytes(pickle.dumps(([first for first, *_ in alike], str(base))))
         with (directory / _LOG).open("wb") as log:
             try:
                 subprocess.run(
@@ -67,12 +82,13 @@ def query_refusals(programs: Iterable[PeProgram], base: Path) -> list[str]:
                 message = f"Spark has not looked at the queries within {SECONDS:.0f} s; try again"
                 raise AnalysisError(message + where_it_stood(Path(log.name))) from error
         try:
-            return json.loads((directory / _REFUSALS).read_bytes())
+            answer = load(QueryAnalysis, (directory / _ANSWER).read_bytes())
         except FileNotFoundError as error:
             lines = (directory / _LOG).read_text(errors="replace").split("\n")
             last = next((line for line in reversed(lines) if line.strip()), "it has said nothing")
             message = f"Spark could not look at the queries: {last}. See that it starts: `pyspark`"
             raise AnalysisError(message) from error
+    return replace(answer, columns=dict(_of_all(alike, answer)))
 
 
 def where_it_stood(log: Path) -> str:
@@ -82,19 +98,31 @@ def where_it_stood(log: Path) -> str:
     return f". After {SECONDS / 2:.0f} s it stood at {places[0]}" if places else ""
 
 
-def _different(programs: Iterable[PeProgram]) -> list[PeProgram]:
-    """One of those that Spark sees as the same, as channels of a parallel region mostly are."""
-    known: dict[str, PeProgram] = {}
+def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
+    """Programs that Spark sees as the same, as channels of a parallel region mostly are, side by side."""
+    alike: dict[str, list[PeProgram]] = {}
     for program in programs:
         parts = [
             (each.implementation, each.parameters, each.inputs, each.outputs, each.ports, each.region is None)
             for each in program.operators.values()
         ]
-        known.setdefault(json.dumps(parts, default=str), program)
-    return list(known.values())
+        alike.setdefault(json.dumps(parts, default=str), []).append(program)
+    return list(alike.values())
 
 
-def _analyse(directory: Path) -> list[str]:
+def _of_all(
+    alike: Iterable[list[PeProgram]], answer: QueryAnalysis
+) -> Iterator[tuple[int, tuple[Mapping[str, ColumnOrigin], ...]]]:
+    """What is known of the columns of those that were looked at, for those that are like them, too."""
+    for programs in alike:
+        for operators in zip(*(program.operators for program in programs), strict=True):
+            if operators[0] in answer.columns:
+                yield from ((operator, answer.columns[operators[0]]) for operator in operators)
+
+
+def _analyse(directory: Path) -> QueryAnalysis:
+    from py4j.protocol import Py4JError
+
     from streams_orchestration.runtime.engine.spark.frames.composing import Composition
     from streams_orchestration.runtime.engine.spark.session import spark_session
 
@@ -106,12 +134,17 @@ def _analyse(directory: Path) -> list[str]:
     source = _EmptySource(directory / "empty")
     directories = directories_of(Home(directory), "analysis", 0, base)
     refusals: list[str] = []
+    columns: dict[int, tuple[Mapping[str, ColumnOrigin], ...]] = {}
     for program in programs:
+        composition = Composition(session.newSession(), program, directories, source)
         try:
-            Composition(session.newSession(), program, directories, source).compose()
+            composition.compose()
+            columns |= composition.columns()
         except OperatorError as error:
             refusals.append(str(error))
-    return refusals
+        except Py4JError as error:  # of a plan that nobody has foreseen; the query runs without a lineage
+            logger.warning("the columns of PE %s cannot be followed: %s", program.pe, error)
+    return QueryAnalysis(tuple(refusals), columns)
 
 
 class _EmptySource:
@@ -131,8 +164,8 @@ class _EmptySource:
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(SECONDS / 2)
     place = Path(sys.argv[1])
-    answer = place / f"{_REFUSALS}.part"
-    answer.write_text(json.dumps(_analyse(place)))
-    answer.replace(place / _REFUSALS)
+    part = place / f"{_ANSWER}.part"
+    part.write_bytes(dump(_analyse(place)))
+    part.replace(place / _ANSWER)
     sys.stdout.flush()
     os._exit(0)  # the JVM ends with this process, and nothing of the session is needed any more

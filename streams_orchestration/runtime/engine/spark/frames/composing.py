@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
 from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, PeProgram
+from streams_orchestration.compiler.query_columns import ColumnOrigin
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
 from streams_orchestration.operators.contract import Operator
@@ -20,6 +21,7 @@ from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
+from streams_orchestration.runtime.engine.spark.frames.origins import INPUT_ALIAS, column_origins
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters
 from streams_orchestration.runtime.engine.spark.frames.progress import RETAINED
 from streams_orchestration.runtime.engine.spark.frames.refusing import (
@@ -126,6 +128,11 @@ class Composition:
         for index in self.program.tasks[0].operators:
             self._compose(self.program.operators[index], mode)
 
+    def columns(self) -> dict[int, tuple[dict[str, ColumnOrigin], ...]]:
+        """Operator -> for each of its output ports what the columns are made from, of what `compose` has made."""
+        ports = {index: range(len(self.program.operators[index].outputs)) for index in self.program.tasks[0].operators}
+        return {index: tuple(column_origins(self._made[index, port]) for port in ports[index]) for index in ports}
+
     def query(self, scratch: Scratch) -> DataFrame:
         """What is to be run: it writes segments and gives no rows.
 
@@ -201,7 +208,7 @@ class Composition:
                 frame = frame.withWatermark(watermark.attribute, watermark.delay)
                 frame = frame.where(_is_no_marker()).drop(MARKER)
             inside.append(frame)
-        return reduce(lambda one, other: one.unionByName(other), inside)
+        return reduce(lambda one, other: one.unionByName(other), inside).alias(f"{INPUT_ALIAS}{port}")
 
 
 def _read(spark: SparkSession, table: StaticTable, base: Path) -> DataFrame:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
+from streams_orchestration.runtime.engine.spark.frames.plans import analysed, each, kind_of, nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,8 +35,8 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
     Raises:
         OwnWatermarkError: there is one.
     """
-    for node in _nodes(_plan(frame)):
-        if str(node.getClass().getSimpleName()) == "EventTimeWatermark":
+    for node in nodes(analysed(frame)):
+        if kind_of(node) == "EventTimeWatermark":
             child = node.children().apply(0)
             if MARKER not in list(child.schema().fieldNames()):
                 time = str(node.eventTime().name())
@@ -58,7 +58,7 @@ def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
     sql: Any = frame.sparkSession._jvm.org.apache.spark.sql  # type: ignore[union-attr]
     modes = sql.streaming.OutputMode
     checker = sql.catalyst.analysis.UnsupportedOperationChecker
-    checker.checkForStreaming(_plan(frame), modes.Append() if mode == "append" else modes.Update())
+    checker.checkForStreaming(analysed(frame), modes.Append() if mode == "append" else modes.Update())
 
 
 def refuse_unrepeatable(frame: DataFrame) -> None:
@@ -67,14 +67,14 @@ def refuse_unrepeatable(frame: DataFrame) -> None:
     Raises:
         UnrepeatableError: names what there is, with the remedy.
     """
-    for node in _nodes(_plan(frame)):
-        name = str(node.getClass().getSimpleName())
+    for node in nodes(analysed(frame)):
+        name = kind_of(node)
         if "WithState" in name and (mode := _mode(node)):
             message = f"{mode} goes by the clock, so a replay would fire its timers elsewhere; use event time"
             raise UnrepeatableError(message)
-        for expression in _each(node.expressions()):
-            for part in _nodes(expression):
-                kind = str(part.getClass().getSimpleName())
+        for expression in each(node.expressions()):
+            for part in nodes(expression):
+                kind = kind_of(part)
                 if CLOCKS.get(kind):
                     message = f"{CLOCKS[kind]} gives another time when a batch is replayed; use a tuple's attribute"
                     raise UnrepeatableError(message)
@@ -85,23 +85,6 @@ def refuse_unrepeatable(frame: DataFrame) -> None:
                     "the function deterministic if it is"
                 )
                 raise UnrepeatableError(message)
-
-
-def _plan(frame: DataFrame) -> Any:
-    """As analysed, in the JVM."""
-    jvm_frame: Any = frame._jdf
-    return jvm_frame.queryExecution().analyzed()
-
-
-def _nodes(node: Any) -> Iterator[Any]:
-    yield node
-    for child in _each(node.children()):
-        yield from _nodes(child)
-
-
-def _each(sequence: Any) -> Iterator[Any]:
-    for place in range(sequence.size()):
-        yield sequence.apply(place)
 
 
 def _mode(node: Any) -> str:

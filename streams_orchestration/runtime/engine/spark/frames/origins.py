@@ -1,0 +1,122 @@
+"""From which attributes of its input ports the columns of a query are made: a walk down Spark's analysed plan.
+
+What decides only which rows there are, as conditions and the keys of groups, is no origin of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.compiler.query_columns import ColumnOrigin
+from streams_orchestration.runtime.engine.spark.frames.plans import analysed, each, kind_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+INPUT_ALIAS = "streams_input_"
+"""With the number of an input port the alias of its view, by which the walk knows where it ends."""
+PASSING = frozenset({"EventTimeWatermark", "Filter", "Join", "SubqueryAlias", "View"})
+"""Nodes whose columns are those below; of all others the columns are compared, which takes a call for each."""
+SUBQUERIES = frozenset({"Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"})
+"""Expressions with a plan of their own."""
+
+Scope = Mapping[int, ColumnOrigin]
+"""Number of an attribute in the plan (`exprId`) -> its origin."""
+
+
+def column_origins(frame: DataFrame) -> dict[str, ColumnOrigin]:
+    """The origin of every column of a DataFrame that is composed from views of input ports (`INPUT_ALIAS`).
+
+    A node of the plan that is not understood, as a function over rows, makes each of its columns from all that it gets.
+    """
+    plan = analysed(frame)
+    scope = _Walk().scope_of(plan, {})
+    return {str(attribute.name()): scope.get(_id(attribute), ColumnOrigin()) for attribute in each(plan.output())}
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self._common: dict[int, list[ColumnOrigin]] = {}
+        """Number of a common table expression -> the origins of its columns."""
+
+    def scope_of(self, node: Any, outer: Scope) -> Scope:
+        """The origins of the columns of a node.
+
+        Args:
+            node: of the plan.
+            outer: what a subquery sees of the plan around it.
+        """
+        kind = kind_of(node)
+        if kind == "SubqueryAlias" and str(node.alias()).startswith(INPUT_ALIAS):
+            port = int(str(node.alias()).removeprefix(INPUT_ALIAS))
+            return {_id(column): ColumnOrigin(((port, str(column.name())),)) for column in each(node.output())}
+        scopes = [self.scope_of(child, outer) for child in each(node.children())]
+        below = {number: origin for scope in scopes for number, origin in scope.items()}
+        if kind == "LateralJoin":
+            below |= self.scope_of(node.right().plan(), {**outer, **below})
+        if kind in PASSING:
+            return below
+        made = self._made(node, kind, scopes, {**outer, **below})
+        if kind == "CTERelationDef":
+            self._common[node.id()] = list(made.values())
+        return made
+
+    def _made(self, node: Any, kind: str, scopes: list[Scope], seen: Scope) -> dict[int, ColumnOrigin]:
+        """The origins of the columns of a node that may make some itself."""
+        columns = [_id(column) for column in each(node.output())]
+        if kind == "CTERelationRef":
+            return dict(zip(columns, self._common.get(node.cteId(), ()), strict=False))
+        if kind == "Union":
+            rows = [[scope.get(_id(column), ColumnOrigin()) for column in each(child.output())]
+                    for child, scope in zip(each(node.children()), scopes, strict=True)]  # fmt: skip
+            return {number: _union(cells) for number, cells in zip(columns, zip(*rows, strict=True), strict=True)}
+        if kind == "Expand":
+            rows = [[self._of(cell, seen) for cell in each(row)] for row in each(node.projections())]
+            return {number: _union(cells) for number, cells in zip(columns, zip(*rows, strict=True), strict=True)}
+        named = {_id(part): part for part in each(node.expressions()) if kind_of(part) == "Alias"}
+        rest = self._of(node.generator(), seen) if kind == "Generate" else None
+        made: dict[int, ColumnOrigin] = {}
+        for number in columns:
+            if number in named:
+                made[number] = self._of(named[number], seen)
+            elif number in seen:
+                made[number] = seen[number]
+            else:
+                rest = rest or (_whole_rows(node, scopes) if scopes else ColumnOrigin())
+                made[number] = rest
+        return made
+
+    def _of(self, expression: Any, seen: Scope) -> ColumnOrigin:
+        """What an expression is made from."""
+        kind = kind_of(expression)
+        if kind == "AttributeReference":
+            return seen.get(_id(expression), ColumnOrigin())
+        if kind == "OuterReference":
+            return self._of(expression.e(), seen)
+        parts = [self._of(child, seen) for child in each(expression.children())]
+        if kind in SUBQUERIES:
+            inner = self.scope_of(expression.plan(), seen)
+            parts += [inner.get(_id(column), ColumnOrigin()) for column in each(expression.plan().output())]
+        return _union(parts)
+
+
+def _whole_rows(node: Any, scopes: list[Scope]) -> ColumnOrigin:
+    columns = [scope[_id(column)] for child, scope in zip(each(node.children()), scopes, strict=True)
+               for column in each(child.output()) if _id(column) in scope]  # fmt: skip
+    return ColumnOrigin(_union(columns).inputs, whole_rows=True)
+
+
+def _union(origins: Iterable[ColumnOrigin]) -> ColumnOrigin:
+    return reduce(_both, origins, ColumnOrigin())
+
+
+def _both(one: ColumnOrigin, other: ColumnOrigin) -> ColumnOrigin:
+    if other in (one, ColumnOrigin()):
+        return one
+    return ColumnOrigin(tuple(sorted({*one.inputs, *other.inputs})), one.whole_rows or other.whole_rows)
+
+
+def _id(named: Any) -> int:
+    return int(named.exprId().id())

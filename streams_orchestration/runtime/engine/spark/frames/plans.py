@@ -1,0 +1,33 @@
+"""Spark's logical plans, read in the JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def analysed(frame: DataFrame) -> Any:
+    """The logical plan of a DataFrame as Spark has analysed it, before the optimizer changes it."""
+    jvm_frame: Any = frame._jdf
+    return jvm_frame.queryExecution().analyzed()
+
+
+def nodes(node: Any) -> Iterator[Any]:
+    """A node of a plan, or a part of an expression, and all below it."""
+    yield node
+    for child in each(node.children()):
+        yield from nodes(child)
+
+
+def each(sequence: Any) -> Iterator[Any]:
+    """The elements of a sequence of Scala's."""
+    for place in range(sequence.size()):
+        yield sequence.apply(place)
+
+
+def kind_of(node: Any) -> str:
+    """The name of its class, without the package."""
+    return str(node.getClass().getSimpleName())
