@@ -23,7 +23,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import await_running, launch
+from streams_orchestration.runtime.deployment.control import await_engines, await_running, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import (
@@ -78,7 +78,8 @@ class Controls(Protocol):
 class Foreground:
     """One application: the runtime acts at once, and a job of Dagster records what was done.
 
-    Dagster is loaded with the first job, when the hosts are launched: an engine that starts leaves a processor idle.
+    Dagster is loaded with the first job, when the engines of the hosts are up: before that it would hold these up, and
+    after the first batches a short job would wait for it.
     """
 
     def __init__(self, home: Home, name: str) -> None:
@@ -108,7 +109,10 @@ class Foreground:
         deploy(self._home, compilation, fresh=fresh)
         launch(self._home, self._name, asked_at=process_started(os.getpid()))
         started()
-        self._recording = Background(lambda: self._record(spec, compilation))
+        try:
+            await_engines(self._home, self._name, START_SECONDS)
+        finally:
+            self._recording = Background(lambda: self._record(spec, compilation))
         await_running(self._home, self._name, START_SECONDS)
 
     def _record(self, spec: Path, compilation: Compilation) -> None:

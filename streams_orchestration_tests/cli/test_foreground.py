@@ -119,14 +119,17 @@ def test_whether_it_has_ended_is_seen_when_the_catalog_changes(copy: Compilation
     assert application.status().state in ("COMPLETED", "STOPPED")
 
 
-def test_dagster_is_loaded_while_the_hosts_start(copy: Compilation, home: Home, monkeypatch: pytest.MonkeyPatch):
+def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
+    copy: Compilation, home: Home, monkeypatch: pytest.MonkeyPatch
+):
     loaded, order = threading.Event(), []
+    monkeypatch.setattr(foreground, "await_engines", lambda *_: order.append(loaded.is_set()))
     monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
     monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(foreground, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
     application = Foreground(home, "copy")
     application.deploy(Path("copy.yaml"), copy, fresh=False, started=lambda: None)
-    assert order == [True], "the PEs run only afterwards"
+    assert order == [False, True], "before the engines are up, and before the PEs run"
     assert application.recorded() is None
 
 

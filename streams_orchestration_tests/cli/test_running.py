@@ -189,6 +189,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     monkeypatch.setattr(foreground, "deploy", lambda *_, **__: "abc")
     monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
     monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: None)
+    monkeypatch.setattr(foreground, "await_engines", lambda *_: None)
     monkeypatch.setattr(foreground, "await_running", lambda *_: None)
     assert main(["run", spec]) == 0
 
@@ -204,6 +205,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
     monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(foreground, "await_engines", lambda *_: None)
     monkeypatch.setattr(foreground, "await_running", lambda *_: None)
     monkeypatch.setattr(Deployments, "await_running", lambda *_: read_status(Home.default(), "copy"))
 

@@ -163,6 +163,15 @@ def _lost(connection: Connection, application: str) -> list[str]:
     return lost
 
 
+def await_engines(home: Home, application: str, timeout: float) -> None:
+    """Wait until no host that lives is still starting its engine, or the time is over, in seconds."""
+
+    def up(status: UnitsStatus) -> bool:
+        return not any(host.alive and host.state == "STARTING" for host in status.hosts)
+
+    _await(home, application, Catalog(home), timeout, up)
+
+
 def await_running(
     home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> UnitsStatus:
