@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from streams_orchestration.cli.loading import load
 from streams_orchestration.model.python_file import may_be_spec, specs_in
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
 
 VARIABLE = "_STREAMS_COMPLETE"
 
@@ -35,9 +35,10 @@ def complete_application(_context: click.Context, _parameter: click.Parameter, s
 def complete_savepoint(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """Savepoints of this state directory, as APP/NAME."""
     try:
-        places = Home.default().all_savepoints.glob("*/[!.]*")
+        directory = Home.default().store.path(SAVEPOINTS)  # a request to an object store would take too long
     except StreamsRuntimeError:
         return []
+    places = [] if directory is None else directory.glob("*/[!.]*")
     names = sorted(f"{path.parent.name}/{path.name}" for path in places)
     return [name for name in names if name.startswith(start)]
 

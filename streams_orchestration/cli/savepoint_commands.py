@@ -70,7 +70,7 @@ def export() -> None:
 @document_option
 @loaded(f"{WORK}:import_")
 def import_() -> None:
-    """Take a savepoint that was exported into this state directory, under its own name or another one."""
+    """Take a savepoint that was exported to where those of this state directory are, under its name or another one."""
 
 
 @savepoint.command()

@@ -17,6 +17,7 @@ from streams_orchestration.compiler.brief import count, plural
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import Manifest, SavepointError, read_manifest
+from streams_orchestration.runtime.savepoints.place import Place
 from streams_orchestration.runtime.savepoints.places import remove as remove_savepoint
 from streams_orchestration.runtime.savepoints.places import saved, savepoint_of
 from streams_orchestration.runtime.storage.home import Home
@@ -84,12 +85,12 @@ def remove(reference: str) -> int:
     return answer(lambda: {"removed": title}, f"{title} is removed.")
 
 
-def _facts(manifest: Manifest, place: Path) -> dict[str, Any]:
+def _facts(manifest: Manifest, place: Place) -> dict[str, Any]:
     return {"savepoint": manifest.document() | {"path": str(place), "bytes": manifest.size}}
 
 
-def _listed(path: Path, manifest: Manifest | SavepointError) -> dict[str, Any]:
-    base = {"application": path.parent.name, "name": path.name, "path": str(path)}
+def _listed(path: Place, manifest: Manifest | SavepointError) -> dict[str, Any]:
+    base = {"application": path.application, "name": path.name, "path": str(path)}
     if isinstance(manifest, SavepointError):
         return base | {"error": str(manifest)}
     return base | {
@@ -102,7 +103,7 @@ def _listed(path: Path, manifest: Manifest | SavepointError) -> dict[str, Any]:
     }
 
 
-def _read(path: Path) -> Manifest | SavepointError:
+def _read(path: Place) -> Manifest | SavepointError:
     """One that cannot be read does not keep others from being listed."""
     try:
         return read_manifest(path)
@@ -119,7 +120,7 @@ def _holds(manifest: Manifest) -> str:
     return f"epoch {manifest.epoch}, {states} with {plural(_rows(manifest), 'row')}, {count(manifest.size)} bytes"
 
 
-def _table(savepoints: list[tuple[Path, Manifest | SavepointError]]) -> RenderableType:
+def _table(savepoints: list[tuple[Place, Manifest | SavepointError]]) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in ("savepoint", "taken", "epoch", "states", "rows", "bytes"):
         table.add_column(title, justify="left" if title in ("savepoint", "taken") else "right", overflow="fold")
@@ -129,7 +130,7 @@ def _table(savepoints: list[tuple[Path, Manifest | SavepointError]]) -> Renderab
             notes.append(Text(str(manifest), "red"))
             continue
         numbers = (manifest.epoch, len(manifest.states), _rows(manifest), manifest.size)
-        title = f"{path.parent.name}/{path.name}"
+        title = f"{path.application}/{path.name}"
         table.add_row(title, manifest.created_at, *map(count, numbers))
     return Group(table, *notes)
 

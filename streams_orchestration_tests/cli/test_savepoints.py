@@ -41,7 +41,7 @@ def test_a_savepoint_is_made_shown_and_removed(home: Home, capsys: Capture):
     assert created["application"] == "app"
     assert created["command"] == "savepoint create"
     assert created["pausedSeconds"] >= 0
-    assert created["savepoint"]["path"] == str(home.savepoints("app") / "first")
+    assert created["savepoint"]["path"] == str(home.root / "savepoints" / "app" / "first")
     (listed,) = answered(capsys, "savepoint", "list", "app")["savepoints"]
     assert (listed["application"], listed["name"], listed["error"]) == ("app", "first", None)
     assert answered(capsys, "savepoint", "show", "first")["savepoint"] == created["savepoint"]
@@ -61,7 +61,7 @@ def test_it_is_text_to_read_too(home: Home, capsys: Capture):
 def test_one_that_is_damaged_does_not_hide_the_others(home: Home, capsys: Capture):
     for name in ("first", "second"):
         answered(capsys, "savepoint", "create", "app", name)
-    (home.savepoints("app") / "first" / "manifest.json").write_text("{}")
+    (home.root / "savepoints" / "app" / "first" / "manifest.json").write_text("{}")
     first, second = answered(capsys, "savepoint", "list")["savepoints"]
     assert "no schemaVersion" in first["error"]
     assert second["error"] is None

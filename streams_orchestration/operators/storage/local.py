@@ -67,6 +67,10 @@ class LocalStorage:
         part.replace(path)
         sync(path.parent)
 
+    def copy(self, place: str, other: str) -> None:
+        """Written aside, then named."""
+        self.put(other, self.get(place))
+
     def publish(self, pending: Path, final: str) -> None:
         """Never takes the place of a file that is there."""
         target = Path(final)

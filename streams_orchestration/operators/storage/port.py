@@ -107,6 +107,14 @@ class Storage(Protocol):
         """
         ...
 
+    def copy(self, place: str, other: str) -> None:
+        """Write a file with what another one of the storage holds. May be repeated.
+
+        Raises:
+            FileNotFoundError: there is none.
+        """
+        ...
+
     def publish(self, pending: Path, final: str) -> None:
         """Show a file of this machine under its final name, whole or not at all. The pending name may stay.
 

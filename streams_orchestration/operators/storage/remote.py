@@ -142,6 +142,15 @@ class RemoteStorage:
         path = parse_address(place).path
         self.call(place, lambda system: self._send(system, pa.BufferReader(data), path))
 
+    def copy(self, place: str, other: str) -> None:
+        """Within the store, where that can do so."""
+        try:
+            self.call(place, lambda system: system.copy_file(parse_address(place).path, parse_address(other).path))
+        except StorageRefusedError as error:
+            if not isinstance(error.__context__, NotImplementedError):
+                raise
+            self.put(other, self.get(place))
+
     def _is_file(self, address: Address) -> bool:
         if not address.key:
             return False

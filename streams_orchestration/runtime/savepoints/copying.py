@@ -12,8 +12,15 @@ from streams_orchestration.runtime.savepoints.manifest import (
     read_manifest,
     write_manifest,
 )
-from streams_orchestration.runtime.savepoints.places import new_directory, place_of, saved, savepoint_of, sweep
-from streams_orchestration.runtime.storage.files import write_durably
+from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.places import (
+    here,
+    new_directory,
+    place_of,
+    saved,
+    savepoint_of,
+    sweep,
+)
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
 
@@ -23,7 +30,7 @@ class Copied:
     """A savepoint that is in one more place."""
 
     manifest: Manifest
-    place: Path
+    place: Place
     new: bool = True
     """It was not there before."""
 
@@ -41,8 +48,8 @@ def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:
     """
     source = savepoint_of(home, reference)
     manifest = read_manifest(source)
-    target = directory.absolute()
-    _refuse_taken(target)
+    _refuse_taken(directory.absolute())
+    target = here(directory)
     _copy(source, manifest, target)
     return Copied(manifest, target)
 
@@ -74,21 +81,22 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
     Raises:
         SavepointError: it is no savepoint, is damaged, was made by a newer version, or another one has its name.
     """
-    manifest = read_manifest(directory)
+    source = here(directory)
+    manifest = read_manifest(source)
     manifest = manifest.model_copy(update={"name": name or manifest.name})
     with lock_start(home.prepare(), manifest.application, "streams savepoint import"):
         sweep(home, manifest.application)
-        there = home.savepoints(manifest.application) / manifest.name
-        if there in saved(home, manifest.application) and read_manifest(there).id == manifest.id:
+        there = next((each for each in saved(home, manifest.application) if each.name == manifest.name), None)
+        if there is not None and read_manifest(there).id == manifest.id:
             return Copied(manifest, there, new=False)
         place = place_of(home, manifest.application, manifest.name)
-        _copy(directory, manifest, place)
+        _copy(source, manifest, place)
     return Copied(manifest, place)
 
 
-def _copy(source: Path, manifest: Manifest, target: Path) -> None:
+def _copy(source: Place, manifest: Manifest, target: Place) -> None:
     """One file after another, the manifest last."""
     with new_directory(target) as place:
         for file in manifest.files:
-            write_durably(place / file.name, read_file(source, file))
+            (place / file.name).write(read_file(source, file))
         write_manifest(place, manifest)

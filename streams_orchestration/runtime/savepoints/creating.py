@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 
 from sqlalchemy import Connection, select, update
 
@@ -41,17 +42,19 @@ from streams_orchestration.runtime.savepoints.manifest import (
     write_manifest,
     write_plan,
 )
+from streams_orchestration.runtime.savepoints.place import Place
 from streams_orchestration.runtime.savepoints.places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.start_lock import lock_start
-from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
 WITHIN_SECONDS = 120.0
 """In which the application must come to a cut."""
+COPIES = 8
+"""States that are copied at the same time while the application stands still."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Created:
     """A new savepoint."""
 
     manifest: Manifest
-    place: Path
+    place: Place
     paused_seconds: float
     """How long nothing came in."""
 
@@ -115,7 +118,7 @@ def create_savepoint(
             with _at_rest(home, catalog, application, programs, within, launcher):
                 taken = _take(home, catalog, application, programs, directory)
             paused = time.monotonic() - began
-            manifest = _described(home.store, directory, place.name, taken)
+            manifest = _described(directory, place.name, taken)
             write_manifest(directory, manifest)
     return Created(manifest, place, paused)
 
@@ -180,7 +183,7 @@ def _standing(home: Home, application: str, rest: str) -> str:
     return ", ".join([rest, *failing, *driven])
 
 
-def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: Path) -> _Taken:
+def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: Place) -> _Taken:
     """Read where the application stands, and give its states names in the savepoint; files are looked at later."""
     units = {program.unit for program in programs}
     with catalog.read() as connection:
@@ -191,10 +194,9 @@ def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeP
         plan = deployed_plan(connection, home, application)
         cut = read_cut(connection, application, programs, units)
         imports = tuple(_imports(connection, application, cut))
-    states = {
-        name: _kept(home.store, state, directory / STATES, number)
-        for number, (name, state) in enumerate(cut.states.items())
-    }
+    with ThreadPoolExecutor(COPIES) as pool:
+        kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
+        states = dict(zip(cut.states, kept, strict=True))
     written = tuple(
         SavedSink(operator=name, place=place, files=len(files), newest=newest_name(files))
         for name, place, files in sinks(home, programs)
@@ -202,12 +204,12 @@ def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeP
     return _Taken(row, plan, replace(cut, states=states), imports, written)
 
 
-def _kept(store: Store, state: StoredState, directory: Path, number: int) -> StoredState:
+def _kept(directory: Place, number: int, state: StoredState) -> StoredState:
     files: list[StateFile] = []
     for place, file in enumerate(state.files):
-        path = directory / f"{number}-{place}.state"
-        store.fetch(file.path, path)
-        files.append(replace(file, path=str(path)))
+        address = (directory / f"{number}-{place}.state").address
+        directory.store.copy(file.path, address)
+        files.append(replace(file, path=address))
     return StoredState(state.operator, tuple(files))
 
 
@@ -223,7 +225,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
         )  # fmt: skip
 
 
-def _described(store: Store, directory: Path, name: str, taken: _Taken) -> Manifest:
+def _described(directory: Place, name: str, taken: _Taken) -> Manifest:
     """The manifest, once every file was read and is what the catalog says."""
     cut, row = taken.cut, taken.row
     ended = tuple(sorted(cut.exhausted))
@@ -243,16 +245,16 @@ def _described(store: Store, directory: Path, name: str, taken: _Taken) -> Manif
         positions=Positions(
             sources=cut.sources, ended=ended, finished=tuple(sorted(cut.finished)), imports=taken.imports
         ),
-        states=tuple(_described_state(store, directory, state) for state in cut.states.values()),
+        states=tuple(_described_state(directory, state) for state in cut.states.values()),
         sinks=taken.sinks,
     )
 
 
-def _described_state(store: Store, directory: Path, state: StoredState) -> SavedState:
-    facts = stored_facts(store, state)
+def _described_state(directory: Place, state: StoredState) -> SavedState:
+    facts = stored_facts(directory.store, state)
     files = tuple(
         SavedFile(
-            name=str(Path(file.path).relative_to(directory)),
+            name=file.path.removeprefix(f"{directory.address}/"),
             size=file.size,
             checksum=file.checksum,
             batch=file.batch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
-from streams_orchestration.runtime.storage.files import write_durably
+from streams_orchestration.runtime.savepoints.place import Place, reason_of
 
 SCHEMA_VERSION = 1
 """Of the manifest and of what it names."""
@@ -152,44 +152,44 @@ class Manifest(_Part):
         """As JSON."""
         return self.model_dump(mode="json", by_alias=True)
 
-    def stored_states(self, directory: Path) -> dict[str, StoredState]:
-        """Operator -> its state, in the files of a directory."""
+    def stored_states(self, place: Place) -> dict[str, StoredState]:
+        """Operator -> its state, in the files of a savepoint, as its store names them."""
         return {
             state.operator: StoredState(
                 state.operator,
-                tuple(StateFile(str(directory / f.name), f.size, f.checksum, f.batch, f.place) for f in state.files),
+                tuple(StateFile((place / f.name).address, f.size, f.checksum, f.batch, f.place) for f in state.files),
             )
             for state in self.states
         }
 
 
-def write_manifest(directory: Path, manifest: Manifest) -> None:
+def write_manifest(place: Place, manifest: Manifest) -> None:
     """Write it, durably and with a checksum of its own; the last of a savepoint's files."""
     content = manifest.document()
     text = json.dumps(content | {"checksum": _checksum(content)}, indent=2, ensure_ascii=False)
-    write_durably(directory / MANIFEST, text.encode() + b"\n")
+    (place / MANIFEST).write(text.encode() + b"\n")
 
 
-def read_manifest(directory: Path) -> Manifest:
-    """The manifest of a directory.
+def read_manifest(place: Place) -> Manifest:
+    """The manifest of a savepoint.
 
     Raises:
-        SavepointError: the directory is no savepoint, or one that this version of the product cannot read.
+        SavepointError: the place is no savepoint, or one that this version of the product cannot read.
     """
-    path = directory / MANIFEST
+    path = place / MANIFEST
     try:
-        content: Any = json.loads(path.read_bytes())
+        content: Any = json.loads(path.read())
     except (FileNotFoundError, NotADirectoryError) as error:
-        message = f"{directory} is no savepoint: it has no {MANIFEST}. Name one that `streams savepoint export` wrote."
+        message = f"{place} is no savepoint: it has no {MANIFEST}. Name one that `streams savepoint export` wrote."
         raise SavepointError(message) from error
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}. Give read permission, or name another savepoint."
+        message = reason_of(path, "read", error, "Give read permission, or name another savepoint.")
         raise SavepointError(message) from error
     except ValueError as error:
         raise damaged(path, "it is no JSON document") from error
     version = content.get("schemaVersion") if isinstance(content, dict) else None
     if not isinstance(version, int):
-        message = f"{directory} is no savepoint: its {MANIFEST} has no schemaVersion. Name another directory."
+        message = f"{place} is no savepoint: its {MANIFEST} has no schemaVersion. Name another directory."
         raise SavepointError(message)
     if version > SCHEMA_VERSION:
         message = (
@@ -206,7 +206,7 @@ def read_manifest(directory: Path) -> Manifest:
         raise damaged(path, f"{error.error_count()} of its values are not what they should be") from error
 
 
-def check_file(path: Path, file: SavedFile, content: bytes) -> None:
+def check_file(path: Place, file: SavedFile, content: bytes) -> None:
     """Raises SavepointError when a file does not hold what the manifest says."""
     if len(content) != file.size:
         raise damaged(path, f"it has {len(content)} of {file.size} bytes")
@@ -214,49 +214,49 @@ def check_file(path: Path, file: SavedFile, content: bytes) -> None:
         raise damaged(path, "it was altered")
 
 
-def read_file(directory: Path, file: SavedFile) -> bytes:
+def read_file(place: Place, file: SavedFile) -> bytes:
     """What a file of a savepoint holds.
 
     Raises:
         SavepointError: it is gone, cannot be read, or was altered.
     """
-    path = directory / file.name
+    path = place / file.name
     try:
-        content = path.read_bytes()
+        content = path.read()
     except FileNotFoundError as error:
         raise damaged(path, "it is gone") from error
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror}. Mend that, or name another savepoint."
+        message = reason_of(path, "read", error, "Mend that, or name another savepoint.")
         raise SavepointError(message) from error
     check_file(path, file, content)
     return content
 
 
-def write_plan(directory: Path, plan: Compilation) -> SavedFile:
+def write_plan(place: Place, plan: Compilation) -> SavedFile:
     """Write the plan that the savepoint was taken of, with its programs."""
     content = dump(plan)
-    write_durably(directory / PLAN, content)
+    (place / PLAN).write(content)
     return SavedFile(name=PLAN, size=len(content), checksum=zlib.crc32(content))
 
 
-def read_plan(directory: Path, manifest: Manifest) -> Compilation:
+def read_plan(place: Place, manifest: Manifest) -> Compilation:
     """The plan that a savepoint was taken of.
 
     Raises:
         SavepointError: it is gone, was altered, or is that of a version of the product which plans otherwise.
     """
-    content = read_file(directory, manifest.plan)
+    content = read_file(place, manifest.plan)
     try:
         return load(Compilation, content)
     except ValidationError as error:
         message = (
-            f"{directory / manifest.plan.name}: the plan was made by version {manifest.product} of the product, and "
+            f"{place / manifest.plan.name}: the plan was made by version {manifest.product} of the product, and "
             "this version cannot read it. Start from the savepoint with that version."
         )
         raise SavepointError(message) from error
 
 
-def damaged(path: Path, reason: str) -> SavepointError:
+def damaged(path: Place, reason: str) -> SavepointError:
     """The error of a file that is not what the savepoint was made with."""
     return SavepointError(f"{path} is damaged: {reason}. Bring it back from a copy, or use another savepoint.")
 

@@ -1,4 +1,8 @@
-"""Where savepoints are: directories that appear whole, are known by name, and go whole."""
+"""Where savepoints are: directories that appear whole, are known by name, and go whole.
+
+On a file system a directory is made beside its place, and renamed. In an object store, which renames nothing, a
+savepoint is there once its manifest is, the last of its files, and until that is removed, the first of them.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +22,59 @@ from streams_orchestration.runtime.savepoints.manifest import (
     STATES,
     SavepointError,
 )
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.savepoints.place import Place, reason_of
+from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
+from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.storage.store import Store
 
 _PARTIAL = ".partial"
 
 
-def saved(home: Home, application: str | None = None) -> Iterator[Path]:
+def saved(home: Home, application: str | None = None) -> Iterator[Place]:
     """The savepoints of a home, of one application or of all, by name; what is not whole is none.
 
     Raises:
         SavepointError: where they are cannot be looked at.
     """
-    for directory in _listed(home.all_savepoints):
-        for path in _listed(directory) if application in (None, directory.name) else []:
+    directory = home.store.path(SAVEPOINTS)
+    names = _in_storage(home) if directory is None else _in_directory(directory)
+    return (_at(home, of, name) for of, name in names if application in (None, of))
+
+
+def _at(home: Home, application: str, name: str) -> Place:
+    """On this machine by its path, which holds for every store."""
+    address = f"{SAVEPOINTS}/{application}/{name}"
+    path = home.store.path(address)
+    return Place(home.store, address if path is None else str(path))
+
+
+def _in_directory(savepoints: Path) -> Iterator[tuple[str, str]]:
+    for directory in _listed(savepoints):
+        for path in _listed(directory):
             if not path.name.startswith(".") and _may_exist(path / MANIFEST):
-                yield path
+                yield directory.name, path.name
 
 
-def place_of(home: Home, application: str, name: str) -> Path:
+def _in_storage(home: Home) -> Iterator[tuple[str, str]]:
+    names = (address.split("/") for address in _put(home, SAVEPOINTS))
+    return ((name[1], name[2]) for name in names if len(name) == 4 and name[3] == MANIFEST)
+
+
+def _put(home: Home, directory: str) -> list[str]:
+    """The addresses of all files below a directory of the storage."""
+    try:
+        return sorted(home.store.sizes(directory) or ())
+    except OSError as error:
+        remedy = "Give the right to list it."
+        raise SavepointError(reason_of(home.store.title(directory), "looked at", error, remedy)) from error
+
+
+def here(directory: Path) -> Place:
+    """A directory of this machine, outside of all stores."""
+    return Place(Store("/", "/"), str(directory.absolute()))
+
+
+def place_of(home: Home, application: str, name: str) -> Place:
     """Where a new savepoint goes.
 
     Raises:
@@ -47,15 +86,16 @@ def place_of(home: Home, application: str, name: str) -> Path:
             "with a letter or a digit."
         )
         raise SavepointError(message)
-    place = home.savepoints(application) / name
-    if place in _listed(place.parent):
+    place = _at(home, application, name)
+    taken = place in saved(home, application) if place.path is None else place.path in _listed(place.path.parent)
+    if taken:
         message = f"{application} has a savepoint {name} already. Choose another name, or remove that one."
         raise SavepointError(message)
     return place
 
 
-def savepoint_of(home: Home, reference: str, application: str | None = None) -> Path:
-    """The directory that a user means.
+def savepoint_of(home: Home, reference: str, application: str | None = None) -> Place:
+    """The savepoint that a user means.
 
     Args:
         home: the state directory.
@@ -66,11 +106,11 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
         SavepointError: nothing is known by this name, or more than one savepoint is.
     """
     known = list(saved(home))
-    titles = {_title(path): path for path in known}
+    titles = {_title(place): place for place in known}
     if reference in titles:
         return titles[reference]
-    same = [path for path in known if path.name == reference]
-    mine = [path for path in same if path.parent.name == application]
+    same = [place for place in known if place.name == reference]
+    mine = [place for place in same if place.application == application]
     if len(mine or same) == 1:
         return (mine or same)[0]
     if same:
@@ -78,8 +118,9 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
         raise SavepointError(message)
     with suppress(OSError, ValueError):  # no path at all, or one that may not be looked at
         if Path(reference).is_dir():
-            return Path(reference).absolute()
-    near = nearest(reference, titles if "/" in reference else {path.name for path in known})
+            directory = Path(reference).absolute()
+            return next((place for place in known if place.path == directory), here(directory))
+    near = nearest(reference, titles if "/" in reference else {place.name for place in known})
     there = "" if known else ". There are none: `streams savepoint create` makes one"
     message = f"{reference}: no savepoint has this name, and it is no directory{near}{there}"
     raise SavepointError(message)
@@ -90,47 +131,73 @@ def remove(home: Home, reference: str) -> str:
 
     Raises:
         SavepointError: there is none of this name, or it cannot be removed.
+        BeingStartedError: it is in an object store, and another process makes one of its application.
     """
     place = savepoint_of(home, reference)
     if place not in saved(home):
         message = f"{place} is no savepoint of {home.root}. What was exported is removed as any directory is."
         raise SavepointError(message)
-    gone = partial_of(place)
     try:
-        with _alone(gone):
-            place.rename(gone / "removed")
-            sync(place.parent)
+        if place.path is None:
+            with lock_start(home.prepare(), place.application, "streams savepoint remove"):
+                home.store.remove((place / MANIFEST).address)
+                home.store.remove_all(place.address)
+        else:
+            _remove_directory(place.path)
     except OSError as error:
-        message = f"{place} cannot be removed: {error.strerror}. Give write permission there."
-        raise SavepointError(message) from error
+        raise SavepointError(reason_of(place, "removed", error, "Give write permission there.")) from error
     return _title(place)
 
 
+def _remove_directory(path: Path) -> None:
+    gone = partial_of(path)
+    with _alone(gone):
+        path.rename(gone / "removed")
+        sync(path.parent)
+
+
 @contextmanager
-def new_directory(place: Path) -> Generator[Path]:
+def new_directory(place: Place) -> Generator[Place]:
     """A directory to fill, which becomes `place` when the block ends, and goes when it raises.
 
-    What a process that was killed has left is removed by the next one that makes the same.
+    What a process that was killed has left is removed by the next one that makes the same. In an object store only one
+    process at a time makes savepoints of an application, and the block writes the manifest last.
 
     Raises:
         SavepointError: it cannot be written, or another process is making it.
     """
-    partial = partial_of(place)
     try:
-        partial.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(partial):
-            (partial / "new" / STATES).mkdir(parents=True)
-            yield partial / "new"
-            for path in (partial / "new" / STATES, partial / "new"):
-                sync(path)
-            (partial / "new").rename(place)
-            sync(place.parent)
+        if place.path is None:
+            with _gone_if_it_raises(place):
+                yield place
+        else:
+            with _beside(place.path) as path:
+                yield Place(place.store, str(path))
     except OSError as error:
-        message = (
-            f"{place} cannot be written: {error.strerror or error}. Nothing is left of it. Make room or give write "
-            "permission there, then try again."
-        )
-        raise SavepointError(message) from error
+        remedy = "Nothing is left of it. Make room or give write permission there, then try again."
+        raise SavepointError(reason_of(place, "written", error, remedy)) from error
+
+
+@contextmanager
+def _gone_if_it_raises(place: Place) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        place.store.remove_all(place.address)
+        raise
+
+
+@contextmanager
+def _beside(place: Path) -> Generator[Path]:
+    partial = partial_of(place)
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(partial):
+        (partial / "new" / STATES).mkdir(parents=True)
+        yield partial / "new"
+        for path in (partial / "new" / STATES, partial / "new"):
+            sync(path)
+        (partial / "new").rename(place)
+        sync(place.parent)
 
 
 def partial_of(place: Path) -> Path:
@@ -139,13 +206,19 @@ def partial_of(place: Path) -> Path:
 
 
 def sweep(home: Home, application: str) -> None:
-    """Remove what killed processes have left of savepoints of an application.
+    """Remove what killed processes have left of savepoints of an application; under its start lock.
 
     Raises:
         SavepointError: where they are cannot be looked at.
     """
-    left = (path for path in _listed(home.savepoints(application)) if path.name.endswith(_PARTIAL))
-    for path in left:
+    directory = home.store.path(f"{SAVEPOINTS}/{application}")
+    if directory is None:
+        whole = {place.address for place in saved(home, application)}
+        left = {address.rpartition("/")[0] for address in _put(home, f"{SAVEPOINTS}/{application}")}
+        for each in {"/".join(address.split("/")[:3]) for address in left} - whole:
+            home.store.remove_all(each)
+        return
+    for path in (path for path in _listed(directory) if path.name.endswith(_PARTIAL)):
         with suppress(OSError, SavepointError), _alone(path):
             pass
 
@@ -193,5 +266,5 @@ def _may_exist(path: Path) -> bool:
         return True
 
 
-def _title(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"
+def _title(place: Place) -> str:
+    return f"{place.application}/{place.name}"

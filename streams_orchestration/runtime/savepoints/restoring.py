@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from sqlalchemy import select
 
@@ -35,6 +34,7 @@ from streams_orchestration.runtime.savepoints.manifest import (
     read_manifest,
     read_plan,
 )
+from streams_orchestration.runtime.savepoints.place import Place, reason_of
 from streams_orchestration.runtime.savepoints.surroundings import (
     go_on_reading,
     refuse_doubled_exports,
@@ -59,14 +59,14 @@ class Restored:
 
 
 def restore(
-    home: Home, compilation: Compilation, directory: Path, *, drop: Collection[str] = (), fresh: bool = False
+    home: Home, compilation: Compilation, place: Place, *, drop: Collection[str] = (), fresh: bool = False
 ) -> Restored:
     """Deploy an application that goes on from a savepoint; hosts are started by `launch`.
 
     Args:
         home: the state directory.
         compilation: the application, under the savepoint's name or, as a clone, under one that its options give it.
-        directory: of the savepoint, wherever it is; it stays as it is.
+        place: of the savepoint, wherever it is; it stays as it is.
         drop: operators whose state may be lost.
         fresh: drop what is deployed under its name, published results too.
 
@@ -83,12 +83,12 @@ def restore(
     Settings.from_environment()
     with lock_start(home.prepare(), application, "deploy"):
         catalog = create_catalog(home)
-        manifest = read_manifest(directory)
+        manifest = read_manifest(place)
         _refuse_other_application(manifest, wanted)
         if not fresh:
             _refuse_deployed(catalog, application)
-        saved = read_plan(directory, manifest)
-        redeployment = preview_restore(home, directory, manifest, saved, wanted, drop)
+        saved = read_plan(place, manifest)
+        redeployment = preview_restore(place, manifest, saved, wanted, drop)
         if not redeployment.acceptable:
             message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
             message += redeployment.losses
@@ -100,11 +100,11 @@ def restore(
             refuse_running(home, application)
             forget(home, catalog, application, need(after.deployment).programs)
         refuse_other_files(home, after, manifest)
-        return _Restoring(home, catalog, directory, manifest).restore(saved, after, redeployment)
+        return _Restoring(home, catalog, place, manifest).restore(saved, after, redeployment)
 
 
 def preview_restore(
-    home: Home, directory: Path, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
+    place: Place, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
 ) -> Redeployment:
     """What becomes of the states of a savepoint in an application; every file is read and checked.
 
@@ -114,8 +114,8 @@ def preview_restore(
     """
     for state in manifest.states:
         for file in state.files:
-            read_file(directory, file)
-    facts = {name: stored_facts(home.store, chain) for name, chain in manifest.stored_states(directory).items()}
+            read_file(place, file)
+    facts = {name: stored_facts(place.store, chain) for name, chain in manifest.stored_states(place).items()}
     states = {name: each for name, each in facts.items() if each is not None}
     try:
         outcome = preview(saved, wanted, states=states, drop=drop, drained=True)
@@ -128,10 +128,10 @@ def preview_restore(
 class _Restoring:
     """One application from one savepoint."""
 
-    def __init__(self, home: Home, catalog: Catalog, directory: Path, manifest: Manifest) -> None:
+    def __init__(self, home: Home, catalog: Catalog, place: Place, manifest: Manifest) -> None:
         self._home = home
         self._catalog = catalog
-        self._directory = directory
+        self._place = place
         self._manifest = manifest
         self._written: list[str] = []
         """Files; garbage until the catalog names them."""
@@ -145,7 +145,7 @@ class _Restoring:
             sources=positions.sources,
             exhausted=frozenset(positions.ended),
             finished=frozenset(positions.finished),
-            states=manifest.stored_states(self._directory),
+            states=manifest.stored_states(self._place),
         )
         plans = need(saved.deployment).programs, need(after.deployment).programs
         carrier = Carrier(self._home, base_directory(after), *plans, cut)
@@ -156,11 +156,9 @@ class _Restoring:
             if not isinstance(error, CommitUnknownError):
                 remove_files(self._home.store, [*carrier.written, *self._written])
             if isinstance(error, OSError):
-                place, reason = error.filename or self._home.root, error.strerror or error
-                message = (
-                    f"{redeployment.application} was not started from {manifest.title}: {place} cannot be written: "
-                    f"{reason}. Make room, then try again."
-                )
+                place = error.filename or self._home.root
+                reason = reason_of(place, "written", error, "Make room, then try again.")
+                message = f"{redeployment.application} was not started from {manifest.title}: {reason}"
                 raise SavepointError(message) from error
             raise
 
@@ -178,16 +176,16 @@ class _Restoring:
         return replace(carried, states=states)
 
     def _file(self, file: StateFile, place: str) -> StateFile:
-        path = Path(file.path)
-        if self._directory not in path.parents:
+        if not file.path.startswith(f"{self._place.address}/"):
             return file
-        own, store = f"{place}/{self._manifest.id[:8]}-{path.name}", self._home.store
+        name, store = file.path.rpartition("/")[2], self._home.store
+        own = f"{place}/{self._manifest.id[:8]}-{name}"
         self._written.append(own)
         store.remove(own)  # of a process that was killed before the catalog named it
-        if self._home.all_savepoints in path.parents:
-            store.keep(path, own)
+        if self._place.store == store:
+            store.copy(file.path, own)
         else:  # files that were exported may be changed by their owner
-            store.write(own, path.read_bytes())
+            store.write(own, self._place.store.read(file.path))
         return replace(file, path=own)
 
     def _enter(self, after: Compilation, redeployment: Redeployment, cut: CommonCut, carried: Carried) -> Restored:

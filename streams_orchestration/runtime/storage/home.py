@@ -13,6 +13,8 @@ from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS, store_at
 
 MINIMUM_FREE_BYTES = 64 * 1024 * 1024
+SAVEPOINTS = "savepoints"
+"""Address of the directory with the savepoints of all applications, `APP/NAME`; only their removal takes them away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +80,9 @@ class Home:
         """All logs of one application: `host-<n>.log` and `pe-<n>.log`."""
         return self.root / "logs" / application
 
-    def savepoints(self, application: str) -> Path:
-        """Savepoints of one application, a directory for each; nothing but their removal takes them away."""
-        return self.all_savepoints / application
-
-    @property
-    def all_savepoints(self) -> Path:
-        """Where savepoints of all applications are: where all machines see them, if that is a directory."""
-        return self._seen_by_all("savepoints")
-
     def results(self, application: str) -> Path:
         """Where sinks with a relative path write."""
-        return self._seen_by_all("results") / application
-
-    def _seen_by_all(self, name: str) -> Path:
-        """A directory in the place of the files that the catalog names, where that is no object store."""
-        return self.store.path(name) or self.root / name
+        return (self.store.path("results") or self.root / "results") / application
 
     def prepare(self) -> Home:
         """Create the directory and prove that it can be written.

@@ -106,6 +106,14 @@ class RemoteStore(Store):
             return super().keep(path, address)
         return self.write(address, path.read_bytes())
 
+    def copy(self, source: str, target: str) -> None:
+        """By one request, where both are in the object store."""
+        if self.path(source) is not None:
+            return self.keep(Path(self.title(source)), target)
+        if self.path(target) is not None:
+            return super().write(target, self.read(source))
+        return self._tried(lambda storage: storage.copy(self._place(source), self._place(target)))
+
     def fetch(self, address: str, path: Path) -> None:
         """Get it, or link it where the address is of this machine."""
         if self.path(address) is not None:

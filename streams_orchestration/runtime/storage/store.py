@@ -111,6 +111,10 @@ class Store:
         target.parent.mkdir(parents=True, exist_ok=True)
         linked(path, target)
 
+    def copy(self, source: str, target: str) -> None:
+        """Give a file that never changes another address, under which it outlives the first."""
+        self.keep(self._local(source), target)
+
     def fetch(self, address: str, path: Path) -> None:
         """Give a file another name on this machine, or a copy."""
         linked(self._local(address), path)

@@ -20,10 +20,11 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.redeployment import draining
 from streams_orchestration.runtime.redeployment.trying import OnTrialError
-from streams_orchestration.runtime.savepoints import copying, creating, manifest, places
+from streams_orchestration.runtime.savepoints import copying, creating, places
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.savepoints.manifest import SavepointError, read_manifest
+from streams_orchestration.runtime.savepoints.place import Place
 from streams_orchestration.runtime.savepoints.places import remove, saved, savepoint_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
@@ -245,7 +246,7 @@ def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_whi
     assert counts(local) == expected()
 
 
-def take_with_hosts(local: LocalApplication) -> Path:
+def take_with_hosts(local: LocalApplication) -> Place:
     """Only the second look steps the PEs: the hosts are up by then."""
     looks: list[str] = ["the unit has not closed its epoch"]
     whole = creating.drain
@@ -297,9 +298,8 @@ def test_a_disk_that_is_full_leaves_nothing(
 
         return call
 
-    monkeypatch.setattr(Store, "fetch", full(Store.fetch))
-    for module in (copying, manifest):
-        monkeypatch.setattr(module, "write_durably", full(module.write_durably))
+    monkeypatch.setattr(Store, "copy", full(Store.copy))
+    monkeypatch.setattr(Place, "write", full(Place.write))
     with pytest.raises(SavepointError, match=r"cannot be written: No space left on device\. Nothing is left of it"):
         STEPS[step](local, tmp_path)
     assert [path.name for path in saved(local.home)] == ["point"]
@@ -338,9 +338,10 @@ def test_what_was_killed_leaves_nothing_half_and_may_be_repeated(
 
 
 def test_removed_is_gone_whole(local: LocalApplication):
-    place = take(local).place
+    path = take(local).place.path
+    assert path is not None and path.exists()
     assert remove(local.home, "point") == "app/point"
-    assert not place.exists()
+    assert not path.exists()
     assert list(saved(local.home)) == []
     with pytest.raises(SavepointError, match="There are none"):
         remove(local.home, "point")
@@ -349,6 +350,7 @@ def test_removed_is_gone_whole(local: LocalApplication):
 def test_what_was_exported_is_no_savepoint_of_the_state_directory(local: LocalApplication, tmp_path: Path):
     take(local)
     exported = export_savepoint(local.home, "point", tmp_path / "exported").place
+    assert exported.path == tmp_path / "exported"
     with pytest.raises(SavepointError, match="is no savepoint of"):
         remove(local.home, str(exported))
-    shutil.rmtree(exported)
+    shutil.rmtree(exported.path)

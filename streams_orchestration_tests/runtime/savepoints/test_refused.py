@@ -17,7 +17,7 @@ from streams_orchestration.runtime.redeployment.deployed import DropStateError
 from streams_orchestration.runtime.savepoints import restoring
 from streams_orchestration.runtime.savepoints.copying import export_savepoint, import_savepoint
 from streams_orchestration.runtime.savepoints.manifest import MANIFEST, SavepointError
-from streams_orchestration.runtime.savepoints.places import saved, savepoint_of
+from streams_orchestration.runtime.savepoints.places import here, saved, savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
@@ -44,7 +44,8 @@ def taken(directory: Path) -> LocalApplication:
 
 @pytest.fixture
 def exported(taken: LocalApplication, tmp_path: Path) -> Path:
-    return export_savepoint(taken.home, "point", tmp_path / "exported").place
+    export_savepoint(taken.home, "point", tmp_path / "exported")
+    return tmp_path / "exported"
 
 
 def edit(directory: Path, *, sealed: bool = True, **changes: Any) -> None:
@@ -102,7 +103,7 @@ def test_what_is_damaged_names_the_file(damage: str, exported: Path, directory: 
     change(exported)
     home = Home(tmp_path / "other")
     with pytest.raises(SavepointError, match=message):
-        restore(home, visits(directory, 2, 3), exported)
+        restore(home, visits(directory, 2, 3), here(exported))
     assert deployed_applications(home) == ()
     if damage != "a plan of another version":  # that is whole, and may go to where that version is
         with pytest.raises(SavepointError, match=message):
@@ -164,7 +165,7 @@ def test_a_spec_that_cannot_run_is_refused_first(directory: Path, tmp_path: Path
     file = write_rows(directory / "rows.parquet", COUNT)
     bad = compiled([source("Rows", file), sink("Out", "Rows", parameters={"file": "Out", "format": "none"})])
     with pytest.raises(NotDeployableError):
-        restore(Home(tmp_path / "other"), bad, tmp_path)
+        restore(Home(tmp_path / "other"), bad, here(tmp_path))
 
 
 def test_a_full_disk_leaves_nothing(
@@ -190,7 +191,8 @@ def test_what_was_killed_may_be_repeated(
     taken: LocalApplication, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     home, plan, place = Home(tmp_path / "other"), visits(directory, 2, 3), savepoint_of(taken.home, "point")
-    own = import_savepoint(home, export_savepoint(taken.home, str(place), tmp_path / "exported").place).place
+    export_savepoint(taken.home, str(place), tmp_path / "exported")
+    own = import_savepoint(home, tmp_path / "exported").place
 
     class KilledError(BaseException):
         """The process is gone: nothing that it would clean up is cleaned up."""
@@ -241,8 +243,8 @@ def test_several_of_one_name_are_told_apart(taken: LocalApplication, exported: P
     import_savepoint(home, exported)
     with pytest.raises(SavepointError, match="point is the name of several savepoints: name one of app/point, later/p"):
         savepoint_of(home, "point")
-    assert savepoint_of(home, "point", "later").parent.name == "later"
-    assert savepoint_of(home, "app/point").parent.name == "app"
+    assert savepoint_of(home, "point", "later").application == "later"
+    assert savepoint_of(home, "app/point").application == "app"
 
 
 def test_directories_that_are_taken(taken: LocalApplication, exported: Path, tmp_path: Path):

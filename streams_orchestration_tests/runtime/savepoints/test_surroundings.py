@@ -11,6 +11,7 @@ import pytest
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
+from streams_orchestration.runtime.savepoints.places import saved
 from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
@@ -102,7 +103,7 @@ def test_fresh_takes_the_place_of_what_is_deployed(local: LocalApplication, tmp_
     again = begun(local.home, totals(tmp_path), place, fresh=True)
     again.run()
     assert sorted(before + published(again.published("Out"))) == whole
-    assert place.exists()
+    assert place in saved(local.home)
 
 
 KINDS = {"subscription": 'kind == "rows"'}
