@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streams_orchestration.cli.messages import note
+from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.start_lock import Starter, StartLock, lock_start
 
 
 def locked_start(home: Home, application: str, command: str) -> StartLock:

@@ -109,7 +109,7 @@ class StaleGenerationError(StreamsRuntimeError):
 class BeingStartedError(StreamsRuntimeError):
     """Another process starts the application."""
 
-    def __init__(self, application: str, starter: object | None, lock: Path) -> None:
+    def __init__(self, application: str, starter: object | None, lock: Path | str) -> None:
         who = str(starter) if starter is not None else f"another process, which has locked {lock},"
         super().__init__(
             f"{application}: {who} starts it at this moment. Nothing was changed. "

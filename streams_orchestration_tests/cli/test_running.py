@@ -20,11 +20,11 @@ from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import artifacts_of
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.storage import start_lock
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, sink, status, unit
 from streams_orchestration_tests.cli.specs import COPY

@@ -11,9 +11,9 @@ import pytest
 
 from streams_orchestration.cli import deploying, main, starting
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.cli.made_up import status
 from streams_orchestration_tests.cli.specs import KEYED

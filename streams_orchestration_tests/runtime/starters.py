@@ -11,7 +11,7 @@ from streams_orchestration.runtime.storage.home import Home
 _CODE = """
 import sys
 from pathlib import Path
-from streams_orchestration.runtime.storage.start_lock import lock_start
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.storage.home import Home
 with lock_start(Home(Path(sys.argv[1])), sys.argv[2], "streams run"):
     print("locked", flush=True)

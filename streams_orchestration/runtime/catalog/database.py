@@ -16,6 +16,33 @@ from streams_orchestration.runtime.errors import CatalogError
 Mode = Literal["read", "write", "unit", "note", "create"]
 
 
+class SharedLock(ABC):
+    """A lock that processes of all machines see; the database takes it from a process that is gone."""
+
+    place: str
+    """For messages: where it is."""
+
+    @abstractmethod
+    def take(self) -> bool:
+        """Take it if it is free; True also when it was taken before.
+
+        Raises:
+            CatalogError: the database cannot be reached.
+        """
+
+    @abstractmethod
+    def holder(self) -> tuple[str, float | None] | None:
+        """What its holder calls itself, and since when it is there in unix seconds, where that may be seen.
+
+        Raises:
+            CatalogError: the database cannot be reached.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release it, if it was taken."""
+
+
 class Database(ABC):
     """A place for the tables of one catalog."""
 
@@ -86,6 +113,16 @@ class Database(ABC):
     def together(self, connection: Connection) -> AbstractContextManager[None]:
         """A block in which statements need not be answered one by one; they give back nothing."""
         return nullcontext()
+
+    def shared_lock(self, name: str, holder: str) -> SharedLock | None:
+        """A lock for all machines, not taken yet; None where only processes of this machine have the database.
+
+        Args:
+            name: of the lock.
+            holder: what this process is called by those who wait for it; some 60 characters.
+        """
+        del name, holder
+        return None
 
     def sound(self, connection: Connection) -> bool:
         """May the transaction be committed; the server would roll back one of which a statement has failed."""

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
-from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
+from streams_orchestration.runtime.catalog.database import Database, Mode, SharedLock, reason_of
 from streams_orchestration.runtime.errors import (
     CATALOG,
     CatalogBusyError,
@@ -153,6 +153,10 @@ class PostgresqlDatabase(Database):
                 connection.invalidate(error)
             raise DBAPIError.instance(None, None, error, Error, connection_invalidated=lost) from error
 
+    def shared_lock(self, name: str, holder: str) -> SharedLock:
+        """An advisory lock of a session that has no other use."""
+        return AdvisoryLock(self, _number(self.schema, name), holder)
+
     def sound(self, connection: Connection) -> bool:
         """By the state that the driver has from the server."""
         from psycopg.pq import TransactionStatus
@@ -212,9 +216,58 @@ class NotificationBell(Bell):
         self._driver.close()
 
 
-def _number(schema: str, unit: str) -> int:
-    """What an advisory lock of a unit is on; two units that have the same one would only wait for each other."""
-    return int.from_bytes(hashlib.blake2b(f"{schema}/{unit}".encode(), digest_size=8).digest(), signed=True)
+class AdvisoryLock(SharedLock):
+    """A lock on a number, held by a connection that is none of the engine's pool; the server releases it with that."""
+
+    def __init__(self, database: PostgresqlDatabase, number: int, holder: str) -> None:
+        self.place = database.name
+        self._database, self._number, self._name = database, number, holder
+        self._driver: Any = None
+        self._taken = False
+
+    def take(self) -> bool:
+        """Connects at the first time."""
+        if not self._taken:
+            ((self._taken,),) = self._asked("SELECT pg_try_advisory_lock(%s)", (self._number,))
+        return self._taken
+
+    def holder(self) -> tuple[str, float | None] | None:
+        """By the name of its session, which all roles may see."""
+        halves = (self._number >> 32) & 0xFFFFFFFF, self._number & 0xFFFFFFFF
+        rows = self._asked(
+            "SELECT a.application_name, extract(epoch FROM a.backend_start)::float8 FROM pg_locks l "
+            "JOIN pg_stat_activity a USING (pid) JOIN pg_database d ON d.oid = l.database "
+            "WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database() "
+            "AND l.classid::bigint = %s AND l.objid::bigint = %s AND l.objsubid = 1",
+            halves,
+        )
+        return rows[0] if rows else None
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._driver is not None:
+            self._driver.close()
+        self._driver, self._taken = None, False
+
+    def _asked(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
+        from psycopg import Error
+
+        try:
+            if self._driver is None:
+                pooled = self._database.engine.raw_connection()
+                self._driver = pooled.dbapi_connection
+                pooled.detach()
+                self._driver.execute("SELECT set_config('application_name', %s, false)", (self._name,))
+            return self._driver.execute(statement, parameters).fetchall()
+        except DBAPIError as error:
+            raise self._database.error(error) from error
+        except Error as error:
+            raise self._database.error(DBAPIError.instance(None, None, error, Error)) from error
+
+
+def _number(schema: str, name: str) -> int:
+    """What an advisory lock is on; two units that have the same one would only wait for each other."""
+    return int.from_bytes(hashlib.blake2b(f"{schema}/{name}".encode(), digest_size=8).digest(), signed=True)
 
 
 def _unreachable(name: str, reason: str) -> CatalogError:

@@ -26,6 +26,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
@@ -35,7 +36,6 @@ from streams_orchestration.runtime.programs.stored_compilation import read_store
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
 from streams_orchestration.runtime.storage.home import Home, data_of
-from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
 from streams_orchestration.runtime.units.wishes import stored_wish

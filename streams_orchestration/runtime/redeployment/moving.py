@@ -16,6 +16,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import begin_again
 from streams_orchestration.runtime.errors import MachineError, NoMachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
@@ -23,7 +24,6 @@ from streams_orchestration.runtime.machines.register import choose, load_of, reg
 from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.wishes import read_wish
 

@@ -16,6 +16,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import (
     base_directory,
@@ -40,7 +41,6 @@ from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.reading import deployed_applications
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.manifest import (
     Manifest,
     SavepointError,
@@ -22,7 +23,6 @@ from streams_orchestration.runtime.savepoints.places import (
     sweep,
 )
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.start_lock import lock_start
 
 
 @dataclass(frozen=True)

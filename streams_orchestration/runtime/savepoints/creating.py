@@ -20,6 +20,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, ConnectionRow
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import resume
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
@@ -47,7 +48,6 @@ from streams_orchestration.runtime.savepoints.places import new_directory, place
 from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.storage.local import sync
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.manifest import (
     MANIFEST,
     NAME,
@@ -24,7 +25,6 @@ from streams_orchestration.runtime.savepoints.manifest import (
 )
 from streams_orchestration.runtime.savepoints.place import Place, reason_of
 from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
-from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.storage.store import Store
 
 _PARTIAL = ".partial"

@@ -14,6 +14,7 @@ from streams_orchestration.compiler.redeployment.preview import NothingToDropErr
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import (
     base_directory,
     deployment_plan,
@@ -44,7 +45,6 @@ from streams_orchestration.runtime.savepoints.surroundings import (
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.start_lock import lock_start
 from streams_orchestration.runtime.storage.store import remove_files
 
 

@@ -1,0 +1,178 @@
+"""The start lock of an application: while one process starts it, no other one looks at what is about to change.
+
+It is a lock on a file under the state directory and, where machines share a catalog, one that the database holds. The
+operating system, or the database, releases it when its process ends, in whatever way, so a dead process holds none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from streams_orchestration.runtime.catalog.address import database_of
+from streams_orchestration.runtime.catalog.database import SharedLock
+from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
+from streams_orchestration.runtime.processes import machine_name
+from streams_orchestration.runtime.storage.home import Home
+
+LIMIT_SECONDS = 600.0
+"""How long another process is waited for."""
+POLL_SECONDS = 0.2
+_HOLDER = re.compile(r"(?P<command>.+) \((?P<pid>\d+) on (?P<machine>[^)]*)\)?")
+"""What `_name` gives, perhaps cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """The process that holds a start lock."""
+
+    pid: int
+    since: float | None
+    """Unix seconds; None where this may not be seen."""
+    command: str
+    """What it does, as `streams run`."""
+    machine: str = ""
+    """Where it runs; empty on this machine."""
+
+    def __str__(self) -> str:
+        where = f" on {self.machine}" if self.machine else ""
+        since = "" if self.since is None else f", since {time.strftime('%H:%M:%S', time.localtime(self.since))}"
+        return f"`{self.command}` (pid {self.pid}{where}{since})"
+
+
+_held: set[Path] = set()
+"""Lock files that this process has locked."""
+
+
+class StartLock:
+    """A start lock that is held; a context manager that releases it."""
+
+    def __init__(self, path: Path, file: IO[str] | None, shared: SharedLock | None = None) -> None:
+        self._path = path
+        self._file = file
+        self._shared = shared
+
+    def release(self) -> None:
+        """Let others have the application; nothing when that was done before."""
+        if self._file is not None:
+            _held.discard(self._path)
+            self._file.truncate(0)
+            self.abandon()
+
+    def take(self) -> bool:
+        """Lock what is free of it: first the file, since a process of this machine can be named best."""
+        assert self._file is not None
+        return _locked(self._file) and (self._shared is None or self._shared.take())
+
+    def starter(self) -> Starter | None:
+        """The process that is waited for, where it is known."""
+        assert self._file is not None
+        if not _locked(self._file):
+            return _starter(self._path)
+        return None if self._shared is None else _far_starter(self._shared)
+
+    def hold(self, command: str) -> None:
+        """Say who holds it."""
+        assert self._file is not None
+        _held.add(self._path)
+        self._file.truncate(0)
+        json.dump({"pid": os.getpid(), "since": time.time(), "command": command}, self._file)
+        self._file.flush()
+
+    def abandon(self) -> None:
+        """Take no more part in it."""
+        if self._shared is not None:
+            self._shared.close()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> StartLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def lock_start(
+    home: Home,
+    application: str,
+    command: str,
+    *,
+    waiting: Callable[[Starter | None], None] = lambda _: None,
+    limit: float | None = None,
+) -> StartLock:
+    """StartLock an application for this process, after other processes have released it.
+
+    What this process holds already it may lock again, without effect.
+
+    Args:
+        home: the state directory, which exists.
+        application: its name.
+        command: what messages of other processes call this one.
+        waiting: called once if another process holds the lock, with that process where it is known.
+        limit: seconds to wait for it; `LIMIT_SECONDS` when None.
+
+    Raises:
+        BeingStartedError: the other process still holds it.
+        StateDirectoryError: the lock file cannot be written.
+        CatalogError: the database cannot be reached.
+    """
+    path = home.start_lock(application)
+    if path in _held:
+        return StartLock(path, None)
+    shared = database_of(home).shared_lock(f"start of {application}", _name(command))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = StartLock(path, path.open("a+", encoding="utf-8"), shared)
+    except OSError as error:
+        raise StateDirectoryError(home.root, error.strerror or str(error)) from error
+    until = time.monotonic() + (LIMIT_SECONDS if limit is None else limit)
+    waits = False
+    try:
+        while not lock.take():
+            if time.monotonic() >= until:
+                raise BeingStartedError(application, lock.starter(), path if shared is None else shared.place)
+            if not waits:
+                waits = True
+                waiting(lock.starter())
+            time.sleep(POLL_SECONDS)
+        lock.hold(command)
+    except BaseException:
+        lock.abandon()
+        raise
+    return lock
+
+
+def _locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _starter(path: Path) -> Starter | None:
+    """Who wrote the file; None while it is being written."""
+    with suppress(OSError, ValueError, TypeError):
+        return Starter(**json.loads(path.read_text(encoding="utf-8")))
+    return None
+
+
+def _name(command: str) -> str:
+    return f"{command} ({os.getpid()} on {machine_name()})"
+
+
+def _far_starter(shared: SharedLock) -> Starter | None:
+    """Who holds the lock of all machines."""
+    name, since = shared.holder() or ("", None)
+    match = _HOLDER.fullmatch(name)
+    return match and Starter(int(match["pid"]), since, match["command"], match["machine"])
