@@ -132,6 +132,8 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
         process = host.process + ("" if host.alive or host.pid is None else " (gone)")
         took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""
         lines.append(Text(f"host {host.id}  {host.state}, {process}{took}", "dim"))
+        if (trouble := host.storage_trouble(now)) is not None:
+            lines.append(Text(f"{trouble}.", "red"))
     for sink in status.sinks:
         lines.append(Text.assemble((sink.operator, "bold"), f"  {_visible(sink, now)}  {sink.path or sink.place}"))
         if sink.error is not None:

@@ -1,6 +1,7 @@
 """What must hold of a running application; pure.
 
-Its units are stable, cuts come in time and can be restored, and the machines are there that its hosts may run on.
+Its units are stable, cuts come in time and can be restored, the machines are there that its hosts may run on, and so is
+the storage.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.machines.register import MachineStatus
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
-STABLE, MACHINES = "units_are_stable", "machines_are_up"
+STABLE, MACHINES, STORAGE = "units_are_stable", "machines_are_up", "storage_is_reached"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
@@ -25,6 +26,7 @@ CHECKS = {
     STABLE: f"No region or PE was reset {UNSTABLE_RESETS} times or more in the last {STABLE_SECONDS / 60:.0f} minutes "
     "because it had failed.",
     MACHINES: "Every machine that is registered takes hosts.",
+    STORAGE: "Every host reaches the storage that machines share.",
 }
 """Check of the deployment -> what it says."""
 _WHY_NOT_UP = {
@@ -86,10 +88,12 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
         for machine in machines
         if status.state not in ("COMPLETED", "STOPPED") and machine.state in _WHY_NOT_UP
     )
+    away = tuple(trouble for host in status.hosts if (trouble := host.storage_trouble(now)) is not None)
     return (
         Judgement(FRESH, tuple(late), ages),
         Judgement(RESTORABLE, lost),
         Judgement(MENDED, left),
         Judgement(STABLE, looping),
         Judgement(MACHINES, missing),
+        Judgement(STORAGE, away),
     )

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from streams_orchestration.orchestration.cut_checks import CHECKS, FRESH, MACHINES, RESTORABLE, Judgement, judge
+from streams_orchestration.orchestration.cut_checks import (
+    CHECKS,
+    FRESH,
+    MACHINES,
+    RESTORABLE,
+    STORAGE,
+    Judgement,
+    judge,
+)
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.runtime import clock
@@ -46,7 +54,9 @@ def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluatio
         asset_key=asset_key(application, "deployment"),
         check_name=judgement.name,
         passed=judgement.passed,
-        severity=(dg.AssetCheckSeverity.WARN if judgement.name in (FRESH, MACHINES) else dg.AssetCheckSeverity.ERROR),
+        severity=(
+            dg.AssetCheckSeverity.WARN if judgement.name in (FRESH, MACHINES, STORAGE) else dg.AssetCheckSeverity.ERROR
+        ),
         description="; ".join(judgement.problems) or None,
         metadata={f"streams/cut_age_seconds/{unit}": age for unit, age in judgement.ages.items()},
     )

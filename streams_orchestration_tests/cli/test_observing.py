@@ -34,6 +34,12 @@ def test_details_show_hosts_results_and_logs():
     )
 
 
+def test_details_name_a_storage_that_a_host_does_not_reach():
+    away = {"storage_error": "s3://b/p: cannot be reached. See that it can be reached", "storage_failed_at": NOW - 40}
+    text = " ".join(rendered(details(status(hosts=(host(**away),)), NOW, metrics()), colour=False).split())
+    assert "host 0 has not reached the storage for 40 s: s3://b/p: cannot be reached. See that it can" in text
+
+
 def test_details_say_how_old_the_last_delivery_is():
     delivered = status(sinks=(sink(delivered_at=NOW - 3),))
     assert "16 rows in 1 file, the last 3.0 s ago  /results" in rendered(

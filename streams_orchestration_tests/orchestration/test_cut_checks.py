@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -12,6 +13,8 @@ from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitEvent
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+
+AWAY = {"storage_error": "s3://b/p (endpoint http://s:9): cannot be reached", "storage_failed_at": NOW - 40}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +105,22 @@ def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, app
     check = judge(running(state=application), NOW, machines)[4]
     assert (check.name, check.passed) == ("machines_are_up", said is None)
     assert len(check.problems) == (said is not None)
+    assert (said or "") in " ".join(check.problems)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, None),
+        (AWAY, "host 0 has not reached the storage for 40 s: s3://b/p (endpoint http://s:9): cannot be reached"),
+        (AWAY | {"machine": "north"}, "host 0 on north has not reached the storage for 40 s"),
+        (AWAY | {"alive": False}, None),
+    ],
+)
+def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, Any], said: str | None):
+    status = running()
+    check = judge(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[5]
+    assert (check.name, check.passed) == ("storage_is_reached", said is None)
     assert (said or "") in " ".join(check.problems)
 
 

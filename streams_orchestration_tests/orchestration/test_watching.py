@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from streams_orchestration.orchestration.cut_checks import CHECKS
 from streams_orchestration.orchestration.watching import (
     REPORT_INTERVAL,
     SETTLED_SECONDS,
@@ -54,7 +55,7 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
         seen = look(status, NOW, memory)
         memory = kept(seen.memory)
         recorded.append([(check.name, check.passed) for check in seen.checks])
-    names = ("cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended", "units_are_stable", "machines_are_up")
+    names = tuple(CHECKS)
     first = [(name, True) for name in names]
     assert recorded == [first, [], [("cuts_are_fresh", False)], [], [("cuts_are_fresh", True)]]
 

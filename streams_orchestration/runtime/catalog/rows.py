@@ -67,6 +67,8 @@ class HostRow(CatalogRow):
     wish: dict[str, Any] | None
     machine: str | None
     space: str | None
+    storage_error: str | None
+    storage_failed_at: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,8 @@ host = Table(
     Column("wish", JSON(none_as_null=True)),  # the machine, or the tags of machines, that it is to run on
     Column("machine", String),  # by name: where it runs, or whose agent is to start it
     Column("space", String),  # within which its pid means a process: boot and process namespace of the machine
+    Column("storage_error", Text),  # why it does not reach the storage
+    Column("storage_failed_at", Float),  # since when
 )
 
 process = Table(

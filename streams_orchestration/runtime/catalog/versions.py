@@ -21,6 +21,7 @@ REVISIONS = (
     "0012",
     "0016",
     "0015",
+    "0017",
 )
 """All that there ever were, oldest first; the migrations in `migrations/versions`."""
 NEWEST = REVISIONS[-1]

@@ -25,6 +25,7 @@ from streams_orchestration.runtime.hosts.queries import Queries
 from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.hosts.start_up import StartUp
+from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
 from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
@@ -102,6 +103,7 @@ class Host:
         """
         self.outage.through(self._check_storage)
         self.heart.start()
+        StorageWatch(self.home.store, self.presence.report).start()
         self.start_up.reached("imports", clock.now())
         version = self.engine.wait()
         self.start_up.reached("session", clock.now())

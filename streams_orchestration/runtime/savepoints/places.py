@@ -214,9 +214,9 @@ def sweep(home: Home, application: str) -> None:
     directory = home.store.path(f"{SAVEPOINTS}/{application}")
     if directory is None:
         whole = {place.address for place in saved(home, application)}
-        left = {address.rpartition("/")[0] for address in _put(home, f"{SAVEPOINTS}/{application}")}
-        for each in {"/".join(address.split("/")[:3]) for address in left} - whole:
-            home.store.remove_all(each)
+        names = (address.split("/") for address in _put(home, f"{SAVEPOINTS}/{application}"))
+        for left in {"/".join(name[:3]) for name in names if len(name) > 3} - whole:
+            home.store.remove_all(left)
         return
     for path in (path for path in _listed(directory) if path.name.endswith(_PARTIAL)):
         with suppress(OSError, SavepointError), _alone(path):

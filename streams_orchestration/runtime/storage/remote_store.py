@@ -15,6 +15,7 @@ from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
     Storage,
     StorageAwayError,
+    StorageError,
     StorageRefusedError,
 )
 from streams_orchestration.operators.storage.storages import storage_of
@@ -55,6 +56,20 @@ class RemoteStore(Store):
     def title(self, address: str) -> str:
         """Its full address."""
         return super().title(address) if self.path(address) is not None else self._place(address)
+
+    def reach(self) -> None:
+        """By one list, which is not tried again."""
+        options = StorageOptions.model_validate_json(self.options)
+        where = f" (endpoint {options.endpoint})" if options.endpoint is not None else ""
+        try:
+            storage_of(self.root, options=options).listed(f"{self.root}/.none")
+        except ValueError as error:
+            message = f"{self.root}{where}: {error}. {REFUSED}"
+            raise StoreError(message) from error
+        except StorageError as error:
+            remedy = REFUSED if isinstance(error, StorageRefusedError) else AWAY
+            message = f"{self.root}{where}: {str(error).partition(': ')[2]}. {remedy}"
+            raise StoreError(message) from error
 
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
         """Put it, in one request where it is small."""

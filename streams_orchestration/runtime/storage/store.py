@@ -70,6 +70,16 @@ class Store:
         if self.address:
             _proved(self)
 
+    def reach(self) -> None:
+        """Look whether the place is there now.
+
+        Raises:
+            StoreError: it is not; the message names it, and the remedy.
+        """
+        if not Path(self.root).is_dir():
+            message = f"{self.root}: there is no such directory. See that it is mounted on this machine"
+            raise StoreError(message)
+
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
         """Write a new file, whole and durable when this returns."""
         path = self._local(address)
@@ -139,6 +149,9 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
             store.remove(address)
         except OSError as error:
             title = store.title(address)
+            if isinstance(error, StoreError):  # each of the others would be waited for as long
+                log.warning("%s and what else is no longer needed cannot be removed: %s", title, error.strerror)
+                break
             log.warning("%s, which is no longer needed, cannot be removed: %s", title, error.strerror)
         else:
             count += 1

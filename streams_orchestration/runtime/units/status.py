@@ -34,6 +34,10 @@ class HostStatus:
     """Where it runs, or is to be started by an agent; None when it is a process of the machine that launched it."""
     here: bool = True
     """Its process can be looked at from here."""
+    storage_error: str | None = None
+    """Why it does not reach the storage, with the remedy."""
+    storage_failed_at: float | None = None
+    """Since when."""
 
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
@@ -46,6 +50,7 @@ class HostStatus:
         return cls(
             row.id, row.pid, alive, row.state, row.launched_at, row.heartbeat_at,
             row.error or error, log, row.start_up, row.launches, row.machine, here,
+            row.storage_error, row.storage_failed_at,
         )  # fmt: skip
 
     @property
@@ -55,6 +60,14 @@ class HostStatus:
         if self.pid is not None:
             return f"pid {self.pid}{on}"
         return f"no process{on} yet" if self.state == "STARTING" else "no process"
+
+    def storage_trouble(self, now: float) -> str | None:
+        """A sentence that says since when a host that lives does not reach the storage, and why; None if it does."""
+        if not self.alive or self.storage_error is None:
+            return None
+        where = f"host {self.id}" if self.machine is None else f"host {self.id} on {self.machine}"
+        since = max(now - (self.storage_failed_at or now), 0.0)
+        return f"{where} has not reached the storage for {since:.0f} s: {self.storage_error}"
 
 
 def waits_for_agent(row: HostRow) -> bool:

@@ -1,0 +1,13 @@
+"""Whether a host reaches the storage."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0017"
+down_revision = "0015"
+
+
+def upgrade() -> None:
+    """So far nobody has looked."""
+    op.add_column("host", sa.Column("storage_error", sa.Text()))
+    op.add_column("host", sa.Column("storage_failed_at", sa.Float()))
