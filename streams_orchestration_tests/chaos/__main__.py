@@ -38,6 +38,7 @@ def cases(given: argparse.Namespace) -> Iterator[Case]:
             given.engine,
             catalogs[(number + number // len(shapes)) % len(catalogs)],
             tuple(given.kind or ()),
+            given.storage,
         )
         faults -= count
         number += 1
@@ -57,6 +58,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--healer", action="append", choices=list(HEALERS), help="may be repeated")
     parser.add_argument("--engine", choices=["spark", "local"], default="spark", help="local: hosts without Spark")
     parser.add_argument("--catalog", action="append", choices=CATALOGS, help="may be repeated")
+    parser.add_argument(
+        "--storage", choices=["home", "s3"], default="home", help="s3: files that the catalog names are in a server"
+    )
     parser.add_argument("--each", type=int, default=25, help="faults for one application")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="of faults; may be repeated")
     parser.add_argument("--place", type=Path, help="a directory that is kept; a temporary one when left out")
@@ -87,7 +91,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def told(verdict: Verdict) -> str:
     """One application."""
-    how = f"{verdict.engine}, {verdict.catalog}, healed by {verdict.healer}"
+    how = f"{verdict.engine}, {verdict.catalog}, files in {verdict.storage}, healed by {verdict.healer}"
     head = (
         f"{verdict.shape} (seed {verdict.seed}, {verdict.pes} PEs, {how}): {len(verdict.faults)} faults, "
         f"{verdict.redeploys} redeploys, {verdict.resets} resets, {verdict.tuples} tuples, "
@@ -96,7 +100,7 @@ def told(verdict: Verdict) -> str:
     )
     again = (
         f"--shape {verdict.shape} --seed {verdict.seed} --healer {verdict.healer} --engine {verdict.engine} "
-        f"--catalog {verdict.catalog} --faults {verdict.wanted} --each {verdict.wanted}"
+        f"--catalog {verdict.catalog} --storage {verdict.storage} --faults {verdict.wanted} --each {verdict.wanted}"
     )
     return "\n".join([head, *(f"  WRONG ({again}): {wrong}" for wrong in verdict.wrong)])
 

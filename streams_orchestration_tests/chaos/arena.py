@@ -25,7 +25,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
-from streams_orchestration_tests.chaos.faults import COUNTERPART, EVERYTHING, NEEDS, Scene
+from streams_orchestration_tests.chaos.faults import COUNTERPART, EVERYTHING, NEEDS, STORAGE, Scene
 from streams_orchestration_tests.chaos.healers import HEALERS, Healer
 from streams_orchestration_tests.chaos.pairs import PAIRS, Pair, shape_at
 from streams_orchestration_tests.chaos.plans import Plans
@@ -36,6 +36,7 @@ from streams_orchestration_tests.chaos.surroundings import DISK_BYTES, QUERIES_D
 from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, outcome, undisturbed
 from streams_orchestration_tests.chaos.watching import Watch
 from streams_orchestration_tests.postgresql import Server, server
+from streams_orchestration_tests.servers.faulty_s3 import FaultyS3, faulty_s3
 
 FAULT_SECONDS = 40.0
 """For which there are tuples, for each fault; when the faults are over, sources wait no longer."""
@@ -83,6 +84,8 @@ class Verdict:
     healer: str
     engine: str
     catalog: str
+    storage: str
+    """Of the files that the catalog names: `home` or `s3`."""
     wanted: int
     """Faults."""
     pes: int
@@ -111,6 +114,8 @@ class Case:
     """Or `postgresql`."""
     only: tuple[str, ...] = ()
     """Kinds of faults; all when empty."""
+    storage: str = "home"
+    """Or `s3`: files that the catalog names are in an object store."""
     gap: float = 2.0
     """Seconds between two faults, on average."""
 
@@ -131,19 +136,27 @@ def run(case: Case, place: Path, *, small_disk: bool, show: bool = True) -> Verd
         size = QUERIES_DISK_BYTES if shape.needs_spark else DISK_BYTES
         home, disk = stack.enter_context(home_at(place, size if small_disk else 0))
         served = stack.enter_context(server()) if case.catalog == "postgresql" else None
-        stack.enter_context(environment(home, served, case.engine))
+        store = stack.enter_context(faulty_s3(place)) if case.storage == "s3" else None
+        stack.enter_context(environment(home, served, case.engine, store))
         spec = place / f"{shape.name}.yaml"
         spec.write_text(yaml.safe_dump(shape.spec(hurry)))
         compilation = shape.compiled(hurry)
         verdict = Verdict(
-            case.shape, case.seed, case.healer, case.engine, case.catalog, case.faults, len(compilation.fusion.pes)
+            case.shape,
+            case.seed,
+            case.healer,
+            case.engine,
+            case.catalog,
+            case.storage,
+            case.faults,
+            len(compilation.fusion.pes),
         )
         choose = random.Random(f"{case.shape} {case.seed} faults")
         began = time.time()
         healer = HEALERS[case.healer](home, shape.name, spec, choose)
         try:
             with healer, Watch(home, shape.name) as watch:
-                _Course(case, shape, home, disk, served, healer, watch, choose, verdict, hurry, show).go()
+                _Course(case, shape, home, disk, served, store, healer, watch, choose, verdict, hurry, show).go()
             verdict.most_bytes = max((size for _, size in watch.bytes), default=0)
             verdict.last_bytes = watch.bytes[-1][1] if watch.bytes else 0
             verdict.resets, verdict.redeploys = watch.resets, watch.plan - FIRST_PLAN
@@ -170,18 +183,19 @@ class _Course:
     """The course of events."""
 
     def __init__(
-        self, case: Case, shape: Shape, home: Home, disk: Path | None, served: Server | None, healer: Healer,
-        watch: Watch, choose: random.Random, verdict: Verdict, hurry: Path, show: bool,
+        self, case: Case, shape: Shape, home: Home, disk: Path | None, served: Server | None, store: FaultyS3 | None,
+        healer: Healer, watch: Watch, choose: random.Random, verdict: Verdict, hurry: Path, show: bool,
     ) -> None:  # fmt: skip
         self.case, self.shape, self.healer, self.watch, self.choose = case, shape, healer, watch, choose
         self.verdict, self.hurry, self.show = verdict, hurry, show
         counterpart = shape.counterpart if isinstance(shape, Pair) else None
         plans = Plans(shape, choose, hurry.parent, hurry)
         self.scene = Scene(
-            home, shape.name, choose, disk, served, counterpart, healer.process, plans, hurry.parent, self._calm
+            home, shape.name, choose, disk, served, counterpart, healer.process, plans, hurry.parent, self._calm, store
         )
         had = {
             COUNTERPART: counterpart,
+            STORAGE: store,
             "a small disk": disk,
             "PostgreSQL": served,
             "a healer that is a process": healer.name != "hand",
@@ -345,7 +359,8 @@ def _left(home: Home, application: str) -> list[str]:
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
         named |= state_files(connection, application)
         pending = connection.scalars(select(f.c.pending).where(f.c.application == application, ~f.c.published)).all()
-    there = {path for kind in ("streams", "states") for path in home.store.below(f"data/{application}/{kind}")}
+    kinds = ("streams", "states", "waiting")
+    there = {path for kind in kinds for path in home.store.below(f"data/{application}/{kind}")}
     there |= {str(path) for path in home.results(application).glob("*/_pending/*")}
     if gone := (named | set(pending)) - there:
         wrong.append(f"{len(gone)} files that a commit names are gone, as {min(gone)}")

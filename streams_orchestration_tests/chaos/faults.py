@@ -27,8 +27,11 @@ from streams_orchestration_tests.chaos.healers import without_hosts
 from streams_orchestration_tests.chaos.interrupted import PLACES
 from streams_orchestration_tests.chaos.plans import Plans
 from streams_orchestration_tests.postgresql import Server
+from streams_orchestration_tests.servers.faulty_s3 import FaultyS3
 
 EVERYTHING = "everything"
+STORAGE = "an object store"
+"""Holds the files that the catalog names."""
 COUNTERPART = "a counterpart"
 """A server that the application reads from or writes to."""
 SCHEMA = "chaos"
@@ -44,6 +47,10 @@ NEEDS: dict[str, str] = {
     "end sessions in a redeploy": "PostgreSQL",
     "crash PostgreSQL in a redeploy": "PostgreSQL",
     "kill healer": "a healer that is a process",
+    **dict.fromkeys(
+        ("refuse puts", "refuse puts for long", "hide puts", "hide puts for long", "slow gets", "stop storage"),
+        STORAGE,
+    ),
 }
 """What a fault cannot come without."""
 ENGINE = "streams_orchestration_tests.chaos.local_engine"
@@ -84,6 +91,8 @@ class Scene:
     """For files of faults."""
     calm: Callable[[], bool]
     """All faults so far are healed."""
+    storage: FaultyS3 | None = None
+    """Of the files that the catalog names."""
     count: int = 0
     """Redeploys that were begun."""
     wrong: list[str] = field(default_factory=list)

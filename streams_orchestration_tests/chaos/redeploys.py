@@ -31,6 +31,7 @@ from streams_orchestration_tests.chaos.faults import (
     resume,
 )
 from streams_orchestration_tests.chaos.redeployer import PLACES
+from streams_orchestration_tests.chaos.storage_faults import STORAGE_FAULTS
 
 END_SECONDS = 300.0
 """In which a redeploy must have ended, whatever happens to it."""
@@ -217,5 +218,5 @@ REDEPLOYS: dict[str, tuple[int, Fault]] = {
     "crash PostgreSQL in a redeploy": (2, in_a_redeploy(crash_server)),
     "crash counterpart in a redeploy": (2, in_a_redeploy(crash_counterpart)),
 }
-KINDS = FAULTS | REDEPLOYS
+KINDS = FAULTS | STORAGE_FAULTS | REDEPLOYS
 """Name -> how often it comes, and what it does."""

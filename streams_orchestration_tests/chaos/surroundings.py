@@ -11,6 +11,9 @@ from pathlib import Path
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.faults import SCHEMA
 from streams_orchestration_tests.postgresql import Server
+from streams_orchestration_tests.runtime.stored import options_of
+from streams_orchestration_tests.servers.faulty_s3 import FaultyS3
+from streams_orchestration_tests.servers.s3 import BUCKET
 
 DISK_BYTES = 256 << 20
 """Of a home with a small disk."""
@@ -42,12 +45,16 @@ def can_mount(root: Path, size: int = DISK_BYTES) -> bool:
 
 
 @contextlib.contextmanager
-def environment(home: Home, served: Server | None, engine: str) -> Iterator[None]:
-    """The environment of processes that use a home, a catalog and an engine."""
+def environment(home: Home, served: Server | None, engine: str, storage: FaultyS3 | None = None) -> Iterator[None]:
+    """The environment of processes that use a home, a catalog, an engine and a storage."""
     before = dict(os.environ)
     os.environ.pop("STREAMS_CATALOG", None)
     if served is not None:
         os.environ["STREAMS_CATALOG"] = served.url(SCHEMA)
+    if storage is not None:
+        os.environ["STREAMS_STORAGE"] = f"s3://{BUCKET}/chaos"
+        os.environ["STREAMS_STORAGE_OPTIONS"] = options_of(storage.s3)
+        os.environ.update(storage.s3.credentials)
     os.environ["STREAMS_HOME"] = str(home.root)
     os.environ.pop("DAGSTER_HOME", None)
     paths = [str(Path(__file__).parent / "engine")] if engine == "local" else []

@@ -81,7 +81,7 @@ def moto(directory: Path, host: str = "127.0.0.1") -> Iterator[S3]:
         raise NotToBeHadError(message)
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", host, "-p", str(port)]
-    process = _started(command, port, directory / "moto.log", host)
+    process = started(command, port, directory / "moto.log", host)
     try:
         server = S3(f"http://{host}:{port}")
         server.system().create_dir(BUCKET)
@@ -113,7 +113,7 @@ class S3Proxy:
         """Start, and return when it listens."""
         options = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{self.directory}:{jars(S3PROXY)}/*"]
         command = ["java", *options, "org.gaul.s3proxy.Main", "--properties", str(self.directory / "s3proxy.conf")]
-        self._process = _started(command, self.port, self.directory / "s3proxy.log")
+        self._process = started(command, self.port, self.directory / "s3proxy.log")
 
     def kill(self) -> None:
         """End at once."""
@@ -135,7 +135,8 @@ def s3proxy(directory: Path, port: int | None = None) -> Iterator[S3Proxy]:
         server.kill()
 
 
-def _started(command: list[str], port: int, log: Path, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:
+def started(command: list[str], port: int, log: Path, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:
+    """A server's process, once it listens."""
     with log.open("ab") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:

@@ -7,7 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,6 +43,8 @@ class RemoteStore(Store):
 
     options: str = "{}"
     """How it is reached, `StorageOptions` as JSON; secrets are references."""
+    is_patient: bool = True
+    """It is tried again while it is away."""
 
     @property
     def address(self) -> str:
@@ -56,6 +58,10 @@ class RemoteStore(Store):
     def title(self, address: str) -> str:
         """Its full address."""
         return super().title(address) if self.path(address) is not None else self._place(address)
+
+    def hasty(self) -> Store:
+        """Which is not patient."""
+        return replace(self, is_patient=False)
 
     def reach(self) -> None:
         """By one list, which is not tried again."""
@@ -139,7 +145,7 @@ class RemoteStore(Store):
         return f"{self.root}/{address}"
 
     def _tried(self, action: Callable[[Storage], T]) -> T:
-        """What an action gives; it is repeated while the storage is away, but not for longer than `PATIENCE_SECONDS`.
+        """What an action gives; it is repeated while the storage is away, as long as it is patient.
 
         Raises:
             StoreError: it stays away, or refuses.
@@ -150,7 +156,7 @@ class RemoteStore(Store):
         except ValueError as error:
             message = f"{self.root}: {error}. {REFUSED}"
             raise StoreError(message) from error
-        until, pause = time.monotonic() + PATIENCE_SECONDS, FIRST_PAUSE
+        until, pause = time.monotonic() + (PATIENCE_SECONDS if self.is_patient else 0.0), FIRST_PAUSE
         while True:
             try:
                 return action(storage)

@@ -70,6 +70,10 @@ class Store:
         if self.address:
             _proved(self)
 
+    def hasty(self) -> Store:
+        """The same, for what is tried again later: it gives up at once where the storage is away."""
+        return self
+
     def reach(self) -> None:
         """Look whether the place is there now.
 
@@ -143,10 +147,10 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
     Returns:
         How many are gone.
     """
-    count = 0
+    count, hasty = 0, store.hasty()
     for address in addresses:
         try:
-            store.remove(address)
+            hasty.remove(address)
         except OSError as error:
             title = store.title(address)
             if isinstance(error, StoreError):  # each of the others would be waited for as long

@@ -156,7 +156,7 @@ def check_cuts(
         known = lost_cuts(connection, application)
     begin = turn * MOST_FILES % len(files) if len(files) > MOST_FILES else 0
     looked_at = {*(files + files)[begin : begin + MOST_FILES], *(file for file in files if file.unit in known)}
-    store = catalog.store
+    store = catalog.store.hasty()
     try:
         sizes = store.sizes(data_of(application)) if looked_at else None
     except StoreError:  # nothing is known of what is there
@@ -192,7 +192,9 @@ def _record(catalog: Catalog, application: str, unit: str) -> str | None:
     u = tables.unit
     with catalog.write() as connection:
         files = cut_files(connection, application, [unit])
-        problem = next((problem for file in files if (problem := file.problem(catalog.store)) is not None), None)
+        problem = next(
+            (problem for file in files if (problem := file.problem(catalog.store.hasty())) is not None), None
+        )
         known = unit in lost_cuts(connection, application)
         row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
         where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"

@@ -94,7 +94,12 @@ def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, mo
     with pytest.raises(StoreError, match=r"s3://bucket/p/data/x: cannot be reached: .*nothing is lost") as error:
         store.write("data/x", b"1")
     assert error.value.strerror == str(error.value)
-    assert remove_files(store, ["data/x"]) == 0
+    assert pauses
+    pauses.clear()
+    with pytest.raises(StoreError, match="cannot be reached"):
+        store.hasty().size("data/x")
+    assert remove_files(store, ["data/x", "data/y"]) == 0
+    assert not pauses, "what a host does beside its work waits for nothing"
 
 
 @pytest.mark.parametrize(
