@@ -1,4 +1,4 @@
-"""The files for Kubernetes and Docker Compose: right by their schemas, where those are installed, and by each other."""
+"""The files for Kubernetes and Docker Compose: right by their schemas, and by each other."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
+from compose_spec import PyCompose
 
 from streams_orchestration.runtime.settings import EngineSettings, Settings
 from streams_orchestration.runtime.storage.stores import store_at
@@ -26,8 +28,13 @@ def of_kind(kind: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: each["kind"])
 def test_the_schema_accepts_it(manifest: dict[str, Any]):
-    validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate has the schemas")
-    validate.validate(manifest, validate.latest_version(), strict=True)
+    kubernetes_validate.validate(manifest, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_a_manifest_that_is_wrong_is_not():
+    wrong = of_kind("Service") | {"spek": {}}
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
 
 
 def test_what_the_agent_starts_is_what_executors_find(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -56,8 +63,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
 
 def test_the_schema_of_compose_accepts_it():
-    validated = pytest.importorskip("compose_spec", reason="pip install compose-spec has the schema")
-    compose = validated.PyCompose.from_json(json.dumps(COMPOSE))
+    compose = PyCompose.from_json(json.dumps(COMPOSE))
     compose.validate()
     assert set(compose.service_names()) == {*COMPOSE["services"]}
 

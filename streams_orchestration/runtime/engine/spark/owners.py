@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.engine.spark.owner_sockets import admit, connect, listen, reachable
+from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, admit, connect, listen, reachable
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.processes import is_here, process_space
+from streams_orchestration.runtime.processes import is_here, machine_name, process_space
 
 DIRECTORY = "STREAMS_WORKERS"
 """Environment variable: where the workers of a host say that they are there."""
@@ -37,6 +37,17 @@ def owner_pids(registers: Iterable[str]) -> list[int]:
     here = (line[0] for line in lines if len(line) == REGISTER_LINES and is_here(line[-1]))
     names = (address.rpartition("streams-")[2].partition("-")[0] for address in here)
     return [int(name) for name in names if name.isdecimal()]
+
+
+def _require_shared() -> None:
+    """The host has made the directory around that of its workers; nobody reads one that is made anew elsewhere."""
+    directory = Path(os.environ.get(DIRECTORY, "")).parent
+    if os.environ.get(DRIVER) and not directory.is_dir():
+        message = (
+            f"{machine_name()} runs an executor and has no {directory}: executors give their answers in the state "
+            "directory, with STREAMS_STORAGE too. Mount it at the same path on all machines of the cluster"
+        )
+        raise StreamsRuntimeError(message)
 
 
 class Worker:
@@ -93,9 +104,14 @@ class Worker:
         return connection
 
     def announce(self) -> None:
-        """Say that this worker is there, and may own tasks."""
+        """Say that this worker is there, and may own tasks.
+
+        Raises:
+            StreamsRuntimeError: it is in an executor whose machine does not share the state directory.
+        """
         if self._address:
             return
+        _require_shared()
         self._listen()
         if directory := os.environ.get(DIRECTORY):
             Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)

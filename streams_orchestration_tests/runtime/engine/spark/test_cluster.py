@@ -20,7 +20,7 @@ from streams_orchestration.runtime.engine.spark.query import reason
 from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
 from streams_orchestration.runtime.engine.spark.stages import AGAIN
-from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import OURS, EngineSettings, SettingError, Settings
@@ -179,3 +179,18 @@ def test_on_a_cluster_a_task_without_an_answer_is_no_hang(tmp_path: Path, in_row
 )
 def test_a_lost_executor_is_named_as_such(text: str):
     assert "executor of the Spark cluster" in reason(text)
+
+
+def test_an_executor_that_does_not_share_the_state_directory_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("STREAMS_WORKERS", str(tmp_path / "python-0" / "workers"))
+    monkeypatch.setenv("STREAMS_DRIVER", "127.0.0.1")
+    monkeypatch.setenv("STREAMS_MACHINE", "north")
+    with pytest.raises(StreamsRuntimeError, match=rf"north .* no {tmp_path}/python-0: .*Mount it") as refused:
+        Worker(str).announce()
+    text = f"Caused by: PythonException\n{StreamsRuntimeError.__module__}.StreamsRuntimeError: {refused.value}\n  at x"
+    assert str(refused.value) in reason(text), "status shows it whole"
+    (tmp_path / "python-0").mkdir()
+    Worker(str).announce()
+    assert list((tmp_path / "python-0" / "workers").iterdir())
