@@ -99,7 +99,7 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
 
     Args:
         home: the state directory.
-        reference: `NAME`, `APP/NAME`, or the path of a directory.
+        reference: `NAME`, `APP/NAME`, the path of a directory, or the address of a savepoint in the storage.
         application: whose savepoint is meant where several have one of that name.
 
     Raises:
@@ -107,8 +107,8 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
     """
     known = list(saved(home))
     titles = {_title(place): place for place in known}
-    if reference in titles:
-        return titles[reference]
+    if (named := titles.get(reference) or {str(place): place for place in known}.get(reference)) is not None:
+        return named
     same = [place for place in known if place.name == reference]
     mine = [place for place in same if place.application == application]
     if len(mine or same) == 1:

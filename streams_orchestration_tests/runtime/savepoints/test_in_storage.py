@@ -76,7 +76,8 @@ def test_the_command_line_takes_lists_shows_and_removes_it_on_any_machine(
     assert main(["savepoint", "remove", "app/point"]) == 0
     assert put(s3, directory) == []
     assert main(["savepoint", "import", str(tmp_path / "exported"), "again"]) == 0
-    assert [place.name for place in saved(local.home)] == ["again"]
+    (again,) = saved(local.home)
+    assert (again.name, savepoint_of(local.home, str(again))) == ("again", again)
 
 
 class Failing:
