@@ -85,21 +85,35 @@ test_bytes_near, test_bytes_there = both(a_file_comes_and_goes_with_all_its_byte
 test_proof_near, test_proof_there = both(a_place_that_can_be_used_is_proved_and_left_as_it_was)
 
 
+class Clock:
+    """Time passes while somebody sleeps only."""
+
+    def __init__(self) -> None:
+        self.now, self.pauses = 0.0, list[float]()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.pauses.append(seconds)
+
+
 def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(remote_store, "PATIENCE_SECONDS", 0.15)
-    pauses: list[float] = []
-    monkeypatch.setattr(remote_store.time, "sleep", pauses.append)
+    clock = Clock()
+    monkeypatch.setattr(remote_store, "PATIENCE_SECONDS", 0.35)
+    monkeypatch.setattr(remote_store, "time", clock)
     options = f"endpoint=http://127.0.0.1:{free_port()} region=us-east-1 anonymous=True"
     store = store_at(tmp_path, "s3://bucket/p", options)
     with pytest.raises(StoreError, match=r"s3://bucket/p/data/x: cannot be reached: .*nothing is lost") as error:
         store.write("data/x", b"1")
     assert error.value.strerror == str(error.value)
-    assert pauses
-    pauses.clear()
+    assert clock.pauses == [0.1, 0.2]
+    clock.pauses.clear()
     with pytest.raises(StoreError, match="cannot be reached"):
         store.hasty().size("data/x")
     assert remove_files(store, ["data/x", "data/y"]) == 0
-    assert not pauses, "what a host does beside its work waits for nothing"
+    assert not clock.pauses, "what a host does beside its work waits for nothing"
 
 
 @pytest.mark.parametrize(
