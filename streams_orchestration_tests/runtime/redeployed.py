@@ -56,6 +56,11 @@ def counts(local: LocalApplication) -> dict[str, int]:
     return last
 
 
+def expected_counts() -> dict[str, int]:
+    """The last count of every key at the end."""
+    return dict(Counter(key for key, _ in set(rows(COUNT))))
+
+
 def kept_of(local: LocalApplication) -> list[Any]:
     """All that the catalog has of an application, but what heartbeats and looks change."""
     with local.catalog.read() as connection:
@@ -164,7 +169,7 @@ def finish(local: LocalApplication) -> None:
     """To the end, with the results of a run without any redeploy, and with no file that nothing needs."""
     adopt(local)
     local.run()
-    assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
+    assert counts(local) == expected_counts()
 
 
 def unneeded(local: LocalApplication) -> set[str]:

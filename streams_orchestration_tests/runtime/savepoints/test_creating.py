@@ -31,9 +31,9 @@ from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.region_machine import LIMIT
 from streams_orchestration.runtime.units.watch import observe
-from streams_orchestration_tests.runtime.applications import published, rows
+from streams_orchestration_tests.runtime.applications import published
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployed import COUNT, counts, drained, redeploy, run_some, visits
+from streams_orchestration_tests.runtime.redeployed import counts, drained, expected_counts, redeploy, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.runtime.shaped import compilation
@@ -44,11 +44,6 @@ def local(tmp_path: Path) -> LocalApplication:
     application = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 3), source_limit=4)
     run_some(application, 4)
     return application
-
-
-def expected() -> dict[str, int]:
-    keys = [key for key, _ in set(rows(COUNT))]
-    return {key: keys.count(key) for key in keys}
 
 
 def held(local: LocalApplication) -> bool:
@@ -63,7 +58,7 @@ def test_the_application_runs_on(local: LocalApplication):
     assert {state.operator for state in created.manifest.states} >= {"Counted[0].Seen", "Counted[1].Kept"}
     assert not held(local)
     local.run()
-    assert counts(local) == expected()
+    assert counts(local) == expected_counts()
 
 
 def test_its_files_outlive_the_collection_and_the_application(local: LocalApplication, tmp_path: Path):
@@ -73,7 +68,7 @@ def test_its_files_outlive_the_collection_and_the_application(local: LocalApplic
     deploy(local.home, local.compilation, fresh=True)
     other = begun(Home(tmp_path / "other"), visits(tmp_path, 2, 3), created.place)
     other.run()
-    assert max(counts(other).values()) == max(expected().values())
+    assert max(counts(other).values()) == max(expected_counts().values())
 
 
 def test_a_name_is_taken_once_and_is_plain(local: LocalApplication):
@@ -118,7 +113,7 @@ def test_what_does_not_come_to_a_cut_runs_on_without_a_savepoint(local: LocalApp
     assert list(saved(local.home)) == []
     assert not held(local)
     local.run()
-    assert counts(local) == expected()
+    assert counts(local) == expected_counts()
 
 
 def test_what_failed_is_not_taken_back_for_it(local: LocalApplication, hosts: FakeHosts):
@@ -169,7 +164,7 @@ def test_one_that_was_stopped_amid_an_epoch_runs_up_to_its_cut_and_is_stopped_ag
     assert hosts.launched
     other = begun(Home(tmp_path / "other"), visits(tmp_path, 2, 3), created)
     other.run()
-    assert counts(local) | counts(other) == expected()
+    assert counts(local) | counts(other) == expected_counts()
 
 
 Step = Callable[[LocalApplication, Path], object]
@@ -243,7 +238,7 @@ def test_one_that_was_stopped_is_so_again_when_the_process_that_ran_it_for_a_whi
         connection.execute(update(tables.application).values(runs_until=0.0))
     assert wanted() == "STOPPED"
     local.run()
-    assert counts(local) == expected()
+    assert counts(local) == expected_counts()
 
 
 def take_with_hosts(local: LocalApplication) -> Place:
@@ -308,7 +303,7 @@ def test_a_disk_that_is_full_leaves_nothing(
     assert not list(tmp_path.rglob("*.partial"))
     monkeypatch.undo()
     local.run()
-    assert counts(local) == expected()
+    assert counts(local) == expected_counts()
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -20,9 +20,8 @@ from streams_orchestration.runtime.storage import remote_store
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.redeployment.test_switching import counts, run_some, visits
+from streams_orchestration_tests.runtime.redeployed import counts, expected_counts, run_some, visits
 from streams_orchestration_tests.runtime.saved import begun, take
-from streams_orchestration_tests.runtime.savepoints.test_creating import expected
 from streams_orchestration_tests.runtime.stored import store_in
 from streams_orchestration_tests.servers.s3 import BUCKET, S3
 
@@ -58,7 +57,7 @@ def test_another_machine_starts_from_it_whatever_became_of_the_application(
     place = savepoint_of(machine, "point")
     other = begun(machine, visits(tmp_path, 2, 3), place)
     other.run()
-    assert max(counts(other).values()) == max(before.values()) == max(expected().values())
+    assert max(counts(other).values()) == max(before.values()) == max(expected_counts().values())
     assert read_manifest(place) == created.manifest
     assert not list(local.home.root.rglob("manifest.json"))
 
@@ -128,7 +127,7 @@ def test_a_put_that_fails_leaves_nothing_and_names_the_file_and_the_remedy(
             take(local, "other")
     assert put(s3, directory) == whole
     local.run()
-    assert counts(local) == expected()
+    assert counts(local) == expected_counts()
 
 
 def test_what_a_killed_process_has_left_is_no_savepoint_and_is_swept(
