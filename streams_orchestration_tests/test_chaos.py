@@ -155,3 +155,9 @@ def test_faults_of_every_kind_with_spark(shape: str, catalog: str, tmp_path: Pat
         pytest.skip(reason)
     how = ("--engine", "spark", "--catalog", catalog, "--healer", "hand")
     assert search(shape, FAULTS_WITH_SPARK, tmp_path, *how) == 0, capsys.readouterr().out
+
+
+@pytest.mark.deep
+def test_faults_of_an_object_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    status = main(["--faults", "24", "--each", "8", "--engine", "local", "--storage", "s3", "--place", str(tmp_path)])
+    assert status == 0, capsys.readouterr().out
