@@ -135,7 +135,7 @@ def _table(savepoints: list[tuple[Place, Manifest | SavepointError]]) -> Rendera
     return Group(table, *notes)
 
 
-def _details(place: Path, manifest: Manifest) -> RenderableType:
+def _details(place: Place, manifest: Manifest) -> RenderableType:
     state = "complete" if manifest.complete else f"at epoch {manifest.epoch}"
     lines: list[RenderableType] = [
         Text.assemble((manifest.title, "bold"), f"  {state}, taken {manifest.created_at} by {manifest.product}"),

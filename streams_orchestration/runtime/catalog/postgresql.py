@@ -262,7 +262,9 @@ class AdvisoryLock(SharedLock):
         except DBAPIError as error:
             raise self._database.error(error) from error
         except Error as error:
-            raise self._database.error(DBAPIError.instance(None, None, error, Error)) from error
+            wrapped = DBAPIError.instance(None, None, error, Error)
+            assert isinstance(wrapped, DBAPIError)
+            raise self._database.error(wrapped) from error
 
 
 def _number(schema: str, name: str) -> int:

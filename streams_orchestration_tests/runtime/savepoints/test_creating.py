@@ -348,4 +348,4 @@ def test_what_was_exported_is_no_savepoint_of_the_state_directory(local: LocalAp
     assert exported.path == tmp_path / "exported"
     with pytest.raises(SavepointError, match="is no savepoint of"):
         remove(local.home, str(exported))
-    shutil.rmtree(exported.path)
+    shutil.rmtree(tmp_path / "exported")
