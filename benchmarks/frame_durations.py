@@ -1,9 +1,9 @@
 """Durations of micro-batches of queries of Spark's, in a PE and bare: `python -m benchmarks.frame_durations ROUNDS`.
 
-Both run by turns in the session of a host, with the same settings of state. *windows* is a windowed count by SQL, over
-50,000 events of Nexmark a batch: a PE reads them as segments of the transport, the bare query as files of Parquet.
-*state* is `transformWithState` over ten rows in each of two partitions. The last line printed is JSON, variant ->
-durations of triggers in seconds, as Spark reports them; the first batches of each do not count.
+Both run by turns in the session of a host with queries, with the same settings of state. *windows* is a windowed count
+by SQL, over 50,000 events of Nexmark a batch: a PE reads them as segments of the transport, the bare query as files of
+Parquet. *state* is `transformWithState` over ten rows in each of two partitions. The last line printed is JSON, variant
+-> durations of triggers in seconds, as Spark reports them; the first batches of each do not count.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def running_files(spark: SparkSession, files: Path) -> Iterator[StreamingQuery]:
     watermark = watermarks["Bids"]
     bids = frame.parquet(str(files / "Bids")).withWatermark(watermark["attribute"], watermark["delay"])
     bids.createOrReplaceTempView("Bids")
-    with TemporaryDirectory() as checkpoint:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as checkpoint:
         query = spark.sql(text).writeStream.format("noop").option("checkpointLocation", checkpoint).start()
         try:
             yield query
@@ -102,7 +102,7 @@ def main(rounds: str) -> None:
     with TemporaryDirectory(prefix="bench-") as directory:
         scratch = Path(directory)
         write_events(scratch / "events", BATCHES * SLICE, SLICE, EVERY)
-        home, spark = Home(scratch / "home").prepare(), session(scratch)
+        home, spark = Home(scratch / "home").prepare(), session(scratch, queries=True)
         bare = spark.newSession()
         for name, value in SETTINGS.items():
             bare.conf.set(name, value)

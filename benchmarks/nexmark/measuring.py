@@ -34,7 +34,7 @@ def main(way: Way, files: str, events: str, results: str, *queries: str) -> None
     os.environ[LIMIT] = "1"  # a batch is one slice
     found: dict[str, float] = {}
     with TemporaryDirectory(prefix="bench-") as scratch:
-        spark = session(Path(scratch))
+        spark = session(Path(scratch), queries=way == "sql")
         for query in queries:
             if way == "sql" and query not in STREAMED:
                 continue

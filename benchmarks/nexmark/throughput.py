@@ -69,7 +69,7 @@ def compare(query: str, actual: Path, wanted: Path) -> None:
         AssertionError: names the query and how many rows differ.
     """
     names = [part.split(" ")[0] for part in result_schema(query).split(", ")]
-    columns = ", ".join(f"round({name}, 6) AS {name}" if name == "average" else name for name in names)
+    columns = ", ".join(f"round({name}, 6) AS {name}" if name == "average" else f'"{name}"' for name in names)
     with duckdb.connect() as connection:
         one, other = (f"SELECT {columns} FROM '{path}/*.parquet'" for path in (actual, wanted))
         both = f"SELECT count(*) FROM (({one} EXCEPT ALL {other}) UNION ALL ({other} EXCEPT ALL {one}))"

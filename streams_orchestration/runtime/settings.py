@@ -44,6 +44,8 @@ class EngineSettings:
     """Where tasks run: `local`, or the address of a Spark cluster as `spark-submit --master` takes it."""
     conf: str = ""
     """File of Spark's properties for this engine, as `spark-submit --properties-file` takes it; none when empty."""
+    queries: bool = False
+    """Among its PEs are queries of Spark's own, whose rows its JVM works through."""
 
     @property
     def cluster(self) -> bool:
@@ -103,13 +105,18 @@ class Settings:
     sample_mask: str = ""
     """Names of attributes whose values nobody may look at, with `*` and `?` (`STREAMS_SAMPLE_MASK`)."""
 
-    def engine(self, tags: Iterable[str] = ()) -> EngineSettings:
-        """The settings of the engine of a host whose pool has these tags."""
+    def engine(self, tags: Iterable[str] = (), *, queries: bool = False) -> EngineSettings:
+        """The settings of the engine of a host.
+
+        Args:
+            tags: of the host's pool.
+            queries: it has PEs that are queries of Spark's own.
+        """
         words = self.master.split()
         usual = next((word for word in words if re.fullmatch(_MASTERS, word)), LOCAL)
         tagged = dict(word.split("=", 1) for word in words if not re.fullmatch(_MASTERS, word))
         master = next((tagged[tag] for tag in tags if tag in tagged), usual)
-        return EngineSettings(self.driver_memory, master, self.spark_conf)
+        return EngineSettings(self.driver_memory, master, self.spark_conf, queries)
 
     @classmethod
     def from_environment(cls) -> Settings:

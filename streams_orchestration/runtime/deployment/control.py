@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, NoMachineError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
+from streams_orchestration.runtime.hosts.pes import has_queries
 from streams_orchestration.runtime.machines.register import choose, load_of, registered
 from streams_orchestration.runtime.processes import is_here, kill, process_space
 from streams_orchestration.runtime.settings import Settings
@@ -123,7 +124,7 @@ def _start_missing(
             started.hosts.append(f"host {host.id} on {machine.name}")
             where |= {"machine": machine.name, "space": machine.space}
         else:
-            engine = settings.engine(wish.tags)
+            engine = settings.engine(wish.tags, queries=has_queries(connection, application, host.id))
             process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), engine))
             started.hosts.append(f"host {host.id}, pid {process.pid}")
             record_processes(connection, application, host.id, incarnation, [process])

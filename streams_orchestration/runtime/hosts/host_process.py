@@ -51,18 +51,11 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     Returns:
         The exit status: 0 unless it failed.
     """
-    parser = argparse.ArgumentParser(description="Runs PEs of one application; started by `streams deploy`.")
-    parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--memory", required=True)
-    parser.add_argument("--master", default=LOCAL)
-    parser.add_argument("--spark-conf", default="")
-    parser.add_argument("--application", help="without one it is a standby, which gets it from its standard input")
-    parser.add_argument("--host", type=int)
-    parser.add_argument("--incarnation")
-    options = parser.parse_args(arguments)
+    options = _options(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    home, settings = Home(options.home), EngineSettings(options.memory, options.master, options.spark_conf)
+    home = Home(options.home)
+    settings = EngineSettings(options.memory, options.master, options.spark_conf, options.queries)
     if options.application is None:
         start = EngineStart(home, STANDBY, secrets.randbelow(1 << 31), uuid.uuid4().hex, settings)
     else:
@@ -104,6 +97,19 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
                 reason = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
                 host.presence.report(state="FAILED", error=host.engine_end(ENGINE_SECONDS) or reason.splitlines()[0])
         return 1
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Runs PEs of one application; started by `streams deploy`.")
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--memory", required=True)
+    parser.add_argument("--master", default=LOCAL)
+    parser.add_argument("--spark-conf", default="")
+    parser.add_argument("--queries", action="store_true")
+    parser.add_argument("--application", help="without one it is a standby, which gets it from its standard input")
+    parser.add_argument("--host", type=int)
+    parser.add_argument("--incarnation")
+    return parser.parse_args(arguments)
 
 
 def _assigned(standby: EngineStart) -> EngineStart | None:

@@ -102,6 +102,7 @@ def process_command(home: Home, engine: EngineSettings) -> tuple[str, ...]:
         *(sys.executable, "-m", "streams_orchestration.runtime.hosts.host_process"),
         *("--home", str(home.root), "--memory", engine.memory, "--master", engine.master),
         *(("--spark-conf", engine.conf) if engine.conf else ()),
+        *(("--queries",) if engine.queries else ()),
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.model.engines import EngineKind
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -20,6 +21,13 @@ class PlacedPe:
 
     program: PeProgram
     host: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What of a program says how its PE is run: there may be a thousand, and all of one takes long to read."""
+
+    engine: EngineKind = "tuples"
 
 
 def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
@@ -45,6 +53,15 @@ def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
 def units_on(pes: Iterable[PlacedPe], host: int) -> frozenset[str]:
     """The units that a host has PEs of."""
     return frozenset(pe.program.unit for pe in pes if pe.host == host)
+
+
+def has_queries(connection: Connection, application: str, host: int) -> bool:
+    """Whether PEs of a host are queries of Spark's own."""
+    p = tables.pe
+    of_host = (p.c.application == application, p.c.host == host, p.c.program.is_not(None))
+    return any(
+        load(_Part, each).engine == "dataframe" for each in connection.scalars(select(p.c.program).where(*of_host))
+    )
 
 
 def units_timed_by(pes: Iterable[PlacedPe], host: int) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, 
 from streams_orchestration.runtime.errors import HostLaunchError, JavaError, MachineError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
+from streams_orchestration.runtime.hosts.pes import has_queries
 from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes import (
@@ -172,11 +173,12 @@ class Agent:
         a, h = tables.application, tables.host
         with self._catalog.read() as connection:
             row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == host.application))
+            queries = has_queries(connection, host.application, host.id)
         if row is None or row.wanted != "RUNNING":
             return
         # a process of an agent that dies before it has written it down finds no host of its name, and ends
         incarnation = uuid.uuid4().hex
-        engine = Settings(**row.settings).engine(read_wish(host.id, host.wish).tags)
+        engine = Settings(**row.settings).engine(read_wish(host.id, host.wish).tags, queries=queries)
         start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), engine)
         try:
             process = self._launcher.launch(start)

@@ -7,7 +7,7 @@ import json
 import logging
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streams_orchestration.runtime.errors import HostLaunchError, JavaError
 from streams_orchestration.runtime.hosts.launcher import (
@@ -41,7 +41,8 @@ class Standbys:
         home: the state directory.
         machine: its name.
         wanted: how many are to wait.
-        engine: settings of their engines; a host with others takes none of them.
+        engine: settings of their engines, which are for queries of Spark's own, too; a host with others takes none of
+            them.
         launcher: starts hosts when none waits.
     """
 
@@ -49,7 +50,7 @@ class Standbys:
         self._home = home
         self._machine = machine
         self._wanted = wanted
-        self._engine = engine
+        self._engine = replace(engine, queries=True)
         self._launcher = launcher
         self._waiting: list[Standby] = []
         self._launched = -REST_SECONDS
@@ -63,7 +64,7 @@ class Standbys:
         """See `HostLauncher.launch`."""
         self._launched = time.monotonic()
         self._forget_ended()
-        while self._waiting and start.engine == self._engine:
+        while self._waiting and replace(start.engine, queries=True) == self._engine:
             standby = self._waiting.pop(0)
             if _serves(standby, start):
                 log.info("pid %s was on standby", standby.identity.pid)

@@ -34,8 +34,8 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         each.end()
 
 
-def start(tmp_path: Path, memory: str = "1g") -> HostStart:
-    return HostStart(Home(tmp_path), "app", 3, "first", Path("/specs"), EngineSettings(memory))
+def start(tmp_path: Path, memory: str = "1g", *, queries: bool = False) -> HostStart:
+    return HostStart(Home(tmp_path), "app", 3, "first", Path("/specs"), EngineSettings(memory, queries=queries))
 
 
 def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):
@@ -45,11 +45,12 @@ def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):
     assert waiting.waiting == 2
 
 
-def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_path: Path):
+@pytest.mark.parametrize("queries", [False, True], ids=["tuples", "queries of Spark's own"])
+def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_path: Path, *, queries: bool):
     waiting = made(1)
     waiting.keep()
     process = waiting._waiting[0].process
-    assert waiting.launch(start(tmp_path)).pid == process.pid
+    assert waiting.launch(start(tmp_path, queries=queries)).pid == process.pid
     assert waiting.waiting == 0
     assert process.stdin is not None
     process.stdin.close()

@@ -48,7 +48,8 @@ class SparkEngine:
         self._forks = start_fork_server(own)
         # without that server the JVM's Python processes would work where the JVM does
         self._directory = own if self._forks is not None else None
-        settings = session_settings(f"{start.application}-{start.host}", own / "spark", memory=start.settings.memory)
+        name, engine = f"{start.application}-{start.host}", start.settings
+        settings = session_settings(name, own / "spark", memory=engine.memory, queries=engine.queries)
         self._master, self._elsewhere = start.settings.master, start.settings.cluster
         if start.settings.cluster:
             settings = self._for_cluster(settings, start.settings, own)

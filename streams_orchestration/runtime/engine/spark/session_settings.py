@@ -35,7 +35,13 @@ The JVM does little but start tasks: the quick compiler and one garbage collecti
 """
 
 
-def session_settings(application: str, scratch: Path, *, memory: str, cores: int | None = None) -> dict[str, str]:
+OF_QUERIES = {JAVA_OPTIONS: "-XX:+UseSerialGC"}
+"""With queries of Spark's own the JVM works through rows, with code that is made for each query: it compiles well."""
+
+
+def session_settings(
+    application: str, scratch: Path, *, memory: str, cores: int | None = None, queries: bool = False
+) -> dict[str, str]:
     """What the session of one host process is made of.
 
     Args:
@@ -43,13 +49,18 @@ def session_settings(application: str, scratch: Path, *, memory: str, cores: int
         scratch: directory for Spark's temporary files and warehouse.
         memory: heap of the JVM, `1g`.
         cores: tasks at a time; all of the machine's when None.
+        queries: there are queries of Spark's own.
     """
     threads = cores or os.cpu_count() or 1
-    return SETTINGS | {
-        "spark.master": f"local[{threads}]",
-        "spark.app.name": application,
-        "spark.sql.shuffle.partitions": str(threads),
-        "spark.driver.memory": memory,
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-    }
+    return (
+        SETTINGS
+        | (OF_QUERIES if queries else {})
+        | {
+            "spark.master": f"local[{threads}]",
+            "spark.app.name": application,
+            "spark.sql.shuffle.partitions": str(threads),
+            "spark.driver.memory": memory,
+            "spark.local.dir": str(scratch),
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        }
+    )
