@@ -95,7 +95,7 @@ def test_one_row_or_none(tmp_path: Path):
         expected = rows.HostRow(
             application="app", id=0, incarnation=None, pid=None, process_started=None, state="RUNNING",
             asked_at=None, launched_at=0.0, start_up={"imports": 0.5}, heartbeat_at=None, error=None, launches=0,
-            wish=None, machine=None, space=None,
+            wish=None, machine=None, space=None, storage_error=None, storage_failed_at=None,
         )  # fmt: skip
         assert rows.HostRow.one_or_none(connection, select(h)) == expected
         assert rows.HostRow.one(connection, select(h)) == expected
