@@ -251,6 +251,11 @@ class SourceOperator(Operator):
         sharding = super().sharding(context, parameters)
         return sharding if sharding.anyhow else Sharding(refusal="is an offset that cannot be divided among channels")
 
+    @classmethod
+    def restored(cls, offset: Offset) -> Offset:
+        """Where an application begins that is started from a savepoint, which was taken at `offset`."""
+        return offset
+
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit at most about `limit` tuples from `offset` on.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +14,13 @@ import pytest
 from streams_orchestration.operators.journal import writing
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.runtime.hosts.receivers import Receivers, needed_messages, receivers
+from streams_orchestration.runtime.stepping import StepError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import PERIODIC, compiled, published, sink
 from streams_orchestration_tests.runtime.ordeals import ACTIONS, Ordeal
-from streams_orchestration_tests.servers.receiving import files_of, lines, port, send
+from streams_orchestration_tests.runtime.redeployed import run_some
+from streams_orchestration_tests.runtime.saved import begun, take
+from streams_orchestration_tests.servers.receiving import files_of, lines, port, receiving, send
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
 
@@ -114,6 +118,33 @@ def test_each_tuple_is_there_once_after_25_faults(
         ordeal.finish()
         assert Counter(ordeal.there()) == Counter(ordeal.sent)
         assert len(ordeal.sent) > 15
+
+
+def test_a_journal_that_is_not_on_this_machine_is_named_and_not_passed_over(tmp_path: Path):
+    with ordeal_of(tmp_path, region=True) as ordeal:
+        ordeal.send(6)
+        ordeal.commit_only(0)
+        ordeal.receivers.stop()
+        shutil.rmtree(ordeal.files.directory)
+        ordeal.sweep(0)
+        gone = f"{ordeal.files.directory}: the journal whose message 3 comes next is not there"
+        with pytest.raises(StepError, match=gone):
+            ordeal.turn(0)
+
+
+def test_what_begins_at_a_savepoint_reads_a_journal_of_its_own(tmp_path: Path):
+    with ordeal_of(tmp_path / "before", region=True) as ordeal:
+        ordeal.send(6)
+        ordeal.finish()
+        created = take(ordeal.local)
+        other = begun(Home(tmp_path / "other"), ordeal.local.compilation, created.place)
+        receiver = receivers(other.home, other.programs)
+        with receiving(receiver["Rows"].source):
+            send(port(receiver["Rows"].source), [lines(b'{"k": "new", "n": 7}')])
+        for _ in range(3):
+            run_some(other, 2)
+            other.trigger()
+        assert published(other.published("Out")) == [("new", 7)]
 
 
 def test_the_journal_is_trimmed_behind_the_last_cut_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

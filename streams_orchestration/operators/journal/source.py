@@ -85,6 +85,11 @@ class JournalSource(SourceOperator):
         return True
 
     @classmethod
+    def restored(cls, offset: Offset) -> Offset:
+        """A savepoint has no journal: where the one that it names is not there, the own one is read from its start."""
+        return offset | {"restored": True} if offset else offset
+
+    @classmethod
     def mentions(cls, parameters: JournalParameters) -> Mentions:
         """Those of the metadata."""
         return Mentions(outputs=list(parameters.metadata))
@@ -183,7 +188,9 @@ class JournalSource(SourceOperator):
         files = self.reader.files
         if offset and offset["journal"] != files.id:
             former = self._former(offset["journal"])
-            if former is not None:
+            if former is None and not offset.get("restored"):
+                self._lose(f"{files.directory}: the journal whose message {offset['next']} comes next is not there", 0)
+            elif former is not None:
                 messages = former.read(offset["next"], limit)
                 if messages or former.files.is_held():
                     return offset | {"next": offset["next"] + len(messages)}, messages
@@ -194,14 +201,25 @@ class JournalSource(SourceOperator):
         try:
             messages = self.reader.read(number, limit)
         except TrimmedError as error:
-            if self.parameters.on_lost_data == "fail":
-                message = f"{error}; onLostData: skip goes on with these, --fresh begins with an empty journal"
-                raise DataError(message) from error
-            self.context.logger.warning("%s: skipped", error)
-            lost = self.context.metrics.counter("lost", "messages that were gone before they were read")
-            lost.add(max(error.first - number, 0))
+            self._lose(str(error), max(error.first - number, 0))
             number, messages = error.first, []
         return {"journal": files.id, "next": number + len(messages)}, messages
+
+    def _lose(self, what: str, count: int) -> None:
+        """Messages are gone before they were read.
+
+        Args:
+            what: is in the way, and where.
+            count: of the messages, as far as it is known.
+
+        Raises:
+            DataError: the application is to stop then.
+        """
+        if self.parameters.on_lost_data == "fail":
+            message = f"{what}; onLostData: skip goes on with what is there, --fresh begins with an empty journal"
+            raise DataError(message)
+        self.context.logger.warning("%s: skipped", what)
+        self.context.metrics.counter("lost", "messages that were gone before they were read").add(count)
 
     def _former(self, journal: str) -> JournalReader | None:
         """The journal that an operator of another name had, whose place this one took in a redeploy."""

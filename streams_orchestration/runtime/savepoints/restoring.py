@@ -11,6 +11,8 @@ from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, UnitAction
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
+from streams_orchestration.operators.contract import Offset, Operator, SourceOperator
+from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -164,16 +166,22 @@ class _Restoring:
 
     def _own(self, after: Compilation, carried: Carried) -> Carried:
         """The same with files of the application's own in place of those of the savepoint."""
+        programs = need(after.deployment).programs
+        operators = {operator.name: operator for program in programs for operator in program.operators.values()}
         places = {
             operator.name: directories_of(self._home, program.application, program.pe).states
-            for program in need(after.deployment).programs
+            for program in programs
             for operator in program.operators.values()
         }
         states = {
             name: replace(state, files=tuple(self._file(file, places[name]) for file in state.files))
             for name, state in carried.states.items()
         }
-        return replace(carried, states=states)
+        offsets = {
+            name: _restored(import_operator(operators[name].implementation), offset)
+            for name, offset in carried.offsets.items()
+        }
+        return replace(carried, states=states, offsets=offsets)
 
     def _file(self, file: StateFile, place: str) -> StateFile:
         if not file.path.startswith(f"{self._place.address}/"):
@@ -196,6 +204,10 @@ class _Restoring:
             refuse_doubled_exports(connection, application, self._manifest)
             notes = go_on_reading(connection, redeployment, self._manifest)
         return Restored(self._manifest, redeployment, notes)
+
+
+def _restored(kind: type[Operator], offset: Offset) -> Offset:
+    return kind.restored(offset) if issubclass(kind, SourceOperator) else offset
 
 
 def _refuse_other_application(manifest: Manifest, wanted: Compilation) -> None:

@@ -255,6 +255,19 @@ def test_an_operator_of_another_name_reads_the_journal_before_to_its_end(tmp_pat
     assert numbers(renamed) == [2, 3, 4, 5]
 
 
+def test_a_journal_that_is_gone_is_named_or_passed_over_with_a_count(tmp_path: Path):
+    made, source = bench(tmp_path)
+    with receiving(source):
+        send(port(source), [lines(row(1))])
+    gone = {"journal": "of-another-machine", "next": 5}
+    with pytest.raises(DataError, match=r"journal: the journal whose message 5 comes next is not there; onLostData:"):
+        made.produce(gone)
+    skipping, _ = bench(tmp_path, onLostData="skip")
+    skipping.produce(gone)
+    made.produce(TCPSource.restored(gone))
+    assert numbers(skipping) == numbers(made) == [1]
+
+
 def test_a_sender_waits_while_the_journal_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made, source = bench(tmp_path)
     append, full, tried = Journal.append, threading.Event(), threading.Event()
