@@ -13,6 +13,7 @@ NAMES = (
     *("flights", "microbatch", "metrics", "chain", "copies", "scaling", "transport"),
     *("frames", "nexmark", "kafka", "kafka_latency", "lakes", "catalog", "console"),
     *("start", "latency", "region_cost", "recovery", "redeploy", "placements", "idle"),
+    *("standby", "hosts_apart", "cluster"),
 )
 OTHERS = ("flights_long", "flights_parquet", "soak")
 """Those that take too long for every time."""

@@ -11,6 +11,7 @@ The host's own loop runs beside its PE, as ever.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -180,29 +181,34 @@ def session(scratch: Path, *, queries: bool = False) -> SparkSession:
     return spark
 
 
+def new_homes(scratch: Path) -> Iterator[Home]:
+    """State directories of their own: who deploys an application anew ends its hosts, which are this process here."""
+    for number in itertools.count():
+        yield Home(scratch / f"home-{number}").prepare()
+
+
 def ours(scratch: Path, rounds: int) -> Durations:
     """All in the session of a host."""
     os.environ[LIMIT] = str(TUPLES)
-    home = Home(scratch / "home").prepare()
-    spark = session(scratch)
+    homes, spark = new_homes(scratch), session(scratch)
     spark.conf.set("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
-    levels = {str(number): lambda number=number: running_pe(spark, home, number) for number in (1, 2, 3)}
+    levels = {str(number): lambda number=number: running_pe(spark, next(homes), number) for number in (1, 2, 3)}
     return measured(bare_variants(spark) | levels, rounds)
 
 
 def metrics(scratch: Path, rounds: int) -> Durations:
     """A PE of three levels with measuring on and off, each time in a home of its own: the median of each time."""
     os.environ[LIMIT] = str(TUPLES)
-    spark = session(scratch)
+    homes, spark = new_homes(scratch), session(scratch)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
     found: Durations = {"on": [], "off": []}
-    with running_pe(spark, Home(scratch / "warm").prepare(), 3) as query:
+    with running_pe(spark, next(homes), 3) as query:
         durations(query)
     # the session gets quicker as it grows older: both settings are as old on average
-    for number, setting in enumerate(("on", "off", "off", "on") * rounds):
+    for setting in ("on", "off", "off", "on") * rounds:
         os.environ[METRICS] = setting
-        with running_pe(spark, Home(scratch / str(number)).prepare(), 3) as query:
+        with running_pe(spark, next(homes), 3) as query:
             found[setting].append(median(durations(query)))
     return found
 

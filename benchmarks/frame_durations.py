@@ -29,6 +29,7 @@ from benchmarks.batch_durations import (
     WARM,
     Counting,
     measured,
+    new_homes,
     running_bare,
     session,
 )
@@ -102,7 +103,7 @@ def main(rounds: str) -> None:
     with TemporaryDirectory(prefix="bench-") as directory:
         scratch = Path(directory)
         write_events(scratch / "events", BATCHES * SLICE, SLICE, EVERY)
-        home, spark = Home(scratch / "home").prepare(), session(scratch, queries=True)
+        homes, spark = new_homes(scratch), session(scratch, queries=True)
         bare = spark.newSession()
         for name, value in SETTINGS.items():
             bare.conf.set(name, value)
@@ -110,9 +111,9 @@ def main(rounds: str) -> None:
         windows["graph"].pop()  # the sink, which the bare query has not either
         variants: dict[str, Callable[[], Any]] = {
             "windows bare": lambda: running_files(bare, scratch / "events"),
-            "windows": lambda: running_frame(spark, home, windows, 1),
+            "windows": lambda: running_frame(spark, next(homes), windows, 1),
             "state bare": lambda: running_bare(bare, stateful=True),
-            "state": lambda: running_frame(spark, home, counting(), TASKS * TUPLES),
+            "state": lambda: running_frame(spark, next(homes), counting(), TASKS * TUPLES),
         }
         print(json.dumps(measured(variants, int(rounds))))
 

@@ -61,6 +61,14 @@ class Times(NamedTuple):
         return self.hosts + self.restart + self.first
 
 
+PARTS = Times._fields
+
+
+def words(times: Times) -> str:
+    """A line about them."""
+    return ", ".join(f"{part} {seconds:.1f}" for part, seconds in times._asdict().items())
+
+
 def spec(directory: Path) -> Path:
     """A source that does not end, an operator with a state, and a sink: two PEs, an epoch every second."""
     source = graphs.beacon("Made")
@@ -136,8 +144,9 @@ def _until(home: Home, condition: Callable[[ApplicationStatus], bool]) -> Applic
     raise AssertionError(message)
 
 
-def _await_sensor(home: Home) -> None:
-    """Until the daemon is up and its sensor has recorded the application once more than the deployment did."""
+def settle(home: Home) -> None:
+    """Until the application runs and the daemon is up: its sensor has recorded the deployment once more."""
+    _until(home, lambda status: status.units[0].completed_epoch > 2)
     until = time.monotonic() + LIMIT
     deployment = dg.AssetKey([NAME, "deployment"])
     with dagster_instance(home) as instance:
@@ -166,20 +175,17 @@ def rows(*, quick: bool = False) -> list[Row]:
     """Medians."""
     found: dict[str, list[Times]] = {"host": [], "planner": []}
     with TemporaryDirectory(prefix="bench-") as directory, running(Path(directory)) as home:
-        _until(home, lambda status: status.units[0].completed_epoch > 2)
-        _await_sensor(home)
+        settle(home)
         for _ in range(2 if quick else ROUNDS):
             for name, victim in (("host", host), ("planner", planner)):
                 times = recovered(home, victim(home))
                 found[name].append(times)
-                print(f"  {name}: {', '.join(f'{k} {v:.1f}' for k, v in times._asdict().items())}", file=sys.stderr)
+                print(f"  {name}: {words(times)}", file=sys.stderr)
     made = []
     for name, times in found.items():
         made.append(
             Row(f"kill -9 of {name} to the first commit / 15 s", median(t.whole for t in times), "s", WHOLE, 1.0)
         )
-        made += [
-            Row(f"  {part}", median(getattr(t, part) for t in times), "s", WHOLE) for part in Times._fields
-        ]  # fmt: skip
+        made += [Row(f"  {part}", median(getattr(t, part) for t in times), "s", WHOLE) for part in PARTS]
     alive = median(times.after_decision for times in found["planner"])
     return [*made, Row("from the decision to the first commit, host alive / 5 s", alive, "s", ALIVE, 1.0)]

@@ -18,6 +18,8 @@ import psutil
 _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
+BACKGROUND = "jemalloc_bg_thd"
+"""A thread of Arrow's that wakes up now and then, whatever the others do."""
 MACHINE = "STREAMS_MACHINE"
 """Environment variable: the name of this machine, which its agent gives to the hosts that it starts."""
 
@@ -117,3 +119,17 @@ def kill(pid: int | None, started: float | None) -> None:
             with contextlib.suppress(psutil.Error):
                 member.kill()
         psutil.wait_procs(members, timeout=KILL_SECONDS)
+
+
+def thread_runs(pid: int, but: int | None = None) -> int | None:
+    """How often the threads of a process have got a processor so far, `but` for one; None where that is not known."""
+    runs = 0
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            if thread.name == str(but) or (thread / "comm").read_text().strip() == BACKGROUND:
+                continue
+            status = (thread / "status").read_text()
+            runs += sum(int(line.split()[1]) for line in status.splitlines() if "ctxt_switches" in line)
+    except (OSError, ValueError):
+        return None
+    return runs

@@ -25,15 +25,11 @@ from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.healers import ByHand
 from streams_orchestration_tests.chaos.surroundings import environment
+from streams_orchestration_tests.servers.jars import free_port
 
 SECRET = "planted-secret-of-the-test"
 KILLS = 4
 PATIENCE = 90.0
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
 
 
 def spec(tcp: int, http: int) -> dict[str, Any]:

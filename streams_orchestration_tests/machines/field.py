@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +25,7 @@ from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, 
 from streams_orchestration_tests.machines.namespaces import STORAGE, Machine, address_of_servers, machines
 from streams_orchestration_tests.postgresql import server
 from streams_orchestration_tests.runtime.stored import options_of
+from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.s3 import BUCKET, moto
 
 PATIENCE = 240.0
@@ -113,7 +113,7 @@ def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
     spec.write_text(yaml.safe_dump(shape.spec(hurry)))
     with ExitStack() as stack:
         address = stack.enter_context(address_of_servers())
-        served = stack.enter_context(server(address, _free_port(address)))
+        served = stack.enter_context(server(address, free_port(address)))
         storage = stack.enter_context(moto(place, STORAGE))
         stack.enter_context(environment(home, None, "local"))
         os.environ["STREAMS_CATALOG"] = served.url_of_network("streams")
@@ -129,9 +129,3 @@ def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
         field = Field(home, shape, hurry, there, wanted)
         field.goes_on()
         yield field
-
-
-def _free_port(address: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return probe.getsockname()[1]

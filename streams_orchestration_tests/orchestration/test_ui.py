@@ -14,6 +14,7 @@ import pytest
 
 from streams_orchestration.orchestration.ui import UserInterfaceError, serve
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.servers.jars import free_port
 
 SERVE = """
 import sys
@@ -22,12 +23,6 @@ from streams_orchestration.orchestration.ui import serve
 from streams_orchestration.runtime.storage.home import Home
 sys.exit(serve(Home(Path(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])))
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_a_port_that_is_taken_is_said_before_anything_starts(home: Home, spec: Path):

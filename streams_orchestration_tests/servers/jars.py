@@ -74,10 +74,10 @@ def _fetch(artifact: str, place: Path) -> None:
     aside.rename(place)
 
 
-def free_port() -> int:
-    """A port of the loopback address that nobody listens at."""
+def free_port(address: str = "127.0.0.1") -> int:
+    """A port of an address of this machine that nobody listens at."""
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.bind((address, 0))
         return listener.getsockname()[1]
 
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -23,8 +23,12 @@ from streams_orchestration.operators.standard.partitions import partitioned
 
 SMALL_BYTES = 16 << 20
 """Tuples that take less memory wait as Arrow, and become a data file with others of their epoch and partition."""
+GROUP_BYTES = 32 << 20
+"""Of tuples, without partitions: so many are written at once, as a row group."""
 MERGED_BYTES = 256 << 20
 """Of tuples that become one data file, about."""
+ENCODING: dict[str, Any] = {"store_decimal_as_integer": True}
+"""Of data files."""
 LONGEST_TEXT = 64
 """Characters of a text that is kept as the least or the largest one of a file."""
 
@@ -45,36 +49,77 @@ class DataFile(NamedTuple):
         return f"{self.directory}/{self.name}" if self.directory else self.name
 
 
-def write_data_files(
-    batches: Sequence[pa.RecordBatch], partition_by: Sequence[str], into: Path, *, whole: bool
-) -> list[PendingFile]:
-    """Write tuples to a file for each partition: a data file, or, where they are few, one that waits for others.
+class DataFileWriter:
+    """The tuples of a micro-batch on their way to files: data files, or, where they are few, one that waits for others.
+
+    Without partitions many tuples are written while more of them come; otherwise all are at the end.
 
     Args:
-        batches: the tuples, by column.
+        into: the directory for the files.
         partition_by: columns whose values name directories.
-        into: the directory for them.
         whole: files have the columns that they are partitioned by, too.
     """
-    table = pa.Table.from_batches(batches)
-    parts = partitioned(table, partition_by, keep=whole) if partition_by else [("", table)]
-    return [_written(into / directory, part) for directory, part in parts]
+
+    def __init__(self, into: Path, partition_by: Sequence[str], *, whole: bool) -> None:
+        self._into, self._partition_by, self._whole = into, partition_by, whole
+        self._kept: list[pa.RecordBatch] = []
+        self._open: _OpenFile | None = None
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take tuples, by column."""
+        self._kept.append(batch)
+        if not self._partition_by and sum(each.nbytes for each in self._kept) >= GROUP_BYTES:
+            self._open = self._open or _OpenFile(self._into, batch.schema)
+            self._open.write(self._taken())
+
+    def finish(self) -> tuple[PendingFile, ...]:
+        """The files, durable."""
+        if self._open is not None:
+            done = self._open
+            self._open = None
+            return (done.finish(self._taken() if self._kept else None),)
+        if not self._kept:
+            return ()
+        table = self._taken()
+        named = self._partition_by
+        parts = partitioned(table, named, keep=self._whole) if named else [("", table)]
+        return tuple(_written(self._into / directory, part) for directory, part in parts)
+
+    def _taken(self) -> pa.Table:
+        table = pa.Table.from_batches(self._kept)
+        self._kept = []
+        return table
+
+
+class _OpenFile:
+    """A data file that is being written."""
+
+    def __init__(self, directory: Path, schema: pa.Schema) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._path, self._rows = directory / f"{uuid.uuid4().hex}.parquet", 0
+        self._end = ExitStack()
+        file = self._end.enter_context(durable(self._path))
+        self._writer = self._end.enter_context(pq.ParquetWriter(file, schema, **ENCODING))
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+        self._rows += table.num_rows
+
+    def finish(self, rest: pa.Table | None) -> PendingFile:
+        if rest is not None:
+            self.write(rest)
+        self._end.close()
+        return PendingFile(self._path, None, self._rows, self._path.stat().st_size)
 
 
 def _written(directory: Path, table: pa.Table) -> PendingFile:
+    if table.nbytes >= SMALL_BYTES:
+        return _OpenFile(directory, table.schema).finish(table)
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{uuid.uuid4().hex}{'.arrow' if table.nbytes < SMALL_BYTES else '.parquet'}"
-    with durable(path) as file:
-        if path.suffix == ".arrow":
-            with pa.ipc.new_file(file, table.schema) as writer:
-                writer.write_table(table)
-        else:
-            _encode(table, file)
+    path = directory / f"{uuid.uuid4().hex}.arrow"
+    with durable(path) as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
     return PendingFile(path, None, table.num_rows, path.stat().st_size)
-
-
-def _encode(table: pa.Table, file: IO[bytes]) -> None:
-    pq.write_table(table, file, store_decimal_as_integer=True)
 
 
 @contextmanager
@@ -136,7 +181,7 @@ def _merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{uuid.uuid4().hex}.parquet"
     with durable(path) as file:
-        _encode(tuples, file)
+        pq.write_table(tuples, file, **ENCODING)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "blake2b")
     digest.update("/".join(map(str, (*key, number))).encode())

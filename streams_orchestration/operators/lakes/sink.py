@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, waiting_directory
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.lakes.data_files import gathered, write_data_files
+from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
 from streams_orchestration.operators.lakes.errors import require
 from streams_orchestration.operators.lakes.fitting import WantedTable
 from streams_orchestration.operators.libraries import pa
@@ -116,15 +117,22 @@ class LakeSink(EpochSink):
         """Keep the tuples for the files of this micro-batch, under the names of their columns."""
         renamed = self.__dict__.setdefault("_renamed", target_columns_of(self.context, self.parameters))
         columns = [batch.arrow.column(attribute) for attribute in renamed]
-        super().process(port, TupleBatch(pa.RecordBatch.from_arrays(columns, names=list(renamed.values()))))
+        named = pa.RecordBatch.from_arrays(columns, names=list(renamed.values()))
+        if self.parameters.key:
+            super().process(port, TupleBatch(named))
+        else:
+            self._files.add(named)
+
+    @cached_property
+    def _files(self) -> DataFileWriter:
+        """Of this replica; not part of its state, since it is empty between micro-batches."""
+        return DataFileWriter(waiting_directory(self.context), self.parameters.partition_by, whole=self.whole)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
         """Write the data files of the micro-batch; with a `key`, its tuples."""
         if self.parameters.key:
             return super().prepare_commit()
-        kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
-        waiting = waiting_directory(self.context)
-        return tuple(write_data_files(kept, self.parameters.partition_by, waiting, whole=self.whole)) if kept else ()
+        return self._files.finish()
 
 
 def target_columns_of(context: OperatorContext, parameters: LakeSinkParameters) -> dict[str, str]:

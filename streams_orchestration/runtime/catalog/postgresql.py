@@ -244,8 +244,13 @@ class AdvisoryLock(SharedLock):
         return rows[0] if rows else None
 
     def close(self) -> None:
-        """Close the connection."""
+        """Release it, and close the connection: a server releases what closed connections held a moment later."""
+        from psycopg import Error
+
         if self._driver is not None:
+            if self._taken:
+                with suppress(Error):
+                    self._driver.execute("SELECT pg_advisory_unlock(%s)", (self._number,))
             self._driver.close()
         self._driver, self._taken = None, False
 

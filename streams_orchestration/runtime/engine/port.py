@@ -48,6 +48,8 @@ class QueryStart:
     """Whether tasks count and time."""
     relayed: bool = False
     """The host listens to the catalog for the planner, and rings the bell in its scratch directory."""
+    hang_limit: int = 0
+    """Seconds without progress of a task until it is ended; 0: never."""
     at: int = field(default_factory=time.time_ns)
     """Nanoseconds: names the scratch directory."""
 
@@ -67,7 +69,8 @@ class QueryStart:
         for left in path.parent.glob(f"pe-{self.program.pe}-g*"):
             if left != path:  # of a host that was killed
                 shutil.rmtree(left, ignore_errors=True)
-        return Scratch.create(path, Launched(self.program, self.directories, self.measured, in_rows))
+        limit = self.hang_limit if in_rows else 0
+        return Scratch.create(path, Launched(self.program, self.directories, self.measured, in_rows, limit))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:
         """What the query's `Planner` is made of."""

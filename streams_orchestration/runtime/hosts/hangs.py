@@ -5,12 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
-from streams_orchestration.runtime.processes import kill, process_started
-
-BACKGROUND = "jemalloc_bg_thd"
-"""A thread of Arrow's that wakes up now and then, whatever the others do."""
+from streams_orchestration.runtime.processes import kill, process_started, thread_runs
 
 log = logging.getLogger("streams.hangs")
 
@@ -83,17 +79,3 @@ class HungTasks:
                 ended.append(pid)
         self._seen = seen
         return tuple(ended)
-
-
-def thread_runs(pid: int) -> int | None:
-    """How often the threads of a process have got a processor so far; None where that is not known."""
-    runs = 0
-    try:
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            if (thread / "comm").read_text().strip() == BACKGROUND:
-                continue
-            status = (thread / "status").read_text()
-            runs += sum(int(line.split()[1]) for line in status.splitlines() if "ctxt_switches" in line)
-    except (OSError, ValueError):
-        return None
-    return runs

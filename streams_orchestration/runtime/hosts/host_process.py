@@ -15,6 +15,7 @@ import os
 import secrets
 import signal
 import sys
+import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
@@ -67,6 +68,8 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     from streams_orchestration.runtime.hosts.presence import UnwantedHostError
 
     if start.application == STANDBY:
+        if options.ready is not None:
+            threading.Thread(target=_say_ready, args=(engine, options.ready), daemon=True).start()
         assigned = _assigned(start)
         if assigned is None:
             return 0
@@ -107,9 +110,20 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--spark-conf", default="")
     parser.add_argument("--queries", action="store_true")
     parser.add_argument("--application", help="without one it is a standby, which gets it from its standard input")
+    parser.add_argument("--ready", type=int, help="file descriptor where a standby says that its engine is up")
     parser.add_argument("--host", type=int)
     parser.add_argument("--incarnation")
     return parser.parse_args(arguments)
+
+
+def _say_ready(engine: Engine, descriptor: int) -> None:
+    try:
+        engine.wait()
+        with contextlib.suppress(BrokenPipeError):  # it is a host already, or its agent has ended
+            os.write(descriptor, b"1")
+    except Exception as error:  # noqa: BLE001  raised again when it is to be a host
+        log.error("the engine of this standby does not come up: %s", error)
+    os.close(descriptor)
 
 
 def _assigned(standby: EngineStart) -> EngineStart | None:

@@ -131,7 +131,7 @@ class Queries:
         )  # fmt: skip
         start = QueryStart(
             self._home, self.programs[pe], directories, generation, source_limit=self._settings.source_limit,
-            measured=self._settings.metrics, relayed=self._catalog.names_units,
+            measured=self._settings.metrics, relayed=self._catalog.names_units, hang_limit=self._settings.hang_limit,
         )  # fmt: skip
         if start.relayed:
             self._relay.serve(pe, start.scratch.bell)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import subprocess
 import time
 from dataclasses import dataclass, replace
@@ -26,12 +27,23 @@ REST_SECONDS = 10.0
 log = logging.getLogger("streams.agent")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Standby:
-    """A process that waits."""
+    """A process that waits, or that is starting its engine."""
 
     process: subprocess.Popen[str]
     identity: ProcessIdentity
+    pipe: int
+    """Where it says that its engine is up: one byte, and then it is closed."""
+    _up: bool = False
+
+    @property
+    def up(self) -> bool:
+        """Its engine is."""
+        if not self._up:
+            with contextlib.suppress(BlockingIOError):
+                self._up = bool(os.read(self.pipe, 1))
+        return self._up
 
 
 class Standbys:
@@ -57,15 +69,16 @@ class Standbys:
 
     @property
     def waiting(self) -> int:
-        """How many wait now."""
-        return len(self._waiting)
+        """How many wait now, with their engines up."""
+        return sum(standby.up for standby in self._waiting)
 
     def launch(self, start: HostStart) -> ProcessIdentity:
         """See `HostLauncher.launch`."""
         self._launched = time.monotonic()
         self._forget_ended()
         while self._waiting and replace(start.engine, queries=True) == self._engine:
-            standby = self._waiting.pop(0)
+            standby = next((each for each in self._waiting if each.up), self._waiting[0])
+            self._drop(standby)
             if _serves(standby, start):
                 log.info("pid %s was on standby", standby.identity.pid)
                 return standby.identity
@@ -83,31 +96,44 @@ class Standbys:
 
     def end(self) -> None:
         """End those that wait."""
-        for standby in self._waiting:
+        for standby in tuple(self._waiting):
             assert standby.process.stdin is not None
             standby.process.stdin.close()
-        self._waiting.clear()
+            self._drop(standby)
+
+    def _drop(self, standby: Standby) -> None:
+        self._waiting.remove(standby)
+        os.close(standby.pipe)
 
     def _forget_ended(self) -> None:
         for standby in tuple(self._waiting):
             if standby.process.poll() is not None:
                 log.warning("a standby, pid %s, has ended with status %s", standby.process.pid, standby.process.poll())
-                self._waiting.remove(standby)
+                self._drop(standby)
 
     def _start(self) -> Standby:
         place = self._home.logs(".standby") / f"{self._machine}.log"
         place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("ab") as output:
-            process = subprocess.Popen(
-                process_command(self._home, self._engine),
-                stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, text=True,
-                env=host_environment(),
-            )  # fmt: skip
+        ours, its = os.pipe()
+        os.set_blocking(ours, False)
+        try:
+            with place.open("ab") as output:
+                process = subprocess.Popen(
+                    [*process_command(self._home, self._engine), "--ready", str(its)], pass_fds=(its,),
+                    stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, text=True,
+                    env=host_environment(),
+                )  # fmt: skip
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(its)
         identity = identify(process.pid)
         if identity is None:
+            os.close(ours)
             message = f"a standby ended at once (log: {place})"
             raise HostLaunchError(message)
-        return Standby(process, identity)
+        return Standby(process, identity, ours)
 
 
 def _serves(standby: Standby, start: HostStart) -> bool:

@@ -29,6 +29,8 @@ class Launched:
     """Do the tasks count and time."""
     in_rows: bool = False
     """All that tasks send to each other is in the rows, none of it in files."""
+    hang_limit: int = 0
+    """Seconds without progress of a task until its process ends itself; 0 where the host looks after that."""
 
 
 @dataclass(frozen=True)

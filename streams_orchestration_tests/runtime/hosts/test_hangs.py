@@ -13,9 +13,9 @@ import pytest
 
 from streams_orchestration.runtime.engine.spark.owners import Worker, owner_pids
 from streams_orchestration.runtime.errors import CatalogLostError
-from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse, thread_runs
+from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse
 from streams_orchestration.runtime.hosts.heart import ENGINE_SECONDS, HEARTBEAT_SECONDS, STUCK_SECONDS, Heart
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.processes import process_started, thread_runs
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,12 +17,13 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.running import FakeHosts
 
 pytestmark = pytest.mark.slow
+READY = "import os, sys; os.write(int(sys.argv[-1]), b'1'); os.close(int(sys.argv[-1])); "
 WAITS = "import sys; print(sys.stdin.readline(), end='', flush=True); sys.stdin.read()"
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], Standbys]]:
-    monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", WAITS))
+    monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", READY + WAITS))
     monkeypatch.setattr(standbys, "REST_SECONDS", 0.0)
     all_made: list[Standbys] = []
 
@@ -34,6 +36,13 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         each.end()
 
 
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that comes."""
+    limit = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < limit
+
+
 def start(tmp_path: Path, memory: str = "1g", *, queries: bool = False) -> HostStart:
     return HostStart(Home(tmp_path), "app", 3, "first", Path("/specs"), EngineSettings(memory, queries=queries))
 
@@ -42,13 +51,29 @@ def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):
     waiting = made(2)
     for _ in range(3):
         waiting.keep()
-    assert waiting.waiting == 2
+    until(lambda: waiting.waiting == 2)
+    assert len(waiting._waiting) == 2
+
+
+def test_one_whose_engine_is_not_up_does_not_count_and_is_taken_last(
+    made: Callable[[int], Standbys], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    waiting = made(2)
+    monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", WAITS))
+    waiting.keep()
+    monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", READY + WAITS))
+    waiting.keep()
+    starting, ready = waiting._waiting
+    until(lambda: waiting.waiting == 1)
+    for standby in (ready, starting):
+        assert waiting.launch(start(tmp_path)) == standby.identity
 
 
 @pytest.mark.parametrize("queries", [False, True], ids=["tuples", "queries of Spark's own"])
 def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_path: Path, *, queries: bool):
     waiting = made(1)
     waiting.keep()
+    until(lambda: waiting.waiting == 1)
     process = waiting._waiting[0].process
     assert waiting.launch(start(tmp_path, queries=queries)).pid == process.pid
     assert waiting.waiting == 0
@@ -74,4 +99,4 @@ def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_pat
     ended.wait()
     assert waiting.launch(start(tmp_path)).pid == 101
     waiting.keep()
-    assert waiting.waiting == 1
+    until(lambda: waiting.waiting == 1)

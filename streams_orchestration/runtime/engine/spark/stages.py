@@ -14,6 +14,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
 from streams_orchestration.runtime.engine.spark.owners import Worker
+from streams_orchestration.runtime.engine.spark.progress import Progress
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, record_batches
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import operator_logger
@@ -112,14 +113,16 @@ class Request:
 
 
 def _serve(request: Request) -> list[Row]:
-    stage = request.stage
-    task = stage.scratch.launched.program.levels[stage.level][request.partition]
+    stage, launched = request.stage, request.stage.scratch.launched
+    task = launched.program.levels[stage.level][request.partition]
     plan = plan_codec.validate_json(request.plan)
-    if stage.scratch.launched.in_rows and answered(stage.scratch.answers, plan.batch, task):
+    if launched.in_rows and answered(stage.scratch.answers, plan.batch, task):
         raise StreamsRuntimeError(AGAIN)
-    return stage.run(task, plan, request.rows)
+    with _PROGRESS.task(launched.hang_limit):
+        return stage.run(task, plan, request.rows)
 
 
+_PROGRESS = Progress()
 _WORKER = Worker(_serve)
 
 

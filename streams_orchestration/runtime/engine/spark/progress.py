@@ -1,0 +1,83 @@
+"""Tasks in executors of a cluster that stand still: their host does not see the process, so it ends itself.
+
+What the host does for the workers of its own machine is in `runtime/hosts/hangs.py`; the same counts as progress here.
+A task whose code keeps Python's lock while it waits is not noticed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from streams_orchestration.runtime.processes import kill, process_started, thread_runs
+
+LOOK_SECONDS = 1.0
+
+log = logging.getLogger("streams.hangs")
+
+
+class Progress:
+    """The tasks that this process runs, and for how many looks in a row none of its threads has run.
+
+    Time counts in looks, so a process that was stopped with all its threads has time to go on.
+
+    Args:
+        end: what is done when a task stands still; ends the process when None.
+    """
+
+    def __init__(self, end: Callable[[int], None] | None = None) -> None:
+        self._end = _end if end is None else end
+        self._tasks = 0
+        self._limit = 0
+        self._runs: int | None = None
+        self._still = 0
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def task(self, limit: int) -> Iterator[None]:
+        """A task runs until the block ends.
+
+        Args:
+            limit: seconds without progress until the process is ended; 0 for never.
+        """
+        if not limit:
+            yield
+            return
+        with self._lock:
+            self._tasks, self._limit = self._tasks + 1, limit
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="progress", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._tasks -= 1
+
+    def look(self, runs: int | None) -> None:
+        """See whether the process has made progress since the last look.
+
+        Args:
+            runs: how often its threads have run so far; None where that is not known.
+        """
+        moved = runs is None or runs != self._runs or not self._tasks
+        self._runs, self._still = runs, 0 if moved else self._still + 1
+        if self._still * LOOK_SECONDS >= self._limit > 0:
+            self._still = 0
+            self._end(self._limit)
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(LOOK_SECONDS)
+            self.look(thread_runs(os.getpid(), threading.get_native_id()))
+
+
+def _end(limit: int) -> None:
+    pid = os.getpid()
+    log.error("pid %s has made no progress in its task for %s s and is killed", pid, limit)
+    kill(pid, process_started(pid))
