@@ -38,6 +38,36 @@ graph:
 """
 
 
+STANDS_STILL = f"""\
+specVersion: 1
+application: keyed
+schemas: {{Row: "n bigint"}}
+operators:
+  Stands: {{implementation: "stands:Stands", inputs: [{{}}], outputs: [{{}}]}}
+graph:
+  - name: Made
+    operator: Beacon
+    outputs: [{{stream: Made, schema: Row}}]
+    parameters: {{iterations: {COUNT}, output: {{n: IterationCount()}}}}
+    annotations: {{consistent: {{trigger: periodic, period: 0.5}}}}
+  - {{name: Passed, operator: Stands, inputs: [Made], outputs: [{{stream: Passed, schema: Row}}]}}
+  - {{name: Out, operator: FileSink, inputs: [Passed], parameters: {{file: out}}}}
+"""
+OPERATOR = """
+import threading
+from pathlib import Path
+from streams_orchestration.operators import Operator
+
+class Stands(Operator):
+    def process(self, port, batch):
+        once = Path(__file__).with_name("stood")
+        if not once.exists():
+            once.touch()
+            threading.Event().wait()
+        self.submit(batch)
+"""
+
+
 @pytest.fixture
 def two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     with cluster(tmp_path, workers=2) as made:
@@ -78,6 +108,23 @@ def test_keyed_sums_are_exact_when_every_executor_is_killed_in_turn(tmp_path: Pa
         f"SELECT sum(total), count(*) FROM read_parquet('{home.results('keyed')}/sums/part-*.parquet')"
     ).to_pylist()
     assert list(sums.values()) == [sum(range(COUNT)), KEYS]
+
+
+def test_an_operator_that_stands_still_in_an_executor_is_one_reset(
+    tmp_path: Path, two_workers: Cluster, monkeypatch: pytest.MonkeyPatch
+):
+    home, spec = Home(tmp_path / "home"), tmp_path / "keyed.yaml"
+    spec.write_text(STANDS_STILL)
+    (tmp_path / "stands.py").write_text(OPERATOR)
+    monkeypatch.setenv("STREAMS_HANG_LIMIT", "5")
+    with streams(home, "run", str(spec)) as process:
+        finish(process)
+    assert (tmp_path / "stood").exists()
+    assert read_status(home, "keyed").units[0].resets == 1
+    (sums,) = table_of(
+        f"SELECT sum(n), count(*) FROM read_parquet('{home.results('keyed')}/out/part-*.parquet')"
+    ).to_pylist()
+    assert list(sums.values()) == [sum(range(COUNT)), COUNT]
 
 
 @pytest.fixture

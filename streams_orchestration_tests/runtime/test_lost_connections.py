@@ -34,7 +34,7 @@ from streams_orchestration_tests.runtime.planned import PlannedPe
 
 pytestmark = pytest.mark.slow
 
-COUNT = 30
+COUNT = 20
 LOST = "there", "no route to it"
 TIMES = {"life", "token", "deployed_at", "committed_at", "completed_at", "busy_seconds", "since", "at", "sampled_at"}
 TIMES |= {"delivered_at", "deadline", "began_at", "outage", "drains", "resets", "seconds"}

@@ -146,7 +146,7 @@ PLANS = st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(1, 4))
 """Turns before the change, the width and the number of PEs from then on."""
 
 
-@examples(17)
+@examples(9)
 @given(st.lists(PLANS, min_size=1, max_size=5))
 def test_any_changes_of_widths_at_any_time_change_no_result(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int, int]]
@@ -160,7 +160,7 @@ def test_any_changes_of_widths_at_any_time_change_no_result(
     assert counts(local) == Counter(key for key, _ in set(rows(COUNT)))
 
 
-@examples(17)
+@examples(9)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6)), min_size=1, max_size=5))
 def test_any_changes_of_pes_at_any_time_change_no_result(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]

@@ -54,7 +54,7 @@ REDEPLOYS = st.lists(
 """Turns before, the number of PEs from then on, turns on trial, whether it is reverted then, and garbage collected."""
 
 
-@examples(13)
+@examples(7)
 @given(REDEPLOYS)
 def test_reverts_at_any_time_change_no_result(
     tmp_path_factory: pytest.TempPathFactory, redeploys: list[tuple[int, int, int, bool, bool]]
@@ -77,7 +77,7 @@ def test_reverts_at_any_time_change_no_result(
     assert unneeded(local) == set()
 
 
-@examples(13)
+@examples(7)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4), st.integers(0, 5), st.booleans()), max_size=4))
 def test_states_that_were_divided_are_whole_again_after_a_revert(
     tmp_path_factory: pytest.TempPathFactory, redeploys: list[tuple[int, int, int, bool]]

@@ -36,7 +36,7 @@ def together(*parts: dict[str, list[RowTuple]]) -> dict[str, list[RowTuple]]:
     return {name: sorted(row for part in parts for row in part[name]) for name in parts[0]}
 
 
-@examples(17)
+@examples(9)
 @given(turns=st.integers(0, 12), pes=st.integers(1, 5))
 def test_what_begins_at_a_savepoint_gives_the_rest(tmp_path_factory: pytest.TempPathFactory, turns: int, pes: int):
     directory = tmp_path_factory.mktemp("run")
@@ -52,7 +52,7 @@ def test_what_begins_at_a_savepoint_gives_the_rest(tmp_path_factory: pytest.Temp
     assert together(before, results(other)) == expected_of_network(COUNT)
 
 
-@examples(17)
+@examples(9)
 @given(turns=st.integers(0, 12), width=st.integers(1, 4))
 def test_a_width_may_be_another_one(tmp_path_factory: pytest.TempPathFactory, turns: int, width: int):
     directory = tmp_path_factory.mktemp("run")

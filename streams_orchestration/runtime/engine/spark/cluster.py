@@ -25,6 +25,7 @@ SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.speculation": "false",
+    "spark.locality.wait": "0s",
     "spark.executor.heartbeatInterval": "5s",
     "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "10s",
