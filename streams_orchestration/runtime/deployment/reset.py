@@ -16,6 +16,7 @@ from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
+from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
@@ -117,7 +118,8 @@ def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int |
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
     """Kill what is left of hosts that hang or have failed, so that `launch` may start them.
 
-    Those of a reset that has run out of time are killed, too, when they have not answered it.
+    Those of a reset that has run out of time are killed, too, when they have not answered it. So are those of a machine
+    that is drained and does not reach the storage: they would come to no cut at which they could be moved.
     """
     h, p = tables.host, tables.pe
     now = clock.now()
@@ -130,18 +132,20 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
             p.c.application == application, p.c.unit == unit, ~p.c.final, p.c.running != row.generation
         )
         stuck = set(connection.scalars(mute)) if late else set()
+        drained = {machine.name for machine in registered(connection) if machine.state == "DRAINING"}
+    cut_off = {host.id for host in hosts if host.machine in drained and host.storage_failed_at is not None}
     for host in hosts:
         silent = now - max(host.heartbeat_at or 0.0, host.launched_at)
-        if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or host.id in stuck:
+        if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or host.id in stuck | cut_off:
             if is_here(host.space):
                 kill(host.pid, host.process_started)
-            elif host.id in stuck:  # its machine ends it once another one is in its place
-                _give_up(catalog, host)
+            elif host.id in stuck | cut_off:  # its machine ends it once another one is in its place
+                _give_up(catalog, host, "it did not answer a reset" if host.id in stuck else "it has no storage")
 
 
-def _give_up(catalog: Catalog, host: HostRow) -> None:
+def _give_up(catalog: Catalog, host: HostRow, reason: str) -> None:
     """Count a host that cannot be killed from here as failed."""
     h = tables.host
     mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
     with catalog.write() as connection:
-        connection.execute(update(h).where(*mine).values(state="FAILED", error="it did not answer a reset"))
+        connection.execute(update(h).where(*mine).values(state="FAILED", error=reason))

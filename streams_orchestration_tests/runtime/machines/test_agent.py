@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow
 from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import HostLaunchError, MachineError
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
@@ -194,6 +196,26 @@ def test_a_silent_host_is_started_on_another_machine(place: Place):
     place.registered("n")
     control.launch(place.home, place.name)
     assert (place.host.machine, place.host.pid) == ("n", None)
+
+
+@pytest.mark.parametrize(("state", "reached", "machine"), [
+    ("DRAINING", False, "n"),
+    ("DRAINING", True, "m"),
+    ("UP", False, "m"),
+])  # fmt: skip
+def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
+    place: Place, state: str, machine: str, *, reached: bool
+):
+    control.launch(place.home, place.name)
+    place.agent.turn()
+    since = None if reached else place.host.launched_at
+    now = clock.now()
+    place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=now, storage_failed_at=since)
+    place.registered("n")
+    set_state(place.home, "m", state)
+    for unit in read_status(place.home, place.name).units:
+        reset(place.home, place.name, unit.name)
+    assert place.host.machine == machine
 
 
 def test_a_host_that_no_machine_takes_is_an_error(place: Place):
