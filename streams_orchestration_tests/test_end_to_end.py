@@ -79,7 +79,7 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
 
 
 def assert_reset(home: Home, said: str) -> None:
-    """The failure was reported, and every reset is a run of Dagster's that succeeded, or is said to be missing there."""
+    """The failure was reported; every reset is a run of Dagster's that succeeded, or is said to be missing there."""
     assert "region-0 failed" in said
     if "Dagster does not show the reset of region-0" in said:  # on a very busy machine
         return
