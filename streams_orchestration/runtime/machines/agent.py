@@ -87,6 +87,7 @@ class Agent:
             MachineError: the machine cannot be registered, or another agent has registered it since.
         """
         os.environ[MACHINE] = self._machine.name
+        self._outage.through(self._await_former)
         self._outage.through(self._register)
         log.info("machine %s is registered in %s", self._machine.name, self._catalog.name)
         while not self._ended:
@@ -128,6 +129,25 @@ class Agent:
             self._tidy()
             self._tidied = now
         self._launcher.keep()
+
+    def _await_former(self) -> None:
+        """Wait for the end of a lease that nobody renews: that of this machine before it was started anew."""
+        named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
+        lease: float | None = None
+        while not self._ended:
+            with self._catalog.read() as connection:
+                row = MachineRow.one_or_none(connection, named)
+            if row is None or row.state == "DOWN" or row.space == process_space() or clock.now() > row.lease_until:
+                return
+            if lease is None:
+                wait = row.lease_until - clock.now()
+                log.info(
+                    "%s is registered already; unless that agent is heard, this one begins in %.0f s", row.name, wait
+                )
+            elif lease != row.lease_until:
+                return
+            lease = row.lease_until
+            time.sleep(LOOK_SECONDS)
 
     def _register(self) -> None:
         m, h, name = tables.machine, tables.host, self._machine.name

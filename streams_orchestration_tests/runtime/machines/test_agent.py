@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from sqlalchemy import select, update
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import HostLaunchError, MachineError
@@ -57,8 +59,11 @@ class Place:
         self.catalog, self.name = Catalog(self.home), self.local.name
         self.agent = self.registered("m")
 
+    def unregistered(self, name: str, *tags: str) -> Agent:
+        return Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, EngineSettings(), self.hosts))
+
     def registered(self, name: str, *tags: str) -> Agent:
-        agent = Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, EngineSettings(), self.hosts))
+        agent = self.unregistered(name, *tags)
         agent._register()
         return agent
 
@@ -196,6 +201,28 @@ def test_a_silent_host_is_started_on_another_machine(place: Place):
     place.registered("n")
     control.launch(place.home, place.name)
     assert (place.host.machine, place.host.pid) == ("n", None)
+
+
+def test_a_machine_that_was_started_anew_waits_for_its_former_lease(place: Place):
+    place.set(tables.machine, space=ELSEWHERE, lease_until=clock.now() + 0.3)
+    anew = place.unregistered("m")
+    anew._await_former()
+    anew._register()
+    with place.catalog.read() as connection:
+        assert MachineRow.one(connection, select(tables.machine)).space == process_space()
+
+
+def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pytest.MonkeyPatch):
+    place.set(tables.machine, space=ELSEWHERE, lease_until=clock.now() + 30.0)
+    renews = SimpleNamespace(
+        sleep=lambda _: place.set(tables.machine, lease_until=clock.now() + 60.0), monotonic=time.monotonic
+    )
+    anew = place.unregistered("m")
+    with monkeypatch.context() as patch:
+        patch.setattr(agents, "time", renews)
+        anew._await_former()
+    with pytest.raises(MachineError, match="has registered machine m; take another --name"):
+        anew._register()
 
 
 @pytest.mark.parametrize(("state", "reached", "machine"), [
