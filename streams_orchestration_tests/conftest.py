@@ -37,12 +37,12 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give every test its kind, and keep those that start Java, or MariaDB, in one worker."""
+    """Give every test its kind, and keep those with Spark, with Kafka and with MariaDB in one worker each."""
     for item in items:
         if not item.get_closest_marker(actual := kind(item)):
             item.add_marker(actual)
         if item.get_closest_marker("java"):
-            item.add_marker(pytest.mark.xdist_group("java"))
+            item.add_marker(pytest.mark.xdist_group("kafka" if "kafka" in needs(item) else "java"))
         elif "mariadb" in needs(item):
             item.add_marker(pytest.mark.xdist_group("mariadb"))
 

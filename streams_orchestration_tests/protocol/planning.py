@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from streams_orchestration.runtime.engine.spark.frames.planner import flush_before_end
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
-from streams_orchestration.runtime.programs.batches import BatchPlan, Position, Segment
+from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, plan_batch
 from streams_orchestration_tests.protocol.queries import queried
 from streams_orchestration_tests.protocol.topologies import Topology
@@ -22,12 +22,27 @@ HELD = OUTSTANDING_LIMIT // 2
 """A segment that waits counts as so many, so that two of them hold a producer up."""
 
 
-def begin(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
-    """Plan a batch and run its tasks; a source may make one tuple or all, a reader take one segment or all."""
+def begin(protocol: Protocol, world: World, pe: int) -> tuple[Flight, ...]:
+    """Plan a batch and run its tasks; a source may make one tuple or all, a reader take one segment or all.
+
+    Most worlds differ in what has no part in it, so it is found out once for all that it depends on.
+    """
+    t = protocol.topology
+    key = (
+        *(pe, world.pes[pe], world.queries[pe], world.streams[pe], world.units),
+        *(world.held, world.tried, world.last_epoch, world.plan),
+        *((world.pes[producer].epoch, world.pes[producer].final, world.streams[producer]) for producer in t.reads[pe]),
+        *(world.pes[reader].inputs for reader in t.readers[pe]),
+    )
+    if key not in protocol.flights:
+        protocol.flights[key] = tuple(dict.fromkeys(_flights(protocol, world, pe)))
+    return protocol.flights[key]
+
+
+def _flights(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
     t, row = protocol.topology, world.pes[pe]
-    seen: set[Flight] = set()
     for limit in (1, None) if t.reads[pe] else (None,):
-        plan = _planned(protocol, pe, view(protocol, world, pe), limit)
+        plan = plan_batch(t.programs[pe], view(protocol, world, pe), source_limit=2, stream_limit=limit)
         if plan is None or (t.query(pe) and protocol.compares and world.queries[pe].batch != row.batch):
             return
         if t.query(pe) and protocol.flushes:
@@ -55,9 +70,7 @@ def begin(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
             )  # fmt: skip
             if t.query(pe):
                 flight = queried(flight, world.queries[pe], flushed=t.query(pe) in plan.position.sources)
-            if flight not in seen:
-                seen.add(flight)
-                yield flight
+            yield flight
 
 
 def view(protocol: Protocol, world: World, pe: int) -> PeView:
@@ -111,22 +124,6 @@ def position(t: Topology, pe: int, row: Pe) -> Position:
     sources |= {t.query(pe): {"flushed": True}} if row.flushed else {}
     outputs = {t.stream(pe): row.written} if row.written else {}
     return Position(inputs, sources, row.done, outputs)
-
-
-def _planned(protocol: Protocol, pe: int, view: PeView, limit: int | None) -> BatchPlan | None:
-    streams = tuple(
-        (s.producer_epoch, s.ended, tuple((n, epoch, segment.rows) for n, epoch, segment in s.segments))
-        for s in view.streams.values()
-    )
-    position = view.position
-    key = (
-        *(pe, limit, view.generation, view.batch, view.epoch, view.final, view.trigger_epoch, view.final_epoch),
-        *(view.outstanding, streams, tuple(position.inputs.values()), position.exhausted),
-        *(tuple(position.outputs.values()), str(position.sources), view.draining),
-    )
-    if key not in protocol.plans:
-        protocol.plans[key] = plan_batch(protocol.topology.programs[pe], view, source_limit=2, stream_limit=limit)
-    return protocol.plans[key]
 
 
 @functools.cache

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from streams_orchestration.runtime.programs.batches import BatchPlan
-from streams_orchestration.runtime.queries.planning import PeView
 from streams_orchestration_tests.protocol.planning import begin
 from streams_orchestration_tests.protocol.queries import is_unlinked, link, run
 from streams_orchestration_tests.protocol.switching import (
@@ -26,7 +24,7 @@ from streams_orchestration_tests.protocol.switching import (
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.transactions import collected, commit, mark, move, new_host, reset
 from streams_orchestration_tests.protocol.trial import is_passed, passed, revert, seen_epoch
-from streams_orchestration_tests.protocol.world import Pe, Query, Unit, World
+from streams_orchestration_tests.protocol.world import Flight, Pe, Query, Unit, World
 
 Step = tuple[str, int, int]
 """What happens; the PE or the unit; a number that tells alternatives from each other."""
@@ -89,7 +87,8 @@ class Protocol:
     """A checkpoint that a redeploy or its revert brings back gets the number of the commit that names it."""
     flushes: bool = True
     """A query has a batch with a marker in front of its last one."""
-    plans: dict[PeView | tuple, BatchPlan | None] = field(default_factory=dict, compare=False, repr=False)
+    flights: dict[tuple, tuple[Flight, ...]] = field(default_factory=dict, compare=False, repr=False)
+    """What `begin` has found out."""
 
     def start(self) -> World:
         """Nothing has happened yet."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.pool import Pool
 
 from streams_orchestration.runtime.catalog import address, postgresql, sqlite
+from streams_orchestration.runtime.catalog.changes import Changes
 from streams_orchestration.runtime.hosts import launcher
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.storage.home import Home
@@ -54,6 +56,24 @@ def compiled_once() -> Iterator[None]:
         patch.setattr(module, "create_engine", create)
     yield
     patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def no_listener_stays() -> Iterator[None]:
+    """A catalog that a test leaves open has a thread that wakes at each change of any catalog in the same server."""
+    begun: weakref.WeakSet[Changes] = weakref.WeakSet()
+    mark = Changes.mark
+
+    def noted(changes: Changes) -> int:
+        begun.add(changes)
+        return mark(changes)
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Changes, "mark", noted)
+    yield
+    patch.undo()
+    for changes in begun:
+        changes.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -121,6 +121,9 @@ def main(port: int, control: Path) -> None:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
     from werkzeug.serving import run_simple
 
+    from streams_orchestration_tests.servers.moto_server import remember_hosts
+
+    remember_hosts()
     application: Any = DomainDispatcherApplication(create_backend_app)
     run_simple("127.0.0.1", port, troubling(application, control), threaded=True, request_handler=MotoRequestHandler)
 

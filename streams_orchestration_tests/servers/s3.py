@@ -80,7 +80,8 @@ def moto(directory: Path, host: str = "127.0.0.1") -> Iterator[S3]:
         message = "moto's server is not installed"
         raise NotToBeHadError(message)
     port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", host, "-p", str(port)]
+    module = "streams_orchestration_tests.servers.moto_server"
+    command = [sys.executable, "-m", module, "-H", host, "-p", str(port)]
     process = started(command, port, directory / "moto.log", host)
     try:
         server = S3(f"http://{host}:{port}")

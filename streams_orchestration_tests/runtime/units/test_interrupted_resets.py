@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -81,13 +82,14 @@ def test_a_transaction_that_dies_at_any_statement_changes_nothing(
     running.set(tables.pe, state="FAILED", error="boom")
     observe(running.catalog, running.name)
     before = read_status(running.home, running.name)
-    count, execute = 0, Connection.execute
+    count, execute, this_thread = 0, Connection.execute, threading.get_ident()
 
     def dying(self: Connection, *arguments: Any, **named: Any) -> Any:
         nonlocal count
-        count += 1
-        if count == statement:
-            raise CrashError
+        if threading.get_ident() == this_thread:
+            count += 1
+            if count == statement:
+                raise CrashError
         return execute(self, *arguments, **named)
 
     with monkeypatch.context() as crashing:
