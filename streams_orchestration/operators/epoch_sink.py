@@ -62,6 +62,8 @@ class EpochSink(Operator):
     """
 
     stateful = True
+    joins_batches = False
+    """Batches delivered as they come may be one delivery, by the key of the last, since `is_made` knows each."""
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
@@ -77,6 +79,13 @@ class EpochSink(Operator):
 
     def open(self) -> None:
         """Connect; called before the first delivery, and again after one that failed."""
+
+    def is_made(self, key: DeliveryKey) -> bool:
+        """Whether the receiver knows that this delivery, or one that it was a part of, was made; asked when it is open.
+
+        True only if no other process can make it meanwhile.
+        """
+        return False
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Hand over the tuples of one epoch, completely.

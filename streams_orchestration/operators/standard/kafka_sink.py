@@ -82,11 +82,12 @@ class KafkaSink(EpochSink):
     """Every epoch is a transaction, which also writes the mark that it was made.
 
     What is repeated after a crash finds the mark and sends nothing; a process that slept meanwhile is fenced. Those who
-    read committed messages see an epoch whole or not at all. With `visibility: read_uncommitted` every batch is a
-    transaction; a reset cannot take messages back, so a replay sends them again.
+    read committed messages see an epoch whole or not at all. With `visibility: read_uncommitted` the batches that wait
+    are a transaction; a reset cannot take messages back, so a replay sends them again.
     """
 
     Parameters = KafkaSinkParameters
+    joins_batches = True
 
     @classmethod
     def mentions(cls, parameters: KafkaSinkParameters) -> Mentions:
@@ -138,11 +139,20 @@ class KafkaSink(EpochSink):
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Send them, unless that was done before."""
+        producer = self._producer(key)
+        if not producer.is_made(key):
+            self._connect_registry()
+            producer.write(key, (self._messages(batch.arrow) for batch in batches))
+
+    def is_made(self, key: DeliveryKey) -> bool:
+        """By the mark; a process that makes deliveries meanwhile fences this one, whose next transaction fails then."""
+        return self._producer(key).is_made(key)
+
+    def _producer(self, key: DeliveryKey) -> TransactionalProducer:
+        """Made for the first delivery, whose key names it."""
         if self.producer is None:
             self.producer = TransactionalProducer(self.parameters, self.parameters.topic, key)
-        if not self.producer.is_made(key):
-            self._connect_registry()
-            self.producer.write(key, (self._messages(batch.arrow) for batch in batches))
+        return self.producer
 
     def close(self) -> None:
         """Disconnect."""

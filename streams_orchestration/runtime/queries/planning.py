@@ -60,7 +60,7 @@ class PeView:
     epoch that only its trigger operator can end."""
     outstanding: int = 0
     """Segments that the slowest consumer of any of its streams has still to read, or complete epochs of a sink that it
-    could not make visible, whichever is more."""
+    could not make visible, or batches of one that shows them uncommitted, whichever is more."""
 
 
 def plan_batch(

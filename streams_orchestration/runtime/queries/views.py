@@ -16,7 +16,7 @@ from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.limits import SEGMENTS_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, uncommitted_streams
-from streams_orchestration.runtime.sinks.sinks import late_epochs
+from streams_orchestration.runtime.sinks.sinks import late_outputs
 from streams_orchestration.runtime.tasks.stored_states import newest_states
 from streams_orchestration.runtime.transport.connections import imported_streams
 from streams_orchestration.runtime.transport.readers import outstanding
@@ -88,7 +88,7 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
             ),
             outstanding=max(
                 outstanding(connection, program, position, row.completed_epoch, shown),
-                late_epochs(connection, program.application, program.pe, shown) if program.sinks else 0,
+                late_outputs(connection, program.application, program.pe, shown) if program.sinks else 0,
             ),
         )
 

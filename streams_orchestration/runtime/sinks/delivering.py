@@ -62,8 +62,8 @@ class Deliverer:
         with self.catalog.read() as connection:
             life = connection.scalar(select(a.c.life).where(a.c.name == self.application))
         count = 0
-        for key, outputs in itertools.groupby(rows, key=lambda row: self._key(str(life), row)):
-            self._deliver(key, list(outputs))
+        for _, outputs in itertools.groupby(rows, key=lambda row: self._one_delivery(str(life), row)):
+            self._deliver(str(life), list(outputs))
             count += 1
         return count
 
@@ -80,8 +80,14 @@ class Deliverer:
         part = (0, row.epoch) if row.visibility == "read_committed" else (row.generation, row.batch)
         return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part, self.application)
 
-    def _deliver(self, key: DeliveryKey, outputs: list[DueOutput]) -> None:
+    def _one_delivery(self, life: str, row: DueOutput) -> object:
+        """The same for outputs in a row that are one delivery."""
+        key = self._key(life, row)
+        return key.generation if self.sink.joins_batches and row.visibility == "read_uncommitted" else key
+
+    def _deliver(self, life: str, outputs: list[DueOutput]) -> None:
         store = self.catalog.store
+        key = self._key(life, outputs[-1])
         try:
             files = {taken(store, row.pending): row.pending for row in outputs}
         except OSError as error:
@@ -90,7 +96,9 @@ class Deliverer:
             if not self._open:
                 self._open = True
                 self.sink.open()
-            self.sink.deliver_files(key, list(files))
+            made = {row.pending for row in outputs if self.sink.is_made(self._key(life, row))}
+            if left := [file for file, pending in files.items() if pending not in made]:
+                self.sink.deliver_files(key, left)
         except WaitingFileError as error:
             self.close()
             if not waits(self.catalog, self.application, files.get(error.path, str(error.path))):

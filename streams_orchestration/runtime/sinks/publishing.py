@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from streams_orchestration.operators.storage.local import LocalStorage, sync
 from streams_orchestration.runtime.catalog import tables
@@ -23,6 +23,26 @@ from streams_orchestration.runtime.storage.waiting import path_of, take_away, ta
 
 ADDRESSES = "%://%"
 """Final names in object stores, which their sinks publish themselves (`gathering.py`)."""
+
+# made once: making a statement takes longer than running it
+_f, _s, _p, _u = tables.sink_file, tables.sink, tables.pe, tables.unit
+_complete, _here = _f.c.epoch <= tables.SHOWN_EPOCH, _f.c.final.not_like(ADDRESSES)
+_VISIBLE = (
+    select(
+        *(_f, _s.c.visibility, _complete.label("complete"), tables.SHOWN_EPOCH.label("completed_epoch"), _p.c.unit),
+        *(_p.c.final.label("ended"), _u.c.held_until),
+    )
+    .join(_s, (_s.c.application == _f.c.application) & (_s.c.operator == _f.c.operator))
+    .join(_p, (_p.c.application == _f.c.application) & (_p.c.id == _f.c.pe))
+    .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
+    .where(
+        *(_f.c.application == bindparam("of"), ~_f.c.retracted),
+        _complete | (~_f.c.published & (_s.c.visibility == "read_uncommitted")),
+    )
+    .order_by(_f.c.operator, _f.c.generation, _f.c.epoch, _f.c.batch, _f.c.pending)
+)
+_DUE = {True: _VISIBLE.where(_f.c.final.is_not(None) & _here), False: _VISIBLE.where(_f.c.final.is_(None) | ~_here)}
+"""Outputs that become files of this machine, and those that do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +98,8 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
         application: its name.
         files: those that become files of this machine; else those that are to be delivered.
     """
-    f, s, p, u = tables.sink_file, tables.sink, tables.pe, tables.unit
-    complete, here = f.c.epoch <= tables.SHOWN_EPOCH, f.c.final.not_like(ADDRESSES)
     with catalog.read() as connection:
-        return DueOutput.all(
-            connection,
-            select(
-                f,
-                s.c.visibility,
-                complete.label("complete"),
-                tables.SHOWN_EPOCH.label("completed_epoch"),
-                p.c.unit,
-                p.c.final.label("ended"),
-                u.c.held_until,
-            )
-            .join(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
-            .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
-            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .where(
-                f.c.application == application,
-                ~f.c.retracted,
-                f.c.final.is_not(None) & here if files else f.c.final.is_(None) | ~here,
-                complete | (~f.c.published & (s.c.visibility == "read_uncommitted")),
-            )
-            .order_by(f.c.operator, f.c.generation, f.c.epoch, f.c.batch, f.c.pending),
-        )
+        return DueOutput.all(connection, _DUE[files], {"of": application})
 
 
 def waits(catalog: Catalog, application: str, pending: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.local import is_same
@@ -20,6 +20,14 @@ from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.waiting import path_of, take_away
+
+_f, _s = tables.sink_file, tables.sink
+_RETRACTED = (  # made once: making a statement takes longer than running it
+    # what a sink that is no more has shown early is removed all the same
+    select(_f, func.coalesce(_s.c.visibility, "read_uncommitted").label("visibility"))
+    .outerjoin(_s, (_s.c.application == _f.c.application) & (_s.c.operator == _f.c.operator))
+    .where(_f.c.application == bindparam("of"), _f.c.retracted)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +65,8 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
     Returns:
         What is wrong, one error a sink; what could not be removed stays marked.
     """
-    f, s = tables.sink_file, tables.sink
     with catalog.read() as connection:
-        rows = Output.all(
-            connection,
-            # what a sink that is no more has shown early is removed all the same
-            select(f, func.coalesce(s.c.visibility, "read_uncommitted").label("visibility"))
-            .outerjoin(s, (s.c.application == f.c.application) & (s.c.operator == f.c.operator))
-            .where(f.c.application == application, f.c.retracted),
-        )
+        rows = Output.all(connection, _RETRACTED, {"of": application})
     errors: dict[str, OutputError] = {}
     done: list[str] = []
     for row in rows:
@@ -78,7 +79,8 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
             errors[row.operator] = OutputError(row.operator, message)
     if done:
         with catalog.write() as connection:
-            connection.execute(delete(f).where(f.c.application == application, f.c.pending.in_(done), f.c.retracted))
+            gone = (_f.c.application == application, _f.c.pending.in_(done), _f.c.retracted)
+            connection.execute(delete(_f).where(*gone))
     return list(errors.values())
 
 

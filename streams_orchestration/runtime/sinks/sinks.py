@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy import Connection, bindparam, case, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.storage.port import is_address
@@ -58,6 +58,17 @@ _ITS_SINK = (
 )
 _GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(None) & tables.sink.c.error.is_(None)
 """A file that waits for others to be published with it, so that it is not late."""
+_EARLY = tables.sink.c.visibility == "read_uncommitted"
+_LATE = (  # made once: making a statement takes longer than running it
+    select(func.count(case((_EARLY, tables.sink_file.c.batch), else_=tables.sink_file.c.epoch).distinct()))
+    .join(*_ITS_SINK)
+    .where(
+        *(tables.sink_file.c.application == bindparam("of"), tables.sink_file.c.pe == bindparam("at")),
+        *(_EARLY | (tables.sink_file.c.epoch <= bindparam("completed")), ~tables.sink_file.c.published),
+        *(~tables.sink_file.c.retracted, ~_GATHERED),
+    )
+    .group_by(tables.sink_file.c.operator)
+)
 
 
 def count_output(connection: Connection, application: str, row: SinkFileRow, outputs: int = 1) -> bool:
@@ -120,8 +131,10 @@ def record_success(catalog: Catalog, application: str, operator: str) -> None:
         )
 
 
-def late_epochs(connection: Connection, application: str, pe: int, completed: int) -> int:
+def late_outputs(connection: Connection, application: str, pe: int, completed: int) -> int:
     """Complete epochs of a PE's sinks that could be visible and are not, of the sink that has most.
+
+    Of a sink that shows uncommitted batches these count, not epochs.
 
     Args:
         connection: of a transaction.
@@ -129,11 +142,7 @@ def late_epochs(connection: Connection, application: str, pe: int, completed: in
         pe: the PE.
         completed: the last complete epoch of its unit that is visible outside.
     """
-    f = tables.sink_file
-    late = (f.c.application == application, f.c.pe == pe, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted)
-    counts = connection.scalars(
-        select(func.count(f.c.epoch.distinct())).join(*_ITS_SINK).where(*late, ~_GATHERED).group_by(f.c.operator)
-    )
+    counts = connection.scalars(_LATE, {"of": application, "at": pe, "completed": completed})
     return max((int(count) for count in counts), default=0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -20,6 +20,9 @@ from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatu
 from streams_orchestration.runtime.units.unit_store import times_of
 
 FULL_BYTES = 4 * 1024 * 1024
+_WANTED = select(tables.application.c.wanted, tables.application.c.state).where(
+    tables.application.c.name == bindparam("of")
+)
 
 
 def deployed_applications(home: Home) -> tuple[str, ...]:
@@ -64,8 +67,7 @@ def application_row(connection: Connection, home: Home, application: str) -> App
 
 def has_ended(connection: Connection, application: str) -> bool:
     """Whether an application is complete, or stopped, or not known."""
-    a = tables.application
-    row = connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == application)).one_or_none()
+    row = connection.execute(_WANTED, {"of": application}).one_or_none()
     return row is None or _state(row.wanted, row.state) in ("COMPLETED", "STOPPED")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
@@ -37,6 +38,21 @@ class Letters(EpochSink):
         tuples = [list(row.values()) for batch in batches for row in batch.to_pylist()]
         with (place / "letters").open("a") as file:
             file.write(json.dumps([str(key), tuples]) + "\n")
+
+
+class NumberedLetterParameters(LetterParameters):
+    visibility: Visibility = "read_uncommitted"
+
+
+class NumberedLetters(Letters):
+    """Knows which letters it has written, by the numbers of their batches."""
+
+    Parameters = NumberedLetterParameters
+    joins_batches = True
+
+    def is_made(self, key: DeliveryKey) -> bool:
+        written = letters(Path(self.parameters.place))
+        return any(int(name.rpartition(".")[2]) >= key.number for name, _ in written)
 
 
 def letters(tmp_path: Path) -> list[tuple[str, list[tuple[Any, ...]]]]:

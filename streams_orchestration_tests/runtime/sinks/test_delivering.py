@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import select
@@ -20,7 +21,7 @@ from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
-from streams_orchestration_tests.runtime.sinks.letters import LOADED, Letters, letters
+from streams_orchestration_tests.runtime.sinks.letters import LOADED, Letters, NumberedLetters, letters
 
 pytestmark = pytest.mark.usefixtures("no_hosts")
 
@@ -129,6 +130,48 @@ def test_a_target_that_is_away_for_long_holds_the_region_up_and_loses_nothing(tm
     assert completed == OUTSTANDING_LIMIT, "no epoch begins to end, so that no drain takes too long"
     (tmp_path / "closed").unlink()
     local.publish()
+    local.run()
+    assert [row for _, tuples in letters(tmp_path) for row in tuples] == rows(2 * OUTSTANDING_LIMIT)
+
+
+def uncommitted(tmp_path: Path, limit: int = 5, count: int = COUNT) -> LocalApplication:
+    return application(tmp_path, limit, count, operator=f"{NumberedLetters.__module__}:NumberedLetters")
+
+
+def test_batches_that_wait_are_one_delivery(tmp_path: Path):
+    local = uncommitted(tmp_path)
+    local.commit()
+    local.publish()
+    local.commit()
+    local.commit()
+    local.publish()
+    assert [tuples for _, tuples in letters(tmp_path)] == [rows(5), rows(10, first=5)]
+
+
+def test_and_after_a_crash_what_was_delivered_does_not_come_again_with_what_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    local = uncommitted(tmp_path)
+    local.commit()
+    local.commit()
+    with monkeypatch.context() as patch:
+        patch.setattr(delivering, "count_output", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            local.publish()
+    local.commit()
+    local.publish()
+    local.run()
+    assert [row for _, tuples in letters(tmp_path) for row in tuples] == rows(COUNT)
+    assert read_status(local.home, local.name).sinks[0].rows == COUNT
+
+
+def test_batches_that_are_not_delivered_hold_their_pe_up(tmp_path: Path):
+    local = uncommitted(tmp_path, limit=1, count=2 * OUTSTANDING_LIMIT)
+    (tmp_path / "closed").touch()
+    for _ in range(OUTSTANDING_LIMIT):
+        local.commit()
+    assert local.plan(local.programs[0]) is None
+    (tmp_path / "closed").unlink()
     local.run()
     assert [row for _, tuples in letters(tmp_path) for row in tuples] == rows(2 * OUTSTANDING_LIMIT)
 
