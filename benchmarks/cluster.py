@@ -17,8 +17,8 @@ from benchmarks.harness import Row
 from streams_orchestration_tests.servers.spark import cluster
 
 VARIANTS = ("cluster", "local")
-LONG = 12
-"""Times as many tuples as `flights` has: executors need some 20 s until their JVMs run at full speed."""
+LONG = 4
+"""Times as many tuples as `flights` has."""
 ROUNDS = 2
 AT_LEAST = 0.7
 

@@ -73,7 +73,7 @@ def _table(title: str, names: str, figures: str) -> Table:
 
 
 def _pes(metrics: ApplicationMetrics) -> Table:
-    table = _table("Batches, milliseconds each", "PE", "batches|plan|Spark|its tasks|commit|rows in|rows out|rows/s")
+    table = _table("Batches, milliseconds each", "PE", "batches|plan|run|its tasks|commit|rows in|rows out|rows/s")
     for pe in metrics.pes:
         shares = (pe.plan_ns, pe.spark_ns, pe.work_ns, pe.commit_ns)
         table.add_row(

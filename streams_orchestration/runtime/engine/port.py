@@ -59,18 +59,18 @@ class QueryStart:
         name = f"pe-{self.program.pe}-g{self.generation}-{self.at}"
         return Scratch(str(self.home.data(self.program.application) / "spark" / name))
 
-    def make_scratch(self, *, in_rows: bool = False) -> Scratch:
+    def make_scratch(self, *, apart: bool = False) -> Scratch:
         """A directory for the query, in which the host, the planner and the tasks meet.
 
         Args:
-            in_rows: all that tasks send to each other is in the rows, since they need not be on one machine.
+            apart: its tasks need not be on one machine.
         """
         path = Path(self.scratch.path)
         for left in path.parent.glob(f"pe-{self.program.pe}-g*"):
             if left != path:  # of a host that was killed
                 shutil.rmtree(left, ignore_errors=True)
-        limit = self.hang_limit if in_rows else 0
-        return Scratch.create(path, Launched(self.program, self.directories, self.measured, in_rows, limit))
+        limit = self.hang_limit if apart else 0
+        return Scratch.create(path, Launched(self.program, self.directories, self.measured, apart, limit))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:
         """What the query's `Planner` is made of."""

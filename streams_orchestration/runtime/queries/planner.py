@@ -56,8 +56,8 @@ class Planner:
         self._pace = Pace(int(options["limit"]), os.cpu_count() or 1)
         self._period: float | None = None
         self._began = 0.0
-        self._commit_seconds = 0.0
-        """Of the last commit, which counts with the next one."""
+        self.commit_seconds = 0.0
+        """Of the last commit: measured with the next one, and a measure of how busy the catalog is."""
         self._sources_due = 0.0
         """When a source may have tuples, on the monotonic clock; the sources of a PE are asked together."""
         self._idle_pause = IDLE_PAUSES[0]
@@ -72,11 +72,12 @@ class Planner:
         self.scratch.begin()
         return view.batch
 
-    def advance(self, batch: int) -> int:
+    def advance(self, batch: int, not_before: float = 0.0) -> int:
         """Commit the batch that the engine has run; then plan the next one as soon as there is something to do.
 
         Args:
             batch: the number that the query stands at.
+            not_before: when the next batch may be planned, on the monotonic clock.
 
         Returns:
             The number of the planned batch; `batch` when there is nothing to do for a while, or the catalog is out of
@@ -86,7 +87,7 @@ class Planner:
             StreamsRuntimeError: a task failed, the commit came too late, or the catalog is away for too long.
         """
         try:
-            planned = self._next(batch)
+            planned = self._next(batch, not_before)
         except CatalogUnavailableError as error:
             try:
                 self._outage.met(error)
@@ -97,9 +98,10 @@ class Planner:
         self._outage.over()
         return planned
 
-    def _next(self, batch: int) -> int:
+    def _next(self, batch: int, not_before: float) -> int:
         """The same while the catalog can be reached; a commit of unknown outcome is tried again by the next call."""
         self._finish(batch)
+        time.sleep(max(not_before - time.monotonic(), 0.0))
         changes = self._catalog.changes
         until = time.monotonic() + self._patience
         pause, longest = PAUSES
@@ -195,8 +197,8 @@ class Planner:
                 message = f"PE {program.pe}: {len(results)} of {len(program.tasks)} tasks answered"
                 raise StreamsRuntimeError(message)
             began = time.monotonic()
-            commit_batch(self._catalog, program, plan, results, took, commit_before=self._commit_seconds)
-            self._commit_seconds = time.monotonic() - began
+            commit_batch(self._catalog, program, plan, results, took, commit_before=self.commit_seconds)
+            self.commit_seconds = time.monotonic() - began
         except CatalogUnavailableError:
             raise
         except StaleGenerationError as error:

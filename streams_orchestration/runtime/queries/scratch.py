@@ -27,8 +27,8 @@ class Launched:
     directories: Directories
     measured: bool = True
     """Do the tasks count and time."""
-    in_rows: bool = False
-    """All that tasks send to each other is in the rows, none of it in files."""
+    apart: bool = False
+    """Tasks need not be on one machine: what they send to each other is in no file."""
     hang_limit: int = 0
     """Seconds without progress of a task until its process ends itself; 0 where the host looks after that."""
 

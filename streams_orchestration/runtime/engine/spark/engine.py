@@ -161,10 +161,10 @@ class SparkEngine:
         if start.program.engine == "dataframe":
             from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 
-            return FrameQuery(self.session, start, in_rows=self._elsewhere)
+            return FrameQuery(self.session, start, apart=self._elsewhere)
         from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
-        return SparkQuery(self.session, start, in_rows=self._elsewhere)
+        return SparkQuery(self.session, start, apart=self._elsewhere)
 
     def stop(self) -> None:
         """Stop the session; its JVM lives as long as this process."""

@@ -2,18 +2,20 @@
 
 So tuples do not pass through the JVM, its shuffle and two more sockets. The file lives in the scratch directory of the
 query and is gone once its reader has mapped it. It is written while the batch goes on: no tuple is in memory twice.
-Executors of a cluster need not share a machine: there the row holds all.
+Executors of a cluster need not share a machine: there the process that has made the data holds it (`held.py`).
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.runtime.engine.spark.held import HELD
 from streams_orchestration.runtime.transport.segments import Item, encode, write_item, writer_options
 
 INLINE_BYTES = 64 << 10
@@ -27,12 +29,13 @@ class RowSender:
     """The `Sender` of tasks whose payloads are rows of Spark's.
 
     Args:
-        directory: for what is too large for a row; None where every row holds all, since its reader may be elsewhere.
+        place: for what is too large for a row: a directory, or what holds it and gives what a reader takes it by.
         schema: of the tuples.
     """
 
-    def __init__(self, directory: str | None, schema: pa.Schema) -> None:
-        self._path = None if directory is None else Path(directory) / uuid.uuid4().hex
+    def __init__(self, place: str | Callable[[pa.Buffer], bytes], schema: pa.Schema) -> None:
+        self._hold = place if callable(place) else None
+        self._path = None if callable(place) else Path(place) / uuid.uuid4().hex
         self._schema = schema
         self._held: list[Item] = []
         self._bytes = 0
@@ -51,8 +54,11 @@ class RowSender:
         """The payload of the row for all items, and how many bytes they are; nothing can be sent afterwards."""
         if self._file is None:
             data = encode(self._held, self._schema)
-            if self._path is None or data.size <= INLINE_BYTES:
+            if data.size <= INLINE_BYTES:
                 return data.to_pybytes(), data.size
+            if self._hold is not None:
+                return self._hold(data), data.size
+            assert self._path is not None
             self._path.write_bytes(data)
             return _FILE + str(self._path).encode(), data.size
         self._write()
@@ -71,8 +77,15 @@ class RowSender:
         self._bytes = 0
 
 
-def take_over(payload: bytes) -> pa.Buffer:
-    """The Arrow IPC stream of a row; to be called once."""
+def take_over(payload: bytes, take: Callable[[bytes], pa.Buffer]) -> pa.Buffer:
+    """The Arrow IPC stream of a row; to be called once.
+
+    Args:
+        payload: of the row.
+        take: gives what another process holds.
+    """
+    if payload.startswith(HELD):
+        return take(payload)
     if not payload.startswith(_FILE):
         return pa.py_buffer(payload)
     path = Path(payload.removeprefix(_FILE).decode())

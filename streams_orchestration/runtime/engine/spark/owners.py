@@ -8,6 +8,7 @@ An owner that has ended is replaced; the operators are restored there as after a
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import threading
@@ -24,8 +25,13 @@ from streams_orchestration.runtime.processes import is_here, machine_name, proce
 DIRECTORY = "STREAMS_WORKERS"
 """Environment variable: where the workers of a host say that they are there."""
 
+CLAIMS = "claims"
+"""File beside the registers of a query: locked by the worker that looks for an owner."""
+
 REGISTER_LINES = 3
 """Of the file that names an owner: its address, the key to it, and its process space."""
+
+LOST = "the Python process that ran the task has ended, or its machine; look at the end of the host's log"
 
 Work = Callable[[Any], Any]
 """Runs a request; both it and what it gives can be pickled."""
@@ -50,13 +56,61 @@ def _require_shared() -> None:
         raise StreamsRuntimeError(message)
 
 
+class Owners:
+    """The connections of this process to owners of tasks. An owner is what its register says."""
+
+    def __init__(self) -> None:
+        self._connections: dict[str, Connection] = {}
+
+    def connection(self, owner: str) -> Connection | None:
+        """To an owner; None if it has ended."""
+        connection = self._connections.get(owner)
+        if connection is not None and not connection.poll():
+            return connection
+        # nothing is sent without a request: what can be read is the end of the connection
+        self._connections.pop(owner, None)
+        address, key, space = owner.split("\n")
+        connection = connect(address, bytes.fromhex(key)) if reachable(address, space) else None
+        if connection is not None:
+            self._connections[owner] = connection
+        return connection
+
+
+def send(connection: Connection, request: Any) -> None:
+    """Send a request to an owner, which must have answered the one before.
+
+    Raises:
+        StreamsRuntimeError: it has ended.
+    """
+    try:
+        connection.send(request)
+    except OSError as error:
+        raise StreamsRuntimeError(LOST) from error
+
+
+def receive(connection: Connection) -> Any:
+    """What an owner answers to a request.
+
+    Raises:
+        StreamsRuntimeError: it has ended, or running the request has raised an error.
+    """
+    try:
+        done, result = connection.recv()
+    except (OSError, EOFError) as error:
+        raise StreamsRuntimeError(LOST) from error
+    if not done:
+        raise StreamsRuntimeError(result)
+    return result
+
+
 class Worker:
     """This process as an owner of tasks, and as one that passes tasks on."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self._address = ""
-        self._connections: dict[str, Connection] = {}
+        self.address = ""
+        """Of this process as an owner, as registers have it; empty before it is announced."""
+        self._owners = Owners()
 
     def run(self, register: Path, request: Any) -> Any:
         """Have a request run by the owner.
@@ -72,36 +126,13 @@ class Worker:
             owner = register.read_text()
         except FileNotFoundError:
             owner = ""
-        connection = self._connect(owner) if owner and owner != self._address else None
-        if connection is None and (not owner or owner != self._address):
+        connection = self._owners.connection(owner) if owner and owner != self.address else None
+        if connection is None and (not owner or owner != self.address):
             owner, connection = self._claimed(register)
         if connection is None:
             return self.work(request)
-        try:
-            connection.send(request)
-            done, result = connection.recv()
-        except (OSError, EOFError) as error:
-            self._connections.pop(owner).close()
-            message = (
-                "the Python process that ran the task has ended, or its machine; look at the end of the host's log"
-            )
-            raise StreamsRuntimeError(message) from error
-        if not done:
-            raise StreamsRuntimeError(result)
-        return result
-
-    def _connect(self, owner: str) -> Connection | None:
-        """To the owner; None if it has ended."""
-        connection = self._connections.get(owner)
-        if connection is not None and not connection.poll():
-            return connection
-        # nothing is sent without a request: what can be read is the end of the connection
-        self._connections.pop(owner, None)
-        address, key, space = owner.split("\n")
-        connection = connect(address, bytes.fromhex(key)) if reachable(address, space) else None
-        if connection is not None:
-            self._connections[owner] = connection
-        return connection
+        send(connection, request)
+        return receive(connection)
 
     def announce(self) -> None:
         """Say that this worker is there, and may own tasks.
@@ -109,17 +140,22 @@ class Worker:
         Raises:
             StreamsRuntimeError: it is in an executor whose machine does not share the state directory.
         """
-        if self._address:
+        if self.address:
             return
         _require_shared()
         self._listen()
         if directory := os.environ.get(DIRECTORY):
             Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(Path(directory) / f"{os.getpid()}-{process_space()}", self._address)
+            _write(Path(directory) / f"{os.getpid()}-{process_space()}", self.address)
 
     def _claimed(self, register: Path) -> tuple[str, Connection | None]:
         """A new owner, and the connection to it unless it is this process."""
         self.announce()
+        with (register.parent / CLAIMS).open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # two workers that look at once would choose the same one
+            return self._chosen(register)
+
+    def _chosen(self, register: Path) -> tuple[str, Connection | None]:
         level = f"{register.name.partition('-')[0]}-"
         same_level: Counter[str] = Counter()
         all_levels: Counter[str] = Counter()
@@ -129,8 +165,8 @@ class Worker:
                 all_levels[owner] += 1
                 same_level[owner] += other.parent == register.parent and other.name.startswith(level)
         for owner in sorted(self._workers(), key=lambda owner: (same_level[owner], all_levels[owner])):
-            connection = None if owner == self._address else self._connect(owner)
-            if connection is not None or owner == self._address:
+            connection = None if owner == self.address else self._owners.connection(owner)
+            if connection is not None or owner == self.address:
                 _write(register, owner)
                 return owner, connection
             self._forget(owner)
@@ -138,11 +174,11 @@ class Worker:
 
     def _workers(self) -> list[str]:
         """The workers that may be there, this one first."""
-        addresses = [self._address]
+        addresses = [self.address]
         if directory := os.environ.get(DIRECTORY):
             for each in Path(directory).iterdir():
                 with contextlib.suppress(FileNotFoundError):
-                    if each.name[0].isdecimal() and (address := each.read_text()) != self._address:
+                    if each.name[0].isdecimal() and (address := each.read_text()) != self.address:
                         addresses.append(address)
         return addresses
 
@@ -157,7 +193,7 @@ class Worker:
     def _listen(self) -> None:
         key = secrets.token_bytes(32)
         address, listener = listen()
-        self._address = f"{address}\n{key.hex()}\n{process_space()}"
+        self.address = f"{address}\n{key.hex()}\n{process_space()}"
         threading.Thread(target=self._accept, args=(listener, key), daemon=True).start()
 
     def _accept(self, listener: Listener, key: bytes) -> None:

@@ -28,8 +28,8 @@ START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 class SparkQuery(ScratchQuery):
     """One generation of one PE: starts a query and knows why it ended. Batches are committed by its planner."""
 
-    def __init__(self, spark: SparkSession, start: QueryStart, *, in_rows: bool = False) -> None:
-        super().__init__(start, in_rows=in_rows)
+    def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:
+        super().__init__(start, apart=apart)
         self.spark = spark
         self.program = start.program
         self.directories = start.directories

@@ -1,14 +1,17 @@
 """The rows that pass through the levels of a PE's query, all of one kind.
 
 A row is for the task at (level, partition): a descriptor or header (operator -1) with a plan as JSON, or items for an
-operator's port as Arrow IPC.
+operator's port as Arrow IPC. A request is a task with all rows for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
+
+from streams_orchestration.runtime.queries.scratch import Scratch
 
 ROW_DDL = "partition int, level int, operator int, port int, origin bigint, payload binary"
 ROW = pa.schema(
@@ -25,6 +28,25 @@ PLAN = -1
 """Operator number of a row that holds a plan."""
 
 Row = tuple[int, int, int, int, int, bytes]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A task to run, as it is sent to its owner."""
+
+    scratch: Scratch
+    level: int
+    partition: int
+    plan: bytes
+    items: list[Row]
+
+
+def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[Request]:
+    """The tasks of a level whose plans are among its rows, in the order of their partitions, each with its items."""
+    rows = list(rows)
+    items = sorted((row for row in rows if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
+    plans = sorted(row for row in rows if row[2] == PLAN)
+    return [Request(scratch, level, row[0], row[5], [item for item in items if item[0] == row[0]]) for row in plans]
 
 
 def record_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

@@ -12,12 +12,12 @@ from streams_orchestration.runtime.errors import OperatorFailure
 class ScratchQuery(ABC):
     """A query of the engine port whose tasks run as `stages.py` has them; a subclass starts, judges and stops it."""
 
-    def __init__(self, start: QueryStart, *, in_rows: bool = False) -> None:
+    def __init__(self, start: QueryStart, *, apart: bool = False) -> None:
         self.generation = start.generation
         self.permanent = False
         self.cause: OperatorFailure | None = None
-        self._in_rows = in_rows
-        self._scratch = start.make_scratch(in_rows=in_rows)
+        self._apart = apart
+        self._scratch = start.make_scratch(apart=apart)
 
     @property
     @abstractmethod
@@ -44,4 +44,4 @@ class ScratchQuery(ABC):
 
         On a cluster none: a task may wait there for an executor that is yet to come, while its owner is idle.
         """
-        return [] if self._in_rows else owner_pids(self._scratch.unanswered())
+        return [] if self._apart else owner_pids(self._scratch.unanswered())

@@ -16,6 +16,7 @@ from streams_orchestration.runtime.engine.spark.descriptor import Descriptor
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from streams_orchestration.runtime.engine.spark.direct import DirectBatches
     from streams_orchestration.runtime.queries.planner import Planner
 
 
@@ -44,6 +45,7 @@ class PeReader(DataSourceStreamReader):
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
         self._made: Planner | None = None
+        self._direct: DirectBatches | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """The last committed batch."""
@@ -51,7 +53,7 @@ class PeReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
         """The next batch as soon as there is one, after the one that Spark has run is committed."""
-        return {"batch": self._planner.advance(start["batch"])}
+        return {"batch": self._advance(start["batch"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
         """One descriptor for every task of level 0; none where Spark asks for an empty batch."""
@@ -73,6 +75,13 @@ class PeReader(DataSourceStreamReader):
         """The query has ended."""
         if self._made is not None:
             self._made.stop()
+
+    def _advance(self, batch: int) -> int:
+        if self._direct is None:
+            from streams_orchestration.runtime.engine.spark.direct import DirectBatches
+
+            self._direct = DirectBatches(self._planner)
+        return self._direct.advance(batch)
 
     @property
     def _planner(self) -> Planner:

@@ -13,9 +13,10 @@ from streams_orchestration.compiler.pe_program import PeProgram, Task
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
+from streams_orchestration.runtime.engine.spark.held import HeldPayloads, Taking
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.progress import Progress
-from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Row, record_batches
+from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Request, Row, record_batches, requests
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
@@ -51,7 +52,7 @@ class PeLevel:
             StreamsRuntimeError: Spark has lost what a task did, and runs it again, while other tasks may have its
                 results already: only a reset takes all of them back.
         """
-        if self.scratch.launched.in_rows:
+        if self.scratch.launched.apart:
             _require_first_run()
         here: list[Row] = []
         passing: list[Row] = []
@@ -59,71 +60,64 @@ class PeLevel:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 (here if row[1] == self.level else passing).append(row)  # type: ignore[arg-type]
         yield from record_batches(passing)
-        plans = sorted(row for row in here if row[2] == PLAN)
-        items = sorted((row for row in here if row[2] != PLAN), key=lambda row: (row[2], row[3], row[4]))
-        for row in plans:
-            own = [item for item in items if item[0] == row[0]]
-            request = Request(self, row[0], row[5], own)
-            yield from record_batches(_WORKER.run(self.scratch.owner(self.level, row[0]), request))
-
-    def run(self, task: Task, plan: BatchPlan, rows: list[Row]) -> list[Row]:
-        """Run a task in this process, which is its owner."""
-        launched = self.scratch.launched
-        program, directories = launched.program, launched.directories
-        header = plan.header()
-        new_sender = partial(RowSender, None if launched.in_rows else self.scratch.exchange)
-        run = TaskRun(program, task, header, directories, new_sender, _CACHE, measured=launched.measured)
-        rows_out: list[Row] = []
-        try:
-            result = run.run(plan.inputs[0] if plan.inputs else None, _items(rows, run.meter))
-            rows_out = list(self._exchanged(program, task, run))
-        except Exception as error:  # noqa: BLE001  goes into the task's result
-            operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
-            permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
-            result = TaskResult(
-                task.level, task.partition, error=_explained(error), permanent=permanent,
-                failure=error.failure if isinstance(error, OperatorError) else None,
-            )  # fmt: skip
-        if task.level == 0 and task.partition == 0:
-            payload = plan_codec.dump_json(header)
-            rows_out += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
-        if result.error is None:
-            result = replace(result, metrics=run.counts(), seconds=run.seconds)
-        give_answer(self.scratch.answers, plan.batch, result)
-        if run.made:
-            freeze()
-        return rows_out
-
-    def _exchanged(self, program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
-        """What goes to tasks of later levels."""
-        origin = task.level * 1_000_000 + task.partition
-        for operator, port, payload in run.outbox.exchanged():
-            target = program.task_of[operator]
-            yield (target.partition, target.level, operator, port, origin, payload)
+        for request in requests(self.scratch, self.level, here):
+            yield from record_batches(_WORKER.run(self.scratch.owner(self.level, request.partition), request))
 
 
-@dataclass(frozen=True)
-class Request:
-    """A task to run, as it is sent to its owner."""
+def _run(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> list[Row]:
+    """Run a task in this process, which is its owner."""
+    launched = scratch.launched
+    program, directories = launched.program, launched.directories
+    header = plan.header()
+    key = (program.application, program.pe, task.level, task.partition)
+    _HELD.begin(key)
+    new_sender = partial(RowSender, partial(_HELD.hold, key) if launched.apart else scratch.exchange)
+    run = TaskRun(program, task, header, directories, new_sender, _CACHE, measured=launched.measured)
+    rows_out: list[Row] = []
+    try:
+        result = run.run(plan.inputs[0] if plan.inputs else None, _items(items, run.meter))
+        rows_out = list(_exchanged(program, task, run))
+    except Exception as error:  # noqa: BLE001  goes into the task's result
+        operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
+        permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
+        result = TaskResult(
+            task.level, task.partition, error=_explained(error), permanent=permanent,
+            failure=error.failure if isinstance(error, OperatorError) else None,
+        )  # fmt: skip
+    if task.level == 0 and task.partition == 0:
+        payload = plan_codec.dump_json(header)
+        rows_out += [(later.partition, later.level, PLAN, 0, 0, payload) for later in program.tasks if later.level]
+    if result.error is None:
+        result = replace(result, metrics=run.counts(), seconds=run.seconds)
+    give_answer(scratch.answers, plan.batch, result)
+    if run.made:
+        freeze()
+    return rows_out
 
-    stage: PeLevel
-    partition: int
-    plan: bytes
-    rows: list[Row]
+
+def _exchanged(program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
+    """What goes to tasks of later levels."""
+    origin = task.level * 1_000_000 + task.partition
+    for operator, port, payload in run.outbox.exchanged():
+        target = program.task_of[operator]
+        yield (target.partition, target.level, operator, port, origin, payload)
 
 
-def _serve(request: Request) -> list[Row]:
-    stage, launched = request.stage, request.stage.scratch.launched
-    task = launched.program.levels[stage.level][request.partition]
+def _serve(request: Request | Taking) -> list[Row] | pa.Buffer:
+    if isinstance(request, Taking):
+        return _HELD.give(request)
+    launched = request.scratch.launched
+    task = launched.program.levels[request.level][request.partition]
     plan = plan_codec.validate_json(request.plan)
-    if launched.in_rows and answered(stage.scratch.answers, plan.batch, task):
+    if launched.apart and answered(request.scratch.answers, plan.batch, task):
         raise StreamsRuntimeError(AGAIN)
     with _PROGRESS.task(launched.hang_limit):
-        return stage.run(task, plan, request.rows)
+        return _run(request.scratch, task, plan, request.items)
 
 
 _PROGRESS = Progress()
 _WORKER = Worker(_serve)
+_HELD = HeldPayloads(lambda: _WORKER.address)
 
 
 def announce() -> None:
@@ -161,6 +155,6 @@ def _explained(error: Exception) -> str:
 
 def _items(rows: list[Row], meter: Meter) -> Iterator[tuple[int, int, Item]]:
     for _, _, operator, port, _, payload in rows:
-        data = take_over(payload)
+        data = take_over(payload, _HELD.take)
         for item in meter.receiving(operator, port, decode(data), data.size):
             yield operator, port, item

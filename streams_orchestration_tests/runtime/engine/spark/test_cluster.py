@@ -160,13 +160,13 @@ class Waiting(ScratchQuery):
         return True
 
 
-@pytest.mark.parametrize("in_rows", [False, True])
-def test_on_a_cluster_a_task_without_an_answer_is_no_hang(tmp_path: Path, in_rows: bool):
-    scratch = Scratch.create(tmp_path / "scratch", Launched(*[None] * 2, in_rows=in_rows))  # type: ignore[list-item]
+@pytest.mark.parametrize("apart", [False, True])
+def test_on_a_cluster_a_task_without_an_answer_is_no_hang(tmp_path: Path, apart: bool):
+    scratch = Scratch.create(tmp_path / "scratch", Launched(*[None] * 2, apart=apart))  # type: ignore[list-item]
     Worker(lambda request: request).run(scratch.owner(0, 0), None)
     scratch.plan(1)
     start: Any = SimpleNamespace(generation=1, make_scratch=lambda **_: scratch)
-    assert Waiting(start, in_rows=in_rows).busy() == ([] if in_rows else [os.getpid()])
+    assert Waiting(start, apart=apart).busy() == ([] if apart else [os.getpid()])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.engine.spark.exchange import HELD_BYTES, INLINE_BYTES, RowSender, take_over
+from streams_orchestration.runtime.engine.spark.held import HELD
 from streams_orchestration.runtime.transport.segments import Item, decode
 
 SCHEMA = pa.schema([("n", pa.int64())])
@@ -21,6 +22,10 @@ def batch(rows: int) -> TupleBatch:
 
 def told(items: list[Item]) -> list[object]:
     return [item if isinstance(item, Punctuation) else item.to_pylist() for item in items]
+
+
+def not_held(_: bytes) -> pa.Buffer:
+    raise AssertionError
 
 
 @pytest.mark.parametrize(
@@ -42,7 +47,7 @@ def test_what_is_sent_arrives(tmp_path: Path, sizes: list[int]):
         sender.send(item)
     payload, size = sender.payload()
     assert len(payload) <= INLINE_BYTES
-    data = take_over(payload)
+    data = take_over(payload, not_held)
     assert data.size == size
     assert told(list(decode(data))) == told(items)
     assert not any(tmp_path.iterdir())
@@ -55,11 +60,12 @@ def test_much_is_written_before_all_is_there(tmp_path: Path):
     assert file.stat().st_size >= HELD_BYTES
 
 
-def test_rows_hold_all_where_readers_are_elsewhere():
-    sender = RowSender(None, SCHEMA)
+def test_what_readers_elsewhere_take_is_held():
+    held: list[pa.Buffer] = []
+    sender = RowSender(lambda data: held.append(data) or HELD, SCHEMA)
     items: list[Item] = [batch(HELD_BYTES // 8 + 1), Punctuation.WINDOW, batch(INLINE_BYTES)]
     for item in items:
         sender.send(item)
     payload, size = sender.payload()
-    assert len(payload) == size
-    assert told(list(decode(take_over(payload)))) == told(items)
+    assert (payload, held[0].size) == (HELD, size)
+    assert told(list(decode(take_over(payload, lambda _: held[0])))) == told(items)

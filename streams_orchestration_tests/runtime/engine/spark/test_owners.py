@@ -128,6 +128,14 @@ def test_tasks_of_a_level_are_shared_out_evenly_whoever_gets_them(start: Callabl
     assert Counter(owners) == {worker.pid: 2 for worker in workers}
 
 
+def test_and_so_they_are_when_workers_look_for_owners_at_once(start: Callable[[], Process]):
+    workers = [start() for _ in range(4)]
+    workers[0].run("a", "0-0")
+    for partition, worker in enumerate(workers):
+        worker.pipe.send((f"1-{partition}", "a"))
+    assert Counter(worker.pipe.recv()[0] for worker in workers) == {worker.pid: 1 for worker in workers}
+
+
 def test_then_who_owns_the_fewest_of_all_levels(start: Callable[[], Process]):
     first, second = start(), start()
     assert [first.run("a", f"{level}-0")[0] for level in range(3)] == [first.pid, second.pid, first.pid]
@@ -146,7 +154,7 @@ def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bytes]:
     (tmp_path / "owners").mkdir()
     worker = Worker(work)
     worker.announce()
-    address, key, _ = worker._address.split("\n")
+    address, key, _ = worker.address.split("\n")
     return address, bytes.fromhex(key)
 
 

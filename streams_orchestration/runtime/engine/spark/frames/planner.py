@@ -80,12 +80,12 @@ class FramePlanner(Planner):
         self._record.begin(batch)
         return batch
 
-    def advance(self, batch: int) -> int:
+    def advance(self, batch: int, not_before: float = 0.0) -> int:
         """As of any planner; what is planned is recorded for the other sources."""
         if not self.scratch.begun:
             self.scratch.begin()
         self._stands = batch
-        planned = super().advance(batch)
+        planned = super().advance(batch, not_before)
         if planned != batch and self._planned is not None:
             self._record.plan(planned, self._ports(self._planned))
         return planned

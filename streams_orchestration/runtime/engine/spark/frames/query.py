@@ -49,10 +49,10 @@ class WithinEpochError(OperatorError):
 class FrameQuery(SparkQuery):
     """One generation of such a PE."""
 
-    def __init__(self, spark: SparkSession, start: QueryStart, *, in_rows: bool = False) -> None:
+    def __init__(self, spark: SparkSession, start: QueryStart, *, apart: bool = False) -> None:
         self._home = start.home
         self._notes_at = 0.0
-        super().__init__(spark, start, in_rows=in_rows)
+        super().__init__(spark, start, apart=apart)
 
     @functools.cached_property
     def _notes(self) -> ProgressNote:
@@ -86,7 +86,7 @@ class FrameQuery(SparkQuery):
         return f"{', '.join(named)}{'' if batch is None else f', batch {batch}'}: "
 
     def _begin(self) -> StreamingQuery:
-        require_local(self.program, elsewhere=self._scratch.launched.in_rows)
+        require_local(self.program, elsewhere=self._scratch.launched.apart)
         self._restore()
         composition = Composition(
             self.spark.newSession(), self.program, self.directories, segments_source(self._options)

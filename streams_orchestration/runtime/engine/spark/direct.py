@@ -1,0 +1,143 @@
+"""Batches that the planner of a PE hands to the owners of its tasks itself, between two that Spark schedules.
+
+Spark needs some 30 ms for a batch, whatever is in it: most of the latency of a stream that is read as it comes. The
+workers, which Spark has started and whose end it sees, keep the operators between batches anyway. So for a few seconds
+after Spark has run a batch, the batches behind it need no job of Spark's. Plan, tasks, answers and commit are the same.
+
+An executor of a cluster that is lost meanwhile has lost its owners: the query fails, as it does when Spark looks on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections import deque
+from collections.abc import Iterator
+from multiprocessing.connection import Connection, wait
+
+from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, receive, send
+from streams_orchestration.runtime.engine.spark.rows import PLAN, Request, Row, requests
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.queries.planner import Planner
+
+SECONDS = 5.0
+"""Since Spark has run a batch; after a while without any it ends idle workers, and it is to notice what they do."""
+LEAST_SECONDS = 0.025
+"""From the beginning of one batch to that of the next where there are sources, which always have something."""
+COMMITS, MOST_SECONDS = 3, 0.25
+"""The same for every PE in commits, up to so many seconds: where the catalog is busy, batches are fewer and larger."""
+
+
+class DirectBatches:
+    """Advances a query of Spark's by its planner, and by batches that Spark need not know of.
+
+    Args:
+        planner: of the query.
+    """
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._owners = Owners()
+        self._least = LEAST_SECONDS if planner.scratch.launched.program.sources else 0.0
+        self._given: int | None = None
+        """The batch that Spark was given, until it has run it."""
+        self._stands = -1
+        """The last batch that was run, whoever has run it."""
+        self._until = 0.0
+
+    def advance(self, batch: int) -> int:
+        """The same as `Planner.advance`.
+
+        Args:
+            batch: the number that the query stands at to Spark, which may be lower than that of the catalog.
+
+        Raises:
+            StreamsRuntimeError: also where an owner of a task has ended.
+        """
+        if batch == self._given:
+            self._given, self._stands, self._until = None, batch, time.monotonic() + SECONDS
+        not_before = 0.0
+        while True:
+            stands = max(batch, self._stands)
+            planned = self._planner.advance(stands, not_before)
+            if planned == stands:
+                return batch
+            began = time.monotonic()
+            if began > self._until or not self._run(planned):
+                self._given = planned
+                return planned
+            pause = max(self._least, min(COMMITS * self._planner.commit_seconds, MOST_SECONDS))
+            self._stands, not_before = planned, began + pause
+
+    def _run(self, batch: int) -> bool:
+        """Have the owners run a batch; False, and nothing is done, where that is a matter of Spark's."""
+        connections = self._connections()
+        if connections is None:
+            return False
+        scratch = self._planner.scratch
+        with _slot() as free:
+            if not free:
+                return False
+            rows: list[Row] = [(at, 0, PLAN, 0, 0, plan) for at, plan in self._planner.tasks(batch)]
+            try:
+                for level in range(len(scratch.launched.program.levels)):
+                    asked = requests(scratch, level, [row for row in rows if row[1] == level])
+                    rows += _answers([(connections[level, request.partition], request) for request in asked])
+            except StreamsRuntimeError as error:
+                scratch.fail(str(error), permanent=False)
+                raise
+        return True
+
+    def _connections(self) -> dict[tuple[int, int], Connection] | None:
+        """To the owners of all tasks; None where one is missing."""
+        scratch = self._planner.scratch
+        connections: dict[tuple[int, int], Connection] = {}
+        for task in scratch.launched.program.tasks:
+            try:
+                owner = scratch.owner(task.level, task.partition).read_text()
+            except FileNotFoundError:
+                return None
+            connection = self._owners.connection(owner)
+            if connection is None:
+                return None
+            connections[task.level, task.partition] = connection
+        return connections
+
+
+def _answers(asked: list[tuple[Connection, Request]]) -> list[Row]:
+    """What the owners hand on: each works through its requests, one after the other, beside the others."""
+    waiting: dict[Connection, deque[Request]] = {}
+    for connection, request in asked:
+        waiting.setdefault(connection, deque()).append(request)
+    for connection, queue in waiting.items():
+        send(connection, queue.popleft())
+    rows: list[Row] = []
+    while waiting:
+        for connection in wait(list(waiting)):
+            assert isinstance(connection, Connection)
+            rows += receive(connection)
+            if queue := waiting[connection]:
+                send(connection, queue.popleft())
+            else:
+                del waiting[connection]
+    return rows
+
+
+@contextlib.contextmanager
+def _slot() -> Iterator[bool]:
+    """Taken by as many queries of a host at a time as Spark runs tasks; the others queue up at Spark."""
+    directory = os.environ.get(DIRECTORY)  # of a session that no host has made there is none
+    for number in range(os.cpu_count() or 1) if directory else ():
+        descriptor = os.open(f"{directory}/slot{number}", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield True
+            return
+        finally:
+            os.close(descriptor)
+    yield False
