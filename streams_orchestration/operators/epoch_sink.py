@@ -63,7 +63,7 @@ class EpochSink(Operator):
 
     stateful = True
     joins_batches = False
-    """Batches delivered as they come may be one delivery, by the key of the last, since `is_made` knows each."""
+    """With `read_uncommitted` the batches that wait are one delivery, under the key of the last; needs `is_made`."""
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
@@ -81,9 +81,10 @@ class EpochSink(Operator):
         """Connect; called before the first delivery, and again after one that failed."""
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """Whether the receiver knows that this delivery, or one that it was a part of, was made; asked when it is open.
+        """Whether the receiver has the tuples of this delivery, by itself or as part of one of several batches.
 
-        True only if no other process can make it meanwhile.
+        Asked when the sink is open, and only of use with `joins_batches`. Such a sink must make its next delivery fail
+        if another process has made one since this answer.
         """
         return False
 

@@ -23,7 +23,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 
 SECONDS = 5.0
-"""Since Spark has run a batch; after a while without any it ends idle workers, and it is to notice what they do."""
+"""Since Spark has run a batch, which took no longer itself: Spark ends workers that it gave no task for a minute."""
 LEAST_SECONDS = 0.025
 """From the beginning of one batch to that of the next where there are sources, which always have something."""
 COMMITS, MOST_SECONDS = 3, 0.25
@@ -43,6 +43,7 @@ class DirectBatches:
         self._least = LEAST_SECONDS if planner.scratch.launched.program.sources else 0.0
         self._given: int | None = None
         """The batch that Spark was given, until it has run it."""
+        self._given_at = 0.0
         self._stands = -1
         """The last batch that was run, whoever has run it."""
         self._until = 0.0
@@ -57,7 +58,9 @@ class DirectBatches:
             StreamsRuntimeError: also where an owner of a task has ended.
         """
         if batch == self._given:
-            self._given, self._stands, self._until = None, batch, time.monotonic() + SECONDS
+            now = time.monotonic()
+            self._given, self._stands = None, batch
+            self._until = now + SECONDS if now - self._given_at < SECONDS else now
         not_before = 0.0
         while True:
             stands = max(batch, self._stands)
@@ -65,8 +68,8 @@ class DirectBatches:
             if planned == stands:
                 return batch
             began = time.monotonic()
-            if began > self._until or not self._run(planned):
-                self._given = planned
+            if began >= self._until or not self._run(planned):
+                self._given, self._given_at = planned, began
                 return planned
             pause = max(self._least, min(COMMITS * self._planner.commit_seconds, MOST_SECONDS))
             self._stands, not_before = planned, began + pause

@@ -8,6 +8,7 @@ import os
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -95,6 +96,21 @@ def test_after_a_while_spark_runs_one_again(tmp_path: Path, workers: Path, monke
     query = Query(tmp_path)
     query.own(announced(_serve))
     assert query.run() == query.batches
+
+
+def test_behind_a_batch_that_took_spark_long_spark_runs_the_next_one_too(
+    tmp_path: Path, workers: Path, monkeypatch: pytest.MonkeyPatch
+):
+    now = 0.0
+    monkeypatch.setattr(direct, "time", SimpleNamespace(monotonic=lambda: now))
+    query = Query(tmp_path)
+    query.own(announced(_serve))
+    assert query.turn()
+    now += 2 * direct.SECONDS
+    assert query.turn()
+    now += direct.SECONDS / 2
+    query.run()
+    assert query.batches == 2
 
 
 def test_without_an_owner_spark_runs_all(tmp_path: Path, workers: Path, monkeypatch: pytest.MonkeyPatch):
