@@ -21,6 +21,8 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 SPECS = Path(__file__).parents[1] / "specs"
 LIMIT = 180.0
 """Seconds that a condition is waited for."""
+LOOK_SECONDS = 0.05
+"""Between two looks; each takes processor time from what is looked at."""
 
 
 @contextmanager
@@ -59,7 +61,7 @@ def wait_for(
     while time.monotonic() < until:
         if application in deployed_applications(home) and condition(status := read_status(home, application)):
             return status
-        time.sleep(0.02)
+        time.sleep(LOOK_SECONDS)
     message = "the condition was not met in time"
     raise AssertionError(message)
 

@@ -50,14 +50,15 @@ def test_the_kind_follows_from_marks_and_needs(test: Any, wanted: str):
 
 def test_every_test_of_this_run_is_of_one_kind(request: pytest.FixtureRequest):
     marked = {each.nodeid: [name for name in KINDS if each.get_closest_marker(name)] for each in request.session.items}
-    assert {test: kinds for test, kinds in marked.items() if len(kinds) != 1} == {}
+    kinds = {test: set(names) - ({"slow"} if "deep" in names else set()) for test, names in marked.items()}
+    assert {test: marked[test] for test, names in kinds.items() if len(names) != 1} == {}
 
 
 def test_a_test_has_the_same_name_in_every_worker(request: pytest.FixtureRequest):
     assert [each.nodeid for each in request.session.items if " at 0x" in each.nodeid] == []
 
 
-@pytest.mark.parametrize(("profile", "wanted"), [("quick", 6), ("ci", 12), ("deep", 400)])
+@pytest.mark.parametrize(("profile", "wanted"), [("quick", 6), ("ci", 8), ("deep", 400)])
 def test_the_profile_scales_the_examples_of_every_property(profile: str, wanted: int):
     before = settings.get_current_profile_name()
     assert before in PERCENT

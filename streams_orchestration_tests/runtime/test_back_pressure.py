@@ -22,9 +22,10 @@ from streams_orchestration_tests.runtime.applications import (
     totals,
     write_rows,
 )
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database"), POSTGRESQL_IS_DEEP]
 
 COUNT = OUTSTANDING_LIMIT + 8
 

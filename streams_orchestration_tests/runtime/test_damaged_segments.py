@@ -13,9 +13,10 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database", "no_hosts")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database", "no_hosts"), POSTGRESQL_IS_DEEP]
 
 COUNT = 20
 

@@ -27,6 +27,7 @@ from streams_orchestration_tests.runtime.applications import (
     source,
     write_rows,
 )
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.exporting import (
     AUTONOMOUS,
     EVENTS,
@@ -136,6 +137,7 @@ def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
 
 
 @pytest.mark.usefixtures("database")
+@POSTGRESQL_IS_DEEP
 def test_an_exporter_waits_for_a_slow_import_but_not_for_one_that_is_stopped(tmp_path: Path):
     writer = exporter(tmp_path, 2 * OUTSTANDING_LIMIT + 8, streamId="s")
     writer.source_limit = 1
@@ -171,6 +173,7 @@ def test_what_an_import_has_read_and_cannot_need_any_more_is_not_kept(tmp_path: 
 
 
 @pytest.mark.usefixtures("database")
+@POSTGRESQL_IS_DEEP
 def test_an_import_that_is_not_waited_for_loses_the_middle_and_the_loss_is_counted(tmp_path: Path):
     count = 4 * KEPT_SEGMENTS
     writer = exporter(tmp_path, count, streamId="s", congestionPolicy="dropConnection")

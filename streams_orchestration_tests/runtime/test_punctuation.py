@@ -10,9 +10,10 @@ import pytest
 
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), POSTGRESQL_IS_DEEP]
 
 COUNT = 12
 FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": 1}, {"fusion": "legacy"}, {"fusion": "automatic"}]

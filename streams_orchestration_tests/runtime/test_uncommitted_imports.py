@@ -27,6 +27,7 @@ from streams_orchestration_tests.runtime.applications import (
     rows,
     sink,
 )
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.exporting import (
     EVENTS,
     doubled,
@@ -124,6 +125,7 @@ def test_what_a_reset_takes_back_is_not_kept_for_an_import_that_is_not_there(tmp
 
 
 @pytest.mark.usefixtures("database")
+@POSTGRESQL_IS_DEEP
 def test_an_exporter_waits_for_a_slow_uncommitted_import_in_the_middle_of_an_epoch(tmp_path: Path):
     writer = exporter(tmp_path, OUTSTANDING_LIMIT + 8, streamId="s", **UNCOMMITTED)
     writer.source_limit = 1

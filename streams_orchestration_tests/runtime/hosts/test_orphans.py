@@ -39,10 +39,11 @@ from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, totals, write_rows
 from streams_orchestration_tests.runtime.catalogs import remove_catalog
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
 from streams_orchestration_tests.runtime.running import joined
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("database"), POSTGRESQL_IS_DEEP]
 
 WORKER = "import sys, time; print('up', flush=True); time.sleep(600)"
 HOST = f"""

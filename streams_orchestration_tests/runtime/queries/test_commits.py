@@ -30,10 +30,11 @@ from streams_orchestration_tests.runtime.applications import (
     totals,
     write_rows,
 )
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.sample_operators import RunningTotals
 
-pytestmark = pytest.mark.usefixtures("database", "no_hosts")
+pytestmark = [pytest.mark.usefixtures("database", "no_hosts"), POSTGRESQL_IS_DEEP]
 
 COUNT = 20
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.runtime.applications import rows, write_rows
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.events import EVENTS, Events, happens
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import redeploy
@@ -32,7 +33,7 @@ from streams_orchestration_tests.runtime.shaped import FUSIONS, compilation
 from streams_orchestration_tests.runtime.shaped import results as published_of
 from streams_orchestration_tests.runtime.shapes import SHAPES
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database"), POSTGRESQL_IS_DEEP]
 
 
 @given(application=APPLICATIONS, first=DRAFTS, chain=st.lists(st.tuples(EVENTS, DRAFTS), min_size=1, max_size=5))

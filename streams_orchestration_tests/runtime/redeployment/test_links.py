@@ -28,12 +28,13 @@ from streams_orchestration_tests.runtime.applications import (
     source,
     write_rows,
 )
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.events import EVENTS, happens
 from streams_orchestration_tests.runtime.exporting import AUTONOMOUS, export, heard, imported, run_until_idle
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts", "database"), POSTGRESQL_IS_DEEP]
 
 COUNT = 40
 FUSIONS: tuple[dict[str, Any], ...] = (

@@ -28,9 +28,10 @@ from streams_orchestration_tests.runtime.applications import (
     source,
     write_rows,
 )
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database", "no_hosts")
+pytestmark = [pytest.mark.usefixtures("database", "no_hosts"), POSTGRESQL_IS_DEEP]
 
 COUNT = 120
 

@@ -19,9 +19,10 @@ from streams_orchestration.runtime.units.cut_files import CutFile, check_cuts, l
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 from streams_orchestration_tests.runtime.applications import network, totals, write_rows
+from streams_orchestration_tests.runtime.databases import POSTGRESQL_IS_DEEP
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [pytest.mark.usefixtures("database"), POSTGRESQL_IS_DEEP]
 
 COUNT = 40
 
