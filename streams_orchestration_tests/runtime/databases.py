@@ -1,0 +1,14 @@
+"""On which databases tests run that are for each of them."""
+
+from __future__ import annotations
+
+import pytest
+
+POSTGRESQL_IS_DEEP = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.deep)], indirect=True
+)
+"""For tests of what does not depend on the database: `make deep` repeats them on PostgreSQL.
+
+Without this mark the fixture `database` gives both. The catalog's own tests, and one test at least of each thing that
+an application does, are without it.
+"""
