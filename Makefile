@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep bench ui kafka lint audit docs page lock clean setup
+.PHONY: help run quick test deep bench ui kafka lint audit docs page lock clean compiled setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,8 @@ run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; ane
 quick: setup ## the tests that need no server and no Java, in a minute or two
 	@$(PYTEST) -m quick --hypothesis-profile quick $(ARGS)
 
-test: lint ## lint, then all tests but those of make deep
+test: setup ## lint, then all tests but those of make deep
+	@$(MAKE) --no-print-directory -j 2 lint compiled
 	@$(PYTEST) -m 'not deep' $(ARGS)
 
 deep: setup ## long searches: chaos, every course of events, twenty times the examples; some hours
@@ -58,6 +59,10 @@ lock: setup ## write requirements.lock anew from pyproject.toml, keeping the ver
 clean: ## drop the environment, caches and builds; results in .streams stay
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find streams_orchestration streams_orchestration_tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Python's code of the tests, made beside the linters, which leave a processor free: each worker would make it again.
+compiled: setup
+	@$(BIN)/python -m pytest --collect-only -q -n 0 > /dev/null 2>&1 || true
 
 setup:
 	@.ci/setup

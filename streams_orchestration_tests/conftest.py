@@ -61,9 +61,9 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors that this process may use: tests with servers wait for a third of their time."""
+    """Two workers more than processors that this process may use: tests with servers wait for half of their time."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable + 1, MOST_WORKERS)
+    return min(usable + 2, MOST_WORKERS)
 
 
 def kind(item: pytest.Item) -> str:

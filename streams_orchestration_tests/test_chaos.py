@@ -97,7 +97,7 @@ def test_a_few_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         "kill redeploy",
     ]
     named = [part for kind in kinds for part in ("--kind", kind)]
-    status = main(["--seed", "1", "--faults", "4", "--shape", "chain", "--healer", "hand", "--catalog", "sqlite",
+    status = main(["--seed", "1", "--faults", "3", "--shape", "chain", "--healer", "hand", "--catalog", "sqlite",
                    "--engine", "local", "--place", str(tmp_path), *named])  # fmt: skip
     assert status == 0, capsys.readouterr().out
 

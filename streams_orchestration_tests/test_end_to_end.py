@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import psutil
@@ -15,7 +16,6 @@ from streams_orchestration.model.assignment_document import mapping_of_assignmen
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import LIMIT, SPECS, finish, kill_host, streams, wait_for
 from streams_orchestration_tests.compiler.assignments import assignment
@@ -105,9 +105,11 @@ def test_a_decoupled_application_gives_the_same_when_its_host_is_killed(tmp_path
     assert len(read_status(home, "flights").pes) == 5
 
 
+@pytest.mark.parametrize("measured", [False, pytest.param(True, marks=pytest.mark.deep)])
 def test_the_width_is_changed_and_a_pe_is_parted_while_it_runs_and_the_result_is_the_same(
-    tmp_path: Path, wanted: pa.Table
+    tmp_path: Path, wanted: pa.Table, measured: bool
 ) -> None:
+    """At once, by a decision made here; or one after the other, by what was measured at the new width."""
     home, text = Home(tmp_path / "home"), (SPECS / "flights.yaml").read_text()
 
     def of_width(width: int) -> str:
@@ -115,31 +117,41 @@ def test_the_width_is_changed_and_a_pe_is_parted_while_it_runs_and_the_result_is
         spec.write_text(text.replace("default: 2}", f"default: {width}}}"))
         return str(spec)
 
-    def read_on(rows: int) -> ApplicationStatus:
-        return wait_for(home, lambda status: status.pes[0].rows_in > rows)
+    def redeployed(*decision: str) -> dict[str, Any]:
+        with streams(home, "redeploy", of_width(3), *decision, "--format", "json") as process:
+            said = finish(process)
+        return json.loads(said[said.index("{") :])
 
     with streams(home, "deploy", of_width(2), limit=100) as process:  # minutes of work
         finish(process)
-    before = read_on(1_000)
+    before = wait_for(home, lambda status: status.pes[0].rows_in > 1_000)
     assert before.state == "RUNNING"
-    with streams(home, "redeploy", of_width(3), "--format", "json") as process:
-        said = finish(process)
-    document = json.loads(said[said.index("{") :])
-    assert document["verdict"] == "kept"
-    assert "resharded" in {operator["action"] for operator in document["operators"]}
-    before = read_on(1_000)
-    decided = decide(home, of_width(3), tmp_path)
-    with streams(home, "redeploy", of_width(3), "--decoupling", str(decided), "--format", "json") as process:
-        said = finish(process)
-    document = json.loads(said[said.index("{") :])
+    if measured:
+        document = redeployed()
+        assert document["verdict"] == "kept"
+        assert "resharded" in {operator["action"] for operator in document["operators"]}
+        before = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in)
+        decision = decide(home, of_width(3), tmp_path)
+    else:
+        decision = parted(of_width(3), tmp_path)
+    document = redeployed("--decoupling", str(decision))
     assert (document["verdict"], document["units"]) == ("kept", [{"unit": "region-0", "action": "restart"}])
-    after = read_on(before.pes[0].rows_in)
+    assert measured or "resharded" in {operator["action"] for operator in document["operators"]}
+    after = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in)
     assert len(after.pes) > len(before.pes)
-    for command in (("cancel", "flights"), ("run", of_width(3), "--decoupling", str(decided))):  # without that limit
+    for command in (("cancel", "flights"), ("run", of_width(3), "--decoupling", str(decision))):  # without that limit
         with streams(home, *command) as process:
             finish(process)
     assert_same(result_of(home), wanted)
     assert read_status(home, "flights").pes[0].rows_in == 336_776
+
+
+def parted(spec: str, directory: Path) -> Path:
+    """A decision by which one channel has a PE of its own."""
+    decision = directory / "decision.json"
+    machines = {f"PerCarrier[0].{name}": 1 for name in ("Named", "Statistics")}
+    decision.write_text(json.dumps(mapping_of_assignment(assignment(compile_spec(spec), machines))))
+    return decision
 
 
 def decide(home: Home, spec: str, directory: Path) -> Path:

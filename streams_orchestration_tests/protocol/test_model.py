@@ -14,7 +14,8 @@ from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
 from streams_orchestration_tests.protocol.trial import is_passed
 from streams_orchestration_tests.protocol.world import World
 
-WALKS, DEEP_WALKS = 2, 60
+WALKS, DEEP_WALKS, MORE = 1, 60, 7
+"""Walks of a graph, and those that follow where these have not seen everything."""
 STEPS = 200
 REDEPLOYS = 5
 PUBLISHING = ("move", "mark")
@@ -45,7 +46,7 @@ def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, wal
     everything = {"begin", "commit", "late commit", "trigger", "reset", "move", "complete"}
     everything |= {"hold", "carry", "switch", "pass", "revert"}
     seen: set[str] = set()
-    for walk in range(4 * walks):
+    for walk in range(walks + MORE):
         if walk >= walks and seen >= everything:
             break
         seen |= {kind for kind, _, _ in walked(tmp_path / str(walk), name, choose, REVERTS[walk % 2])}

@@ -67,7 +67,7 @@ def test_a_width_may_be_another_one(tmp_path_factory: pytest.TempPathFactory, tu
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SHAPES if "operator drives" not in name])
-@pytest.mark.parametrize("turns", [5, 12])
+@pytest.mark.parametrize("turns", [5, pytest.param(12, marks=pytest.mark.deep)])
 def test_whatever_the_shape_is_and_whoever_has_ended(name: str, turns: int, data: Path, tmp_path: Path):
     plan = compilation(data, name, 0)
     local = LocalApplication(Home(tmp_path / "home"), plan, source_limit=4)

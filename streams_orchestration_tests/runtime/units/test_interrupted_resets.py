@@ -29,7 +29,9 @@ def steps_of_a_reset() -> list[str]:
     return ["_end_hosts", "observe", "_take_up", "launch", "remove_files"]
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(
+    "after", [pytest.param(False, id="before"), pytest.param(True, id="after", marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize("died", steps_of_a_reset())
 @pytest.mark.parametrize("fault", ["host", "query", "drain", "reset"])
 def test_a_reset_that_dies_half_way_is_completed_by_the_next(
