@@ -46,6 +46,7 @@ def expected(data: flights.Data) -> pa.Table:
     return result
 
 
+@pytest.mark.slow
 def test_the_loop_gives_the_product_s_result(data: flights.Data, expected: pa.Table, tmp_path: Path):
     text = flights.SPEC.read_text().replace(flights.SOURCE, str(data.file))
     document = yaml.safe_load(text.replace("format: csv", f"format: {data.format}"))

@@ -22,6 +22,7 @@ from streams_orchestration_tests.chaos.undisturbed import Outcome, differences, 
 from streams_orchestration_tests.postgresql import why_not
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHAPES)
 def test_an_application_depends_on_its_seed_only(name: str):
     made = shape_of(name, 1, 2.0)

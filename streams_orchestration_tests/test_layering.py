@@ -126,6 +126,7 @@ def name_of(path: Path) -> str:
     return ".".join(("streams_orchestration", *path.relative_to(ROOT).with_suffix("").parts))
 
 
+@pytest.mark.slow
 def test_imports_go_down_only(imports: dict[Path, list[tuple[int, str]]]):
     own = {path: layer(name_of(path)) for path in imports} | {ROOT / "__main__.py": layer("streams_orchestration.cli")}
     upwards = [

@@ -21,6 +21,8 @@ from streams_orchestration.builder.testing import run_in_process, spark_engine
 from streams_orchestration.compiler.options import Options
 from streams_orchestration_tests.examples import examples
 
+pytestmark = pytest.mark.slow
+
 EVENTS, EVERY = 6_000, 10_000
 """A minute of events."""
 ONE_PE = Options(fusion="manual", pes=1)

@@ -26,6 +26,7 @@ WRONG = {6: "fliter", 7: "streem", 8: "iteration", 9: "parket", 10: "sort_by"}
 """Line -> what is named in its error."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     shutil.which("pyright", path=Path(sys.executable).parent) is None, reason="pyright is not installed"
 )

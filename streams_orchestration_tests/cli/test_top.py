@@ -160,6 +160,7 @@ def text_of(screen: Screen, name: str) -> str:
     return rendered(cast(RenderableType, screen.query_one(name, Static).content), colour=False)
 
 
+@pytest.mark.slow
 def test_keys_are_those_of_htop():
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         assert names(screen.shown) == ["flights", "region-0", "PE 0", "Slow", "In", "PE 1", "Out"]

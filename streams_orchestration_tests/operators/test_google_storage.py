@@ -47,6 +47,7 @@ def test_what_is_not_there_is_named(gs: GoogleStorage, place: str, wanted: str):
         Bench(FileSource, outputs=[SCHEMA], file=place, storage=gs.storage).produce()
 
 
+@pytest.mark.slow
 def test_a_store_that_is_away_holds_up(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(remote, "RETRY_SECONDS", 1.0)
     storage = {"endpoint": "http://127.0.0.1:1", "anonymous": True}

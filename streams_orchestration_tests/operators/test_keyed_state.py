@@ -233,6 +233,7 @@ def test_after_everything_was_removed_the_former_state_does_not_count():
     assert state.add_many([1]).tolist() == [True]
 
 
+@pytest.mark.slow
 def test_removed_keys_leave_nothing_behind_once_the_whole_is_stored():
     state = KeyedState("k int", "v string")
     for first in range(0, 1000, 10):

@@ -30,6 +30,7 @@ def merged(streams: list[list[int]]) -> list[Any]:
     return [row for _, row in sorted(rows)]
 
 
+@pytest.mark.slow
 @given(streams=STREAMS, draw=st.randoms(use_true_random=False), restarts=st.booleans())
 @examples(150)
 def test_streams_in_order_become_one_in_order(streams: list[list[int]], draw: Any, restarts: bool):

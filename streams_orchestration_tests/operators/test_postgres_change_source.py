@@ -19,6 +19,8 @@ from streams_orchestration_tests import postgresql as server_of
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.targets import Target, target_of
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "op string, id bigint, k string"
 BAD = "table string, place string, column string, reason string, text string"
 

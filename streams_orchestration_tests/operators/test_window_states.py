@@ -17,6 +17,8 @@ from streams_orchestration.operators.standard.join import Join
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row
 
+pytestmark = pytest.mark.slow
+
 ROW = "p string, g double, n bigint, t bigint"
 OUTPUT = {"number": "Count()", "total": "Sum(n)", "mean": "Average(n * 0.1)", "least": "Min(n)"}
 RESULT = "p string, g double, number bigint, total bigint, mean double, least bigint"

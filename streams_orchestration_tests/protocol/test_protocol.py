@@ -170,6 +170,7 @@ BROKEN: dict[str, tuple[str, str, dict[str, Any]]] = {
 """What is switched off -> where it shows, and how."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_protocol_that_lacks_a_part_is_found_out(case: str):
     name, violation, switches = BROKEN[case]
@@ -224,6 +225,7 @@ LOST: dict[str, tuple[str, str, dict[str, Any]]] = {
 """The same, as a user would notice it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LOST)
 def test_what_is_found_out_costs_tuples(case: str):
     name, violation, switches = LOST[case]
@@ -232,6 +234,7 @@ def test_what_is_found_out_costs_tuples(case: str):
     assert violation in actual.violation, _explained(actual)
 
 
+@pytest.mark.slow
 def test_the_proof_of_keys_refuses_what_the_old_splitter_divided():
     actual = search(Protocol(topology("two channels"), divides=False, redeploys=1, epochs=0, faults=0, trials=False))
     assert actual.violation is None, _explained(actual)

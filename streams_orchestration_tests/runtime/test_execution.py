@@ -18,6 +18,8 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.slow
+
 COUNT = 60
 
 FUSION: list[dict[str, Any]] = [{"fusion": "legacy"}, {"fusion": "automatic"}]

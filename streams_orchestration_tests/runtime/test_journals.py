@@ -22,7 +22,7 @@ from streams_orchestration_tests.runtime.redeployed import run_some
 from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.servers.receiving import files_of, lines, port, receiving, send
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 FAULTS = ("new_host", "torn_tail", "reset", "execute_only", "lost_answer")
 

@@ -100,6 +100,7 @@ def test_bounds_hold(document: dict[str, Any]):
     assert max(actual) <= best[0].objective * (1 + 1e-7) + 1e-9
 
 
+@pytest.mark.slow
 def test_a_bound_holds_beside_a_length_that_is_hardly_negative():
     document = graph(30, seed=0, machines=3, dearness=1.0)
     contraction, optimum = contracted(document), decided(document)
@@ -121,6 +122,7 @@ def test_bounds_see_more_than_the_mean():
     assert wanted <= spreading_bound(contraction, simple, search.best, 60.0, wanted) <= search.evaluation.objective
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tee", ["exact", "head"])
 @pytest.mark.parametrize("machines", [2, 5])
 def test_sharing_out_pairs_lowers_the_largest_load(machines: int, tee: str):
@@ -180,6 +182,7 @@ def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytes
     assert heard == []
 
 
+@pytest.mark.slow
 def test_a_solver_that_dies_leaves_the_search(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "raise SystemExit('out of memory')"])
     with pytest.raises(solver_process.SolverFailedError, match="out of memory"):

@@ -292,6 +292,7 @@ def test_truncated_counts_say_the_same_about_one_thread_or_several(shape: Any) -
     assert plan.single_threaded_outputs == truncated.single_threaded_outputs
 
 
+@pytest.mark.slow
 def test_a_long_pipeline_in_one_pe() -> None:
     length = 30_000
     operators = [operator("0", 0, 1), *(operator(str(index), 1, 1) for index in range(1, length))]

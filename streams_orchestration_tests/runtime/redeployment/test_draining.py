@@ -26,6 +26,8 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import adopt, redeploy
 from streams_orchestration_tests.runtime.running import FakeHosts
 
+pytestmark = pytest.mark.slow
+
 COUNT = 20
 
 

@@ -23,6 +23,8 @@ from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import begin, finish, set_rows, unneeded, visits
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,8 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import COUNT, adopt, counts, kept_of, redeploy, run_some, visits
 from streams_orchestration_tests.runtime.running import FakeHosts
 
+pytestmark = pytest.mark.slow
+
 
 def test_operators_go_to_other_pes_with_their_states(tmp_path: Path, database: str):
     file = write_rows(tmp_path / "rows.parquet", COUNT)

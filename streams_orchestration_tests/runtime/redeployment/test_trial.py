@@ -39,6 +39,8 @@ from streams_orchestration_tests.runtime.redeployed import (
     visits,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def trial_of(local: LocalApplication) -> TrialRow:
     with local.catalog.read() as connection:

@@ -38,6 +38,8 @@ from streams_orchestration_tests.runtime.running import FakeHosts
 from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.runtime.shaped import compilation
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def local(tmp_path: Path) -> LocalApplication:

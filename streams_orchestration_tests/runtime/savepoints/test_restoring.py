@@ -27,6 +27,8 @@ from streams_orchestration_tests.runtime.shaped import compilation
 from streams_orchestration_tests.runtime.shaped import results as of_shape
 from streams_orchestration_tests.runtime.shapes import SHAPES
 
+pytestmark = pytest.mark.slow
+
 
 def results(local: LocalApplication) -> dict[str, list[RowTuple]]:
     return {name: published(local.published(name)) for name in expected_of_network(COUNT)}
@@ -65,7 +67,6 @@ def test_a_width_may_be_another_one(tmp_path_factory: pytest.TempPathFactory, tu
     assert last == Counter(key for key, _ in set(rows(COUNT)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SHAPES if "operator drives" not in name])
 @pytest.mark.parametrize("turns", [5, pytest.param(12, marks=pytest.mark.deep)])
 def test_whatever_the_shape_is_and_whoever_has_ended(name: str, turns: int, data: Path, tmp_path: Path):

@@ -37,6 +37,8 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import COUNT, adopt, run_some
 from streams_orchestration_tests.runtime.saved import begun, take
 
+pytestmark = pytest.mark.slow
+
 
 def totals(directory: Path, out: str = "Out", **options: Any) -> Compilation:
     """Rows -> running totals -> files in `out`."""

@@ -37,7 +37,7 @@ from streams_orchestration_tests.runtime.applications import compiled, sink, sou
 from streams_orchestration_tests.runtime.faults import KilledError, kill_at
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-pytestmark = pytest.mark.usefixtures("no_hosts")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 
 Rows = list[tuple[str | None, int]]
 FEW = ("a", "b", None)

@@ -22,7 +22,11 @@ from streams_orchestration_tests.runtime.applications import PERIODIC, compiled,
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
 
-pytestmark = [pytest.mark.usefixtures("no_hosts"), pytest.mark.filterwarnings("ignore:Iceberg scan planning")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.usefixtures("no_hosts"),
+    pytest.mark.filterwarnings("ignore:Iceberg scan planning"),
+]
 
 COUNT = 20
 

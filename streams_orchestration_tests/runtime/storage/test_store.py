@@ -99,6 +99,7 @@ class Clock:
         self.pauses.append(seconds)
 
 
+@pytest.mark.slow
 def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     clock = Clock()
     monkeypatch.setattr(remote_store, "PATIENCE_SECONDS", 0.35)

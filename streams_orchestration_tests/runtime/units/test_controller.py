@@ -29,6 +29,8 @@ from streams_orchestration_tests.runtime.applications import network
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.running import COUNT, FakeHosts, Running
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_clean_start_needs_no_reset(running: Running):
     assert (running.unit.state, running.unit.current_epoch, running.unit.completed_epoch) == ("PROCESSING", 1, 0)

@@ -28,6 +28,8 @@ from streams_orchestration_tests.runtime.applications import expected_of_network
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.running import FakeHosts
 
+pytestmark = pytest.mark.slow
+
 LAUNCHED = NOW - 60
 
 

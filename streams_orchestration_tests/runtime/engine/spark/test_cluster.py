@@ -26,6 +26,8 @@ from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.settings import OURS, EngineSettings, SettingError, Settings
 from streams_orchestration.runtime.tasks.answers import answered, give_answer, take_answers
 
+pytestmark = pytest.mark.slow
+
 MASTER = "spark://north:7077"
 
 

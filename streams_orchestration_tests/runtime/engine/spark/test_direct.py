@@ -25,6 +25,8 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import expected_totals, published, rows, totals, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 
+pytestmark = pytest.mark.slow
+
 ROWS, LIMIT = 40, 4
 REFUSAL = "not today"
 

@@ -97,6 +97,7 @@ def test_opentelemetry_hears_that_the_catalog_is_away(
     assert received.samples == {(UP.base, frozenset()): 0.0}
 
 
+@pytest.mark.slow
 def test_metrics_of_a_large_application_are_all_sent(
     monkeypatch: pytest.MonkeyPatch, sender: Sender, received: Received
 ):
