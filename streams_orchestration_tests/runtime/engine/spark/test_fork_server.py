@@ -116,13 +116,14 @@ def runs(process: psutil.Process) -> bool:
         return False
 
 
-@pytest.mark.parametrize(("end", "status"), [("terminate", 143), ("kill", -9)])
-def test_it_ends_with_what_stands_for_it(python: str, end: str, status: int) -> None:
+@pytest.mark.parametrize(("end", "statuses"), [("terminate", (143, -15)), ("kill", (-9,))])
+def test_it_ends_with_what_stands_for_it(python: str, end: str, statuses: tuple[int, ...]) -> None:
+    """What stands for it may be told to end before it can pass that on; the server ends the process then."""
     process = waiting(python)
     (child,) = forked()
     getattr(process, end)()
     ended(child)
-    assert process.wait(10) == status
+    assert process.wait(10) in statuses
 
 
 def test_it_ends_whatever_the_host_ignores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
