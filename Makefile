@@ -60,7 +60,8 @@ clean: ## drop the environment, caches and builds; results in .streams stay
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find streams_orchestration streams_orchestration_tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Python's code of the tests, made beside the linters, which leave a processor free: each worker would make it again.
+# The bytecode of the tests, made beside the linters, which leave a processor free; each worker would make it otherwise.
+# What cannot be collected is reported by the tests' own run.
 compiled: setup
 	@$(BIN)/python -m pytest --collect-only -q -n 0 > /dev/null 2>&1 || true
 

@@ -61,7 +61,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than processors that this process may use: tests with servers wait for half of their time."""
+    """Two workers more than processors that this process may use: tests with servers wait more than they work."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable + 2, MOST_WORKERS)
 

@@ -9,6 +9,5 @@ POSTGRESQL_IS_DEEP = pytest.mark.parametrize(
 )
 """For tests of what does not depend on the database: `make deep` repeats them on PostgreSQL.
 
-Without this mark the fixture `database` gives both. The catalog's own tests, and one test at least of each thing that
-an application does, are without it.
+Without this mark the fixture `database` gives both, as for the catalog's own tests, resets and recovery.
 """
