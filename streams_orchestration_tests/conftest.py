@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
@@ -49,14 +50,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded and collected stays: the garbage collector need not go through these millions of objects again."""
+    """What is loaded and collected stays: the garbage collector need not go through these millions of objects again.
+
+    Not before Python ends, since modules end then as without this; DuckDB's reports what is left of it.
+    """
     gc.collect()
     gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """Modules end as without `pytest_collection_finish`; DuckDB's reports what is left of it then."""
-    gc.unfreeze()
+    atexit.register(gc.unfreeze)
 
 
 @pytest.hookimpl(optionalhook=True)

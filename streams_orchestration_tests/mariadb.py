@@ -80,9 +80,14 @@ class Server(DebianServer):
         self.stop(signal.SIGKILL)
 
     def connect(self, database: str | None = None, user: str = USER) -> pymysql.Connection[Any]:
-        """A connection of an administrator."""
+        """A connection of an administrator, without the certificates that each one would load for TLS."""
         return pymysql.connect(
-            unix_socket=str(self.socket), user=user, database=database, autocommit=True, init_command=_UTC
+            unix_socket=str(self.socket),
+            user=user,
+            database=database,
+            autocommit=True,
+            init_command=_UTC,
+            ssl_disabled=True,
         )
 
     def end_sessions(self) -> int:

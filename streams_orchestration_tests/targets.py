@@ -72,6 +72,8 @@ def target_of(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
             other.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
             yield Target(
                 other.url(name),
-                lambda: pymysql.connect(unix_socket=str(other.socket), user=mariadb.USER, database=name),
+                lambda: pymysql.connect(
+                    unix_socket=str(other.socket), user=mariadb.USER, database=name, ssl_disabled=True
+                ),
             )
             other.run(f"DROP DATABASE {name}")
