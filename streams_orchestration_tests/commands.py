@@ -21,7 +21,7 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 SPECS = Path(__file__).parents[1] / "specs"
 LIMIT = 180.0
 """Seconds that a condition is waited for."""
-LOOK_SECONDS = 0.05
+LOOK_SECONDS = 0.1
 """Between two looks; each takes processor time from what is looked at."""
 
 
@@ -58,8 +58,10 @@ def wait_for(
 ) -> ApplicationStatus:
     """The first status that meets the condition."""
     until = time.monotonic() + LIMIT
+    deployed = False
     while time.monotonic() < until:
-        if application in deployed_applications(home) and condition(status := read_status(home, application)):
+        deployed = deployed or application in deployed_applications(home)
+        if deployed and condition(status := read_status(home, application)):
             return status
         time.sleep(LOOK_SECONDS)
     message = "the condition was not met in time"

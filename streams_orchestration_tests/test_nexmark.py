@@ -59,7 +59,7 @@ def test_every_query_has_its_sql():
     assert QUERIES.keys() == SQL.keys()
 
 
-@pytest.mark.parametrize("batch", [700, 3_000])
+@pytest.mark.parametrize("batch", [700, pytest.param(3_000, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("query", sorted(QUERIES))
 def test_a_query_gives_what_duckdb_does(query: str, batch: int):
     made = document(query, EVENTS, EVERY)

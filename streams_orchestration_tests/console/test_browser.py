@@ -256,7 +256,7 @@ def test_everything_is_reached_with_the_keyboard(seen: Seen):
     seen.expect("#search").to_be_focused()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), pytest.param(390, "dark", marks=pytest.mark.deep)])
 def test_it_is_accessible(browser: Any, address: str, width: int, scheme: str):
     if not AXE.is_file():
         pytest.skip("needs axe, which `make page` installs")
@@ -323,7 +323,7 @@ def test_a_width_is_changed_and_the_plans_are_compared(browser: Any, plans: str)
     page.context.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), pytest.param(1280, "light", marks=pytest.mark.deep)])
 def test_plans_are_accessible(browser: Any, plans: str, width: int, scheme: str):
     if not AXE.is_file():
         pytest.skip("needs axe, which `make page` installs")
