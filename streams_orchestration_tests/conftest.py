@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SERVERS = {"postgresql", "mariadb", "s3", "gs", "kafka"}
 """Fixtures."""
+GARBAGE_THRESHOLDS = (20_000, 20, 20)
+"""Of the three generations: tests leave little garbage, so that it may be looked for less often than by default."""
 MOST_WORKERS = 4
 """More would need more memory than a machine for tests has."""
 
@@ -52,10 +54,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is loaded and collected stays: the garbage collector need not go through these millions of objects again.
 
-    Not before Python ends, since modules end then as without this; DuckDB's reports what is left of it.
+    They are unfrozen when Python ends, so that modules are removed as usual; DuckDB reports what is left of its own.
     """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     atexit.register(gc.unfreeze)
 
 
