@@ -337,6 +337,7 @@ def test_plans_are_accessible(browser: Any, plans: str, width: int, scheme: str)
     page.context.close()
 
 
+@pytest.mark.deep
 def test_five_thousand_operators_in_one_file(browser: Any, tmp_path: Path):
     file = tmp_path / "large.html"
     file.write_text(draw_html(large()), encoding="utf-8")

@@ -81,8 +81,13 @@ def test_a_redeploy_changes_nothing_whenever_it_passes_or_is_reverted(name: str,
     assert actual.ends > 1, "epochs end in different places"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", REDEPLOYS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("autonomous consumer", marks=pytest.mark.slow),
+        pytest.param("two channels", marks=pytest.mark.deep),
+    ],
+)
 def test_a_redeploy_changes_nothing_whenever_it_comes_and_wherever_it_dies(name: str):
     epochs, faults = REDEPLOYS[name]
     actual = search(Protocol(topology(name), epochs=epochs, faults=faults, redeploys=1, trials=False))

@@ -75,7 +75,9 @@ def test_a_topic_that_was_deleted_and_made_again_gets_all_that_was_not_delivered
 
 
 @pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, pytest.param(2, marks=pytest.mark.deep), pytest.param(3, marks=pytest.mark.deep)]
+)
 def test_resets_deaths_and_sleepers_lose_and_repeat_nothing(
     kafka: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, visibility: str
 ):
