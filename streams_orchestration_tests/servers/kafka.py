@@ -138,13 +138,16 @@ class Broker:
         return AdminClient({"bootstrap.servers": f"127.0.0.1:{self.port}"})
 
     def topic(self, partitions: int = 1, name: str = "", **settings: str) -> str:
-        """A new topic; gives its name."""
+        """A new topic; gives its name once the broker says that it is there, which may be a moment after it is made."""
         from confluent_kafka.cimpl import NewTopic
 
         name = name or f"t{uuid.uuid4().hex[:12]}"
         new = NewTopic(name, partitions, 1, config={key.replace("_", "."): value for key, value in settings.items()})
         admin = self.admin()  # ends what it does when it is collected
         admin.create_topics([new])[name].result(START_SECONDS)
+        until = time.monotonic() + START_SECONDS
+        while (known := admin.list_topics(name, timeout=START_SECONDS).topics.get(name)) is None or known.error:
+            assert time.monotonic() < until, f"the topic {name} is not there"
         return name
 
     def delete(self, topic: str) -> None:
