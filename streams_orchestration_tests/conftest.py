@@ -35,7 +35,13 @@ register_profiles()
 
 
 def pytest_configure() -> None:
-    """Who is told to end cleans up first, as with Ctrl-C: a server would stay otherwise."""
+    """Two things for the end of the process.
+
+    Functions that are registered first run last: this one undoes the `gc.freeze` that the command line registers,
+    since DuckDB reports frozen objects as leaks. A process that is told to end cleans up first, as with Ctrl-C: a
+    server would stay otherwise.
+    """
+    atexit.register(gc.unfreeze)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
@@ -52,14 +58,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded and collected stays: the garbage collector need not go through these millions of objects again.
-
-    They are unfrozen when Python ends, so that modules are removed as usual; DuckDB reports what is left of its own.
-    """
+    """What is loaded and collected stays: the garbage collector need not go through these millions of objects again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
-    atexit.register(gc.unfreeze)
 
 
 @pytest.hookimpl(optionalhook=True)

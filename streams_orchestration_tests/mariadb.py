@@ -80,7 +80,7 @@ class Server(DebianServer):
         self.stop(signal.SIGKILL)
 
     def connect(self, database: str | None = None, user: str = USER) -> pymysql.Connection[Any]:
-        """A connection of an administrator, without the certificates that each one would load for TLS."""
+        """A connection of an administrator, without TLS, for which each one would load certificates."""
         return pymysql.connect(
             unix_socket=str(self.socket),
             user=user,

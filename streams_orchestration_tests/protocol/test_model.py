@@ -22,7 +22,7 @@ PUBLISHING = ("move", "mark")
 RARE = {"reset": 0.25, "hold": 0.25, "release": 0.05}
 """How often these are looked at."""
 REVERTS = (0.1, 0.5)
-"""The same of reverts, in one walk and the next: rare first, so that trials pass as well."""
+"""How often reverts are looked at, in one walk and in the next: rarely at first, so that trials pass as well."""
 
 
 @pytest.fixture(autouse=True)
