@@ -151,9 +151,12 @@ class Broker:
         return name
 
     def delete(self, topic: str) -> None:
-        """Delete a topic with its messages."""
+        """Delete a topic with its messages; comes back once the broker has it no more, which may be a moment later."""
         admin = self.admin()  # ends what it does when it is collected
         admin.delete_topics([topic])[topic].result(START_SECONDS)
+        until = time.monotonic() + START_SECONDS
+        while topic in admin.list_topics(timeout=START_SECONDS).topics:
+            assert time.monotonic() < until, f"the topic {topic} is still there"
 
     def topics(self) -> set[str]:
         """The names of all topics."""

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import gc
+import logging
+from pathlib import Path
+
+from streams_orchestration.runtime.logs import operator_logger
+
+
+def test_all_operators_of_a_pe_write_to_its_log(tmp_path: Path):
+    path = tmp_path / "logs" / "pe-0.log"
+    first, second = operator_logger("A", str(path)), operator_logger("B.C", str(path))
+    first.info("one")
+    second.getChild("part").warning("two")
+    first.debug("not this")
+    lines = [line.split(" ", 2)[2] for line in path.read_text().splitlines()]
+    assert lines == ["INFO one", "WARNING two"]
+
+
+def test_a_log_is_closed_when_no_operator_has_it_any_more(tmp_path: Path):
+    before = set(logging.Logger.manager.loggerDict)
+    logger = operator_logger("A", str(tmp_path / "pe-0.log"))
+    assert isinstance(logger.parent, logging.Logger)
+    (handler,) = logger.parent.handlers
+    assert isinstance(handler, logging.FileHandler)
+    file = handler.stream
+    logger.info("one")
+    assert file is not None
+    assert not file.closed
+    del logger
+    gc.collect()
+    assert file.closed
+    assert set(logging.Logger.manager.loggerDict) == before, "the registry keeps its loggers for ever"
