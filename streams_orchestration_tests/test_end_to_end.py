@@ -19,7 +19,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import LIMIT, SPECS, finish, kill_host, streams, wait_for
 from streams_orchestration_tests.compiler.assignments import assignment
-from streams_orchestration_tests.flights import assert_same, expected_delays, past_the_cut, result_of, table_of
+from streams_orchestration_tests.flights import assert_same, expected_delays, past_the_cut, result_of
 from streams_orchestration_tests.postgresql import Server
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
@@ -105,11 +105,22 @@ def test_a_decoupled_application_gives_the_same_when_its_host_is_killed(tmp_path
     assert len(read_status(home, "flights").pes) == 5
 
 
+IMPLEMENTATION = "streams_orchestration.operators.enrich:Enrich"
+WRONG = """\
+from streams_orchestration.operators.enrich import Enrich
+
+
+class Wrong(Enrich):
+    def process(self, port, batch):
+        raise ValueError("it was never tried")
+"""
+
+
 @pytest.mark.parametrize("measured", [False, pytest.param(True, marks=pytest.mark.deep)])
-def test_the_width_is_changed_and_a_pe_is_parted_while_it_runs_and_the_result_is_the_same(
+def test_plans_change_while_it_runs_and_one_that_fails_is_taken_back_and_the_result_is_the_same(
     tmp_path: Path, wanted: pa.Table, measured: bool
 ) -> None:
-    """At once, by a decision made here; or one after the other, by what was measured at the new width."""
+    """Width and PEs at once, by a decision made here; or one after the other, by what was measured at the new width."""
     home, text = Home(tmp_path / "home"), (SPECS / "flights.yaml").read_text()
 
     def of_width(width: int) -> str:
@@ -133,12 +144,23 @@ def test_the_width_is_changed_and_a_pe_is_parted_while_it_runs_and_the_result_is
         before = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in)
         decision = decide(home, of_width(3), tmp_path)
     else:
-        decision = parted(of_width(3), tmp_path)
+        decision = parted(of_width(3), tmp_path / "decision.json")
     document = redeployed("--decoupling", str(decision))
     assert (document["verdict"], document["units"]) == ("kept", [{"unit": "region-0", "action": "restart"}])
     assert measured or "resharded" in {operator["action"] for operator in document["operators"]}
     after = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in)
     assert len(after.pes) > len(before.pes)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(text.replace(IMPLEMENTATION, "wrong:Wrong"))
+    failing = ("redeploy", str(wrong), "--decoupling", str(parted(str(wrong), tmp_path / "failing.json")))
+    with streams(home, *failing, "--format", "json") as process:
+        said, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1, said
+    assert "runs with the plan before again" in said
+    assert "ValueError: it was never tried" in json.loads(said[said.index("\n{\n") :])["reverted"]
+    back = wait_for(home, lambda status: status.units[0].works and status.pes[0].rows_in > after.pes[0].rows_in)
+    assert back.fingerprint == after.fingerprint
     for command in (("cancel", "flights"), ("run", of_width(3), "--decoupling", str(decision))):  # without that limit
         with streams(home, *command) as process:
             finish(process)
@@ -146,9 +168,8 @@ def test_the_width_is_changed_and_a_pe_is_parted_while_it_runs_and_the_result_is
     assert read_status(home, "flights").pes[0].rows_in == 336_776
 
 
-def parted(spec: str, directory: Path) -> Path:
+def parted(spec: str, decision: Path) -> Path:
     """A decision by which one channel has a PE of its own."""
-    decision = directory / "decision.json"
     machines = {f"PerCarrier[0].{name}": 1 for name in ("Named", "Statistics")}
     decision.write_text(json.dumps(mapping_of_assignment(assignment(compile_spec(spec), machines))))
     return decision
@@ -212,50 +233,3 @@ def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_chan
     assert password not in said
     assert not any(password in argument for argument in seen)
     assert not [path for path in home.root.rglob("*") if path.is_file() and password.encode() in path.read_bytes()]
-
-
-COUNTED = """\
-specVersion: 1
-application: counted
-schemas: {Row: "n bigint"}
-graph:
-  - name: Made
-    operator: Beacon
-    outputs: [{stream: Made, schema: Row}]
-    parameters: {output: {n: IterationCount()}, period: 0.01}
-    annotations: {consistent: {trigger: periodic, period: 0.5}}
-  - {name: Passed, operator: Functor, inputs: [Made], outputs: [{stream: Passed, schema: Row}]}
-  - {name: Out, operator: FileSink, inputs: [Passed], parameters: {file: out}}
-"""
-WRONG = """\
-from streams_orchestration.operators import Operator
-
-
-class Wrong(Operator):
-    def process(self, port, batch):
-        raise ValueError("it was never tried")
-"""
-
-
-def test_an_operator_that_raises_in_a_new_plan_is_taken_back_and_the_one_before_works_again(tmp_path: Path) -> None:
-    home, spec = Home(tmp_path / "home"), tmp_path / "counted.yaml"
-    (tmp_path / "wrong.py").write_text(WRONG)
-    spec.write_text(COUNTED)
-    with streams(home, "deploy", str(spec)) as process:
-        finish(process)
-    before = wait_for(home, lambda status: status.units[0].completed_epoch > 0, "counted")
-    spec.write_text(COUNTED.replace("operator: Functor", 'operator: "wrong:Wrong"'))
-    with streams(home, "redeploy", str(spec), "--format", "json") as process:
-        said, _ = process.communicate(timeout=LIMIT)
-    assert process.returncode == 1, said
-    assert "runs with the plan before again" in said
-    assert "ValueError: it was never tried" in json.loads(said[said.index("\n{\n") :])["reverted"]
-    back = wait_for(home, lambda status: status.units[0].works and status.pes[0].rows_out > 0, "counted")
-    assert back.fingerprint == before.fingerprint
-    assert back.pes[0].rows_in > before.pes[0].rows_in
-    after = wait_for(home, lambda status: status.pes[0].rows_in > back.pes[0].rows_in + 100, "counted")
-    with streams(home, "cancel", "counted") as process:
-        finish(process)
-    numbers = table_of(f"SELECT n FROM read_parquet('{home.results('counted')}/out/part-*.parquet') ORDER BY n")
-    assert numbers["n"].to_pylist() == list(range(len(numbers)))
-    assert len(numbers) >= after.units[0].completed_epoch > 0

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import finish, kill_host, streams, wait_for
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
-ROWS = 1_200
+ROWS = 700
 SPEC = """
 specVersion: 1
 application: queries
