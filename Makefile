@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep bench ui kafka lint audit docs page lock clean compiled setup
+.PHONY: help run quick test deep bench ui kafka lint audit docs page lock clean tested compiled setup
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
@@ -17,9 +17,8 @@ run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; ane
 quick: setup ## the tests that need no server and no Java, in a minute or two
 	@$(PYTEST) -m quick --hypothesis-profile quick $(ARGS)
 
-test: setup ## lint, then all tests but those of make deep
-	@$(MAKE) --no-print-directory -j 2 lint compiled
-	@$(PYTEST) -m 'not deep' $(ARGS)
+test: setup ## lint and all tests but those of make deep, at the same time
+	@$(MAKE) --no-print-directory -j 2 lint tested
 
 deep: setup ## long searches: chaos, every course of events, twenty times the examples; some hours
 	@$(PYTEST) -m 'deep or hypothesis' --hypothesis-profile deep --timeout 7200 $(ARGS)
@@ -60,8 +59,10 @@ clean: ## drop the environment, caches and builds; results in .streams stay
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find streams_orchestration streams_orchestration_tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The bytecode of the tests, made beside the linters, which leave a processor free; each worker would make it otherwise.
-# What cannot be collected is reported by the tests' own run.
+tested: compiled
+	@$(PYTEST) -m 'not deep' $(ARGS)
+
+# The bytecode of the tests, which each worker would make otherwise. What cannot be collected is reported by the tests.
 compiled: setup
 	@$(BIN)/python -m pytest --collect-only -q -n 0 > /dev/null 2>&1 || true
 

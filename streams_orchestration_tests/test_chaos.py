@@ -23,7 +23,11 @@ from streams_orchestration_tests.postgresql import why_not
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    "name",
+    ["chain", "join", "two_regions", "large"]
+    + [pytest.param(name, marks=pytest.mark.deep) for name in ("diamond", "fan_in", "outside", "two_hosts")],
+)
 def test_an_application_depends_on_its_seed_only(name: str):
     made = shape_of(name, 1, 2.0)
     assert made == shape_of(name, 1, 2.0)

@@ -76,7 +76,9 @@ def test_no_property_has_a_number_of_examples_that_the_profile_does_not_scale():
     assert own == {"examples.py", "test_kinds.py"}
 
 
-@pytest.mark.parametrize(("command", "wanted"), [("quick", ["quick"]), ("test", ["quick", "slow"]), ("deep", ["deep"])])
+@pytest.mark.parametrize(
+    ("command", "wanted"), [("quick", ["quick"]), ("tested", ["quick", "slow"]), ("deep", ["deep"])]
+)
 def test_a_command_runs_its_kinds(command: str, wanted: list[str]):
     recipe = (ROOT / "Makefile").read_text().partition(f"\n{command}: ")[2].partition("\n\n")[0]
     marks = re.search(r"-m '?([a-z ]+?)'?(?: -|$| \$)", recipe)

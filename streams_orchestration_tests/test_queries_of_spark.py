@@ -15,8 +15,8 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.commands import finish, kill_host, streams, wait_for
 
-pytestmark = [pytest.mark.java, pytest.mark.usefixtures("no_host_stays")]
-ROWS = 700
+pytestmark = [pytest.mark.java, pytest.mark.deep, pytest.mark.usefixtures("no_host_stays")]
+ROWS = 1_200
 SPEC = """
 specVersion: 1
 application: queries
@@ -145,7 +145,7 @@ def has_state(status: ApplicationStatus) -> bool:
     ("spec", "sinks"),
     [
         pytest.param(SPEC, {"windows", "totals"}, id="windows and a function"),
-        pytest.param(SPEC + JOIN, {"windows", "totals", "joined"}, id="a join with them", marks=pytest.mark.deep),
+        pytest.param(SPEC + JOIN, {"windows", "totals", "joined"}, id="a join with them"),
     ],
 )
 def test_queries_go_back_with_their_region_to_the_result_of_an_undisturbed_run(

@@ -123,8 +123,15 @@ def test_bounds_see_more_than_the_mean():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tee", ["exact", "head"])
-@pytest.mark.parametrize("machines", [2, 5])
+@pytest.mark.parametrize(
+    ("machines", "tee"),
+    [
+        (2, "exact"),
+        (5, "head"),
+        pytest.param(2, "head", marks=pytest.mark.deep),
+        pytest.param(5, "exact", marks=pytest.mark.deep),
+    ],
+)
 def test_sharing_out_pairs_lowers_the_largest_load(machines: int, tee: str):
     contraction = contracted(large(60, machines, tee=tee))
     placement = placed(contraction, [number % machines for number in range(contraction.size)])
@@ -152,8 +159,17 @@ def test_moves_come_close_to_the_mean_where_they_are_restricted(params: dict[str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("params", [{}, {"latency_budget": 3}, {"machine_budget": 6}])
-@pytest.mark.parametrize("operators", [150, 900])  # no integer program is made of the larger ones
+@pytest.mark.parametrize(
+    ("operators", "params"),
+    [  # no integer program is made of the larger ones
+        (150, {"latency_budget": 3}),
+        (150, {"machine_budget": 6}),
+        (900, {}),
+        pytest.param(150, {}, marks=pytest.mark.deep),
+        pytest.param(900, {"latency_budget": 3}, marks=pytest.mark.deep),
+        pytest.param(900, {"machine_budget": 6}, marks=pytest.mark.deep),
+    ],
+)
 def test_a_large_problem_gets_a_legal_answer_with_its_bound(operators: int, params: dict[str, Any]):
     decision = decided(large(operators, 6, **params), seconds=1.0)
     assert list(violations(decision.flow, decision.outputs)) == []

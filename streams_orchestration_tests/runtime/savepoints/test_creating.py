@@ -278,7 +278,7 @@ STEPS: dict[str, Step] = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("survived", [0, 1, 3])
+@pytest.mark.parametrize("survived", [0, pytest.param(1, marks=pytest.mark.deep), 3])
 def test_a_disk_that_is_full_leaves_nothing(
     local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, survived: int
 ):

@@ -26,7 +26,7 @@ from streams_orchestration_tests.runtime.applications import (
 )
 from streams_orchestration_tests.runtime.local import LocalApplication
 
-CHAINS, ROWS, DISTURBANCES = 2, 40, 12
+CHAINS, ROWS, DISTURBANCES = 2, 40, 6
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_hosts")]
 

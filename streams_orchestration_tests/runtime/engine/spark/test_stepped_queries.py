@@ -32,7 +32,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import adopt, redeploy, run_some
 from streams_orchestration_tests.runtime.saved import begun, take
 
-pytestmark = [pytest.mark.java, pytest.mark.deep]
+pytestmark = pytest.mark.java
 ROWS, LIMIT = 120, 25
 """Of the input, and in a batch of the source."""
 ROW, PAIR, WINDOW = "k string, ts timestamp, v bigint", "v bigint, other string", "k string, w timestamp, n bigint"
@@ -106,6 +106,7 @@ def wanted(directory: Path) -> dict[str, Counter[Any]]:
     return {name: Counter(query(rows + text)) for name, text in WANTED.items()}
 
 
+@pytest.mark.deep
 def test_a_redeploy_amid_keeps_the_state_of_queries(tmp_path: Path):
     """Twice: the second goes on from a checkpoint that was brought to another number before."""
     nodes = graph()
@@ -120,6 +121,7 @@ def test_a_redeploy_amid_keeps_the_state_of_queries(tmp_path: Path):
         assert published(local) == wanted(tmp_path)
 
 
+@pytest.mark.deep
 def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(restoring, "with_columns_of_queries", lambda wanted: wanted)
     with application(tmp_path, graph()) as local:
@@ -150,6 +152,7 @@ def test_what_is_not_cut_comes_again_behind_a_reset(tmp_path: Path):
         assert published(local) == wanted(tmp_path)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("by_hand", [True, False])
 def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Path, by_hand: bool):
     """By hand, or since the plan could not be brought to work within its time."""
@@ -175,6 +178,7 @@ def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Pat
         assert published(local) == wanted(tmp_path)
 
 
+@pytest.mark.deep
 def test_an_error_of_spark_names_operator_query_and_batch(tmp_path: Path):
     nodes = graph(width=1)
     failing = "SELECT v, k AS other FROM Rows WHERE 1 / (v - 60) < 2"
