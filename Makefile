@@ -6,10 +6,10 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test deep bench ui kafka lint audit docs page lock clean tested compiled setup
+.PHONY: help run quick test deep bench ui kafka servers lint audit docs page lock clean tested compiled setup
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
 run: setup ## run the main job (another one: make run SPEC=specs/other.yaml; anew: make run ARGS=--fresh)
 	@$(BIN)/streams run "$(SPEC)" $(ARGS)
@@ -32,6 +32,9 @@ ui: setup ## Dagster's UI and daemon, on this machine only (another port: make u
 
 kafka: setup ## a Kafka broker for trying out, on this machine only, until Ctrl-C (make kafka ARGS='--topics clicks:4')
 	@$(BIN)/python -m streams_orchestration_tests.servers.kafka $(ARGS)
+
+servers: ## install the servers and the browser that some tests start, as Debian's packages; needs root
+	@.ci/servers
 
 lint: setup ## format, lint rules and types
 	@$(BIN)/ruff check
