@@ -13,6 +13,7 @@ from sqlalchemy import update
 
 from benchmarks.application import POLL_SECONDS, last_commits
 from benchmarks.peers.answer import Point
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -94,7 +95,7 @@ class HostThread(threading.Thread):
 def hosted(spark: SparkSession, home: Home, compilation: Compilation) -> Iterator[HostThread]:
     """An application deployed anew and its only host, which ends with the application, or with this context."""
     name = compilation.logical.application
-    deploy(home, compilation, fresh=True, asks_spark=False)
+    deploy(home, deployable(compilation), fresh=True, asks_spark=False)
     launcher = ThisProcess()
     launch(home, name, launcher=launcher)
     engine = ThisSession(spark)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from streams_orchestration.compiler.checking.checking import check_operators, check_parameters
+from streams_orchestration.compiler.checking.checking import check_parameters
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.decoupling import solve
 from streams_orchestration.compiler.decoupling.application_decision import decide
@@ -97,10 +98,11 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
             decision.write_text(case["decision"].replace("CURRENT", current), encoding="utf-8")
             options["decoupling"] = read_assignment(decision)
         compilation = compile_spec(written(case, path), Options(**options))
+        if case.get("deployable"):
+            compilation = deployable(compilation).compilation
     except ApplicationError as error:
         return error.diagnostics
-    check = check_operators if case.get("deployable") else check_parameters
-    return (*compilation.diagnostics, *check(compilation))
+    return (*compilation.diagnostics, *check_parameters(compilation))
 
 
 def test_every_code_has_a_case_and_every_case_a_code():

@@ -25,7 +25,7 @@ COMPILER_LAYERS = (
     *("query_columns", "pe_program", "deployment_plan", "compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
     *("deployment", "stages", "compiling"),
-    *("checking", "plan", "drawing", "changes", "redeployment", "explain"),
+    *("plan", "fingerprint", "checking", "drawing", "changes", "redeployment", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (

@@ -16,6 +16,7 @@ import yaml
 
 from streams_orchestration.cli import main
 from streams_orchestration.compiler.checking.checking import check_operators
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.batch import TupleBatch
@@ -139,7 +140,7 @@ def test_a_secret_that_is_named_is_in_nothing_that_is_shown_or_stored(
     compilation = compile_spec(path)
     assert [str(finding) for finding in check_operators(compilation)] == []
     home = Home(tmp_path / "home")
-    api.deploy(home, compilation)
+    api.deploy(home, deployable(compilation))
     commands = [
         ["compile", str(path)],
         ["explain", str(path), "KafkaSource"],

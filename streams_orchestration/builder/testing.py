@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streams_orchestration.compiler.checking.checking import check_operators
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
@@ -71,8 +69,6 @@ def run_in_process(
         tables = _replace_sinks(document)
         tables |= {name: _watch(document, name) for name in streams}
         compilation = compile_application(application_from_mapping(document), options or Options(fusion="legacy"))
-        if errors_of(diagnostics := check_operators(compilation)):
-            raise ApplicationError(diagnostics)
         with SteppedApplication(Home(directory / "home"), compilation, batch, engine=spark_engine) as stepped:
             stepped.run()
         return {name: _table(stepped, file) for name, file in tables.items()}

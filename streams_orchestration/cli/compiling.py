@@ -11,6 +11,7 @@ from streams_orchestration.cli.messages import detail, report_diagnostics
 from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.checked import checked
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec, uncollected
 from streams_orchestration.compiler.options import Options
@@ -24,7 +25,7 @@ from streams_orchestration.runtime.storage.home import Home
 def compile_application(spec: Path, options: Options, format_: str, output: Path | None) -> int:
     """Compile an application and show the plan; its exit status."""
     try:
-        compilation = check(spec, options, deployable=False)
+        compilation = check(spec, options)
     except ApplicationError as error:
         report_diagnostics(error.diagnostics)
         if format_ == "json":
@@ -39,18 +40,13 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     return 0
 
 
-def check(spec: Path, options: Options, *, deployable: bool) -> Compilation:
-    """Compile, and check what only the operators know.
-
-    Args:
-        spec: path of the spec.
-        options: of the compiler.
-        deployable: it is to run here, so whatever keeps an operator from that is an error.
+def check(spec: Path, options: Options) -> Compilation:
+    """Compile, and check the parameters of standard operators.
 
     Raises:
         ApplicationError: the application has errors.
     """
-    return checked(_compile(spec, options), deployable=deployable)
+    return checked(_compile(spec, options))
 
 
 def _compile(spec: Path, options: Options) -> Compilation:
@@ -61,9 +57,9 @@ def _compile(spec: Path, options: Options) -> Compilation:
     return compilation
 
 
-def compiled(spec: Path, options: Options, *, deployable: bool = False) -> Compilation:
+def compiled(spec: Path, options: Options) -> Compilation:
     """As `check`; warnings go to standard error."""
-    compilation = checked(compiled_only(spec, options), deployable=deployable)
+    compilation = checked(compiled_only(spec, options))
     report_diagnostics(compilation.diagnostics)
     return compilation
 
@@ -95,13 +91,15 @@ def compiled_only(spec: Path, options: Options) -> Compilation:
     return compilation
 
 
-def require_deployable(compilation: Compilation) -> None:
-    """Check what only the operators know; warnings go to standard error.
+def ready(compilation: Compilation) -> Deployable:
+    """The application as one that can run here; warnings go to standard error.
 
     Raises:
         ApplicationError: something keeps the application from running here.
     """
-    report_diagnostics(checked(compilation, deployable=True).diagnostics)
+    wanted = deployable(compilation)
+    report_diagnostics(wanted.compilation.diagnostics)
+    return wanted
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:

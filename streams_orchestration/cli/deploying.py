@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled
+from streams_orchestration.cli.compiling import compiled_only, ready
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import Jobs
@@ -40,8 +40,8 @@ def deploy_compiled(
 ) -> int:
     """Compile an application and start it in the background, for a command of this name."""
     require_origin(origin, drop_state)
-    compilation = compiled(spec, options, deployable=True)
-    name = compilation.logical.application
+    wanted = ready(compiled_only(spec, options))
+    name = wanted.name
     require_java()
     home = Home.default().prepare()
     facts: dict[str, Any] = {}
@@ -51,9 +51,9 @@ def deploy_compiled(
         stop_orphans(jobs)
         note(f"Starting {name} ...")
         if origin is not None:
-            facts = begin_from(home, spec, compilation, origin, drop_state, fresh=fresh)
+            facts = begin_from(home, spec, wanted, origin, drop_state, fresh=fresh)
             fresh = False
-        jobs.deploy(spec, compilation, fresh=fresh)
+        jobs.deploy(spec, wanted.compilation, fresh=fresh)
     status = jobs.status()
     text = f"{name} is {status.state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.state, "status": status_document(home, status)}, text)

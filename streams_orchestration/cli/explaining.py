@@ -46,7 +46,7 @@ def _answer(spec: Path, options: Options, what: str) -> Explanation:
         message = f"there is no diagnostic code {code}"
         raise UnknownSubjectError(message)
     try:
-        compilation = check(spec, options, deployable=False)
+        compilation = check(spec, options)
     except ApplicationError as error:
         if not is_code(what):
             raise

@@ -19,6 +19,7 @@ from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsEx
 from streams_orchestration.cli.interrupts import Background, Interrupts
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.terminal import messages
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.runtime import clock
@@ -90,29 +91,29 @@ class Foreground:
         """Changes of the catalog up to the last look whether the application has ended."""
         self._recording: Background[None] | None = None
 
-    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool, started: Callable[[], None]) -> None:
+    def deploy(self, spec: Path, wanted: Deployable, *, fresh: bool, started: Callable[[], None]) -> None:
         """Write the wanted state, launch the hosts, and wait until every PE runs.
 
         Args:
             spec: path of the spec.
-            compilation: the application.
+            wanted: the application.
             fresh: drop what is kept of an earlier run.
             started: called when the hosts are launched.
 
         Raises:
-            NotDeployableError: it cannot run, or a stage of the compiler is wrong.
+            NotDeployableError: Spark cannot run a query of it, or a stage of the compiler is wrong.
             HostLaunchError: the hosts or PEs did not come up.
         """
-        if wrong := list(violations(compilation)):
+        if wrong := list(violations(wanted.compilation)):
             message = f"{self._name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
             raise NotDeployableError(message)
-        deploy(self._home, compilation, fresh=fresh)
+        deploy(self._home, wanted, fresh=fresh)
         launch(self._home, self._name, asked_at=process_started(os.getpid()))
         started()
         try:
             await_engines(self._home, self._name, START_SECONDS)
         finally:
-            self._recording = Background(lambda: self._record(spec, compilation))
+            self._recording = Background(lambda: self._record(spec, wanted.compilation))
         await_running(self._home, self._name, START_SECONDS)
 
     def _record(self, spec: Path, compilation: Compilation) -> None:
@@ -175,27 +176,27 @@ def _step_back() -> None:
 
 
 def run_application(
-    home: Home, spec: Path, compilation: Compilation, *, fresh: bool, started: Callable[[], None]
+    home: Home, spec: Path, wanted: Deployable, *, fresh: bool, started: Callable[[], None]
 ) -> tuple[ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it.
 
     Args:
         home: the state directory.
         spec: path of its spec.
-        compilation: the application.
+        wanted: the application.
         fresh: drop what is kept of an earlier run.
         started: called when its hosts are launched.
 
     Returns:
         Its status in the end, and the exit status that an interrupt asks for, else 0.
     """
-    name = compilation.logical.application
+    name = wanted.name
     application, display = Foreground(home, name), Display(messages())
     for orphan in stop_orphans(home, name):
         note(str(orphan))
 
     def deploy() -> None:
-        application.deploy(spec, compilation, fresh=fresh, started=started)
+        application.deploy(spec, wanted, fresh=fresh, started=started)
 
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled
+from streams_orchestration.cli.compiling import compiled_only, ready
 from streams_orchestration.cli.deploying import deploy_compiled, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
@@ -19,7 +19,7 @@ from streams_orchestration.cli.observing import status_document, status_if_deplo
 from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment import Assignment
@@ -65,9 +65,10 @@ def redeploy(
         warning(f"{application}: {each}.")
     if fresh or (not dry_run and status_if_deployed(home, application) is None):
         return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
+    wanted = ready(compiled_only(spec, options))
     if not dry_run:
-        return _redeploy(home, spec, compiled(spec, options, deployable=True), drop_state, within)
-    outcome = preview_redeploy(home, compiled(spec, options, deployable=True), drop_state)
+        return _redeploy(home, spec, wanted, drop_state, within)
+    outcome = preview_redeploy(home, wanted, drop_state)
     if current().json:
         write_json(outcome.document())
     else:
@@ -75,10 +76,10 @@ def redeploy(
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: Home, spec: Path, compilation: Compilation, drop_state: tuple[str, ...], within: float) -> int:
+def _redeploy(home: Home, spec: Path, wanted: Deployable, drop_state: tuple[str, ...], within: float) -> int:
     """Put the new plan in the place of the one that is deployed, and show what was done."""
     require_java()
-    name = compilation.logical.application
+    name = wanted.name
     reverted: RevertedError | None = None
     with locked_start(home.prepare(), name, "streams redeploy"):
         upgrade_catalog(home)
@@ -86,11 +87,11 @@ def _redeploy(home: Home, spec: Path, compilation: Compilation, drop_state: tupl
         stop_orphans(jobs)
         note(f"Redeploying {name} ...")
         try:
-            outcome = bring_to(home, compilation, drop=drop_state, within=within)
+            outcome = bring_to(home, wanted, drop=drop_state, within=within)
         except RevertedError as error:
             reverted, outcome = error, error.redeployment
         else:
-            jobs.deploy(spec, compilation, fresh=False)
+            jobs.deploy(spec, wanted.compilation, fresh=False)
     status = jobs.status()
     facts = outcome.document() | {
         "reverted": None if reverted is None else reverted.cause,

@@ -9,7 +9,7 @@ import click
 
 from streams_orchestration.cli.messages import note
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.model.loading import load_application
 from streams_orchestration.runtime.storage.home import Home
 
@@ -22,7 +22,7 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
 
 
 def begin_from(
-    home: Home, spec: Path, compilation: Compilation, origin: str, drop_state: tuple[str, ...], *, fresh: bool
+    home: Home, spec: Path, wanted: Deployable, origin: str, drop_state: tuple[str, ...], *, fresh: bool
 ) -> dict[str, Any]:
     """Write the application into the catalog as the savepoint has it; what was done, as keys of a document."""
     # loads what reads states, which commands without a savepoint do without
@@ -30,7 +30,7 @@ def begin_from(
     from streams_orchestration.runtime.savepoints.restoring import restore
 
     place = savepoint_of(home, origin, load_application(spec).application)
-    restored = restore(home, compilation, place, drop=drop_state, fresh=fresh)
+    restored = restore(home, wanted, place, drop=drop_state, fresh=fresh)
     manifest, outcome = restored.manifest, restored.redeployment
     rows = sum(state.rows or 0 for state in manifest.states)
     note(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_only, require_deployable
+from streams_orchestration.cli.compiling import compiled_only, ready
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
@@ -14,9 +14,8 @@ from streams_orchestration.cli.observing import status_document, status_if_deplo
 from streams_orchestration.cli.restoring import begin_from, require_origin
 from streams_orchestration.cli.starting import locked_start
 from streams_orchestration.cli.terminal import results
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import ApplicationChangedError, CatalogError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -30,13 +29,13 @@ def run(
     """Compile an application, run it to its end, show the result; the exit status."""
     require_origin(origin, drop_state)
     compilation = compiled_only(spec, options)
-    name, home = compilation.logical.application, Home.default()
-    if fresh or origin is not None or not _is_complete(home, compilation):
-        require_deployable(compilation)
+    name, home, identity = compilation.logical.application, Home.default(), fingerprint(compilation)
+    goes_on = not fresh and origin is None
+    wanted = None if goes_on and _is_complete(home, name, identity) else ready(compilation)
     with locked_start(home.prepare(), name, "streams run") as lock:
         upgrade_catalog(home)
-        before = None if fresh or origin is not None else status_if_deployed(home, name)
-        if before is not None and before.fingerprint != fingerprint(compilation):
+        before = status_if_deployed(home, name) if goes_on else None
+        if before is not None and before.fingerprint != identity:
             raise ApplicationChangedError(name, difference(deployed_compilation(home, name), compilation))
         if before is not None and before.state == "COMPLETED":
             note(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.")
@@ -46,14 +45,15 @@ def run(
             note(f"{name} runs already ({', '.join(alive)}); following it.")
         elif before is not None:
             note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
+        wanted = wanted or ready(compilation)  # complete at the first look, and dropped since
         require_java()
         if origin is not None:
-            begin_from(home, spec, compilation, origin, drop_state, fresh=fresh)
+            begin_from(home, spec, wanted, origin, drop_state, fresh=fresh)
             fresh = False
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
 
-        after, interrupted = run_application(home, spec, compilation, fresh=fresh, started=lock.release)
+        after, interrupted = run_application(home, spec, wanted, fresh=fresh, started=lock.release)
     if after.state == "STOPPED":
         how = "" if interrupted else " by another command"
         message = f"{name} is stopped{how}. `streams run {spec}` goes on from {_place(after)}."
@@ -64,13 +64,13 @@ def run(
     return _completed(home, after, max_rows)
 
 
-def _is_complete(home: Home, compilation: Compilation) -> bool:
+def _is_complete(home: Home, application: str, identity: str) -> bool:
     """Whether this application ran to its end: then its operators were checked when it was deployed."""
     try:
-        status = status_if_deployed(home, compilation.logical.application)
+        status = status_if_deployed(home, application)
     except CatalogError:  # of an older version, maybe, which is upgraded before the application is run
         return False
-    return status is not None and status.state == "COMPLETED" and status.fingerprint == fingerprint(compilation)
+    return status is not None and status.state == "COMPLETED" and status.fingerprint == identity
 
 
 def _place(status: ApplicationStatus) -> str:

@@ -313,4 +313,8 @@ OWN_CODES: dict[str, Code] = {
         "An input file is not there, or cannot be read, where the application is compiled.",
         "Correct the path, or put the file there before the application is deployed.",
     ),
+    "SO5009": error(
+        "The application compiles, but its PEs cannot run as they are.",
+        "Part or fuse these operators in another way, or declare the missing schema where the stream is produced.",
+    ),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +22,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import Cut
 
 if TYPE_CHECKING:
+    from streams_orchestration.compiler.checking.deployable import Deployable
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
     from streams_orchestration.model.profile import Profile
@@ -43,9 +43,9 @@ class Deployments(dg.ConfigurableResource):
     def _home(self) -> Home:
         return Home(Path(self.home))
 
-    def write(self, compilation: Compilation, *, fresh: bool) -> str:
-        """Write the wanted state of an application; returns its fingerprint. See `runtime.deployment.deploy`."""
-        return _runtime().deploy(self._home.prepare(), compilation, fresh=fresh)
+    def write(self, compilation: Compilation, *, fresh: bool) -> None:
+        """Write the wanted state of an application. See `runtime.deployment.deploy`."""
+        _runtime().deploy(self._home.prepare(), _deployable(compilation), fresh=fresh)
 
     def write_changed(self, compilation: Compilation, drop: Collection[str] = ()) -> Redeployment | None:
         """Deploy, or put another plan in the place of the deployed one with its state kept.
@@ -53,7 +53,7 @@ class Deployments(dg.ConfigurableResource):
         Returns:
             What was done; None when nothing was deployed. See `runtime.redeployment.redeploying`.
         """
-        return _runtime().deploy_or_redeploy(self._home.prepare(), compilation, drop=drop)
+        return _runtime().deploy_or_redeploy(self._home.prepare(), _deployable(compilation), drop=drop)
 
     def restore(
         self, compilation: Compilation, savepoint: str, drop: Collection[str] = (), *, fresh: bool = False
@@ -61,15 +61,16 @@ class Deployments(dg.ConfigurableResource):
         """Deploy an application that goes on from a savepoint; what is not as it was. See `runtime.savepoints`."""
         home = self._home.prepare()
         place = _runtime().savepoint_of(home, savepoint, compilation.logical.application)
-        return _runtime().restore(home, compilation, place, drop=drop, fresh=fresh).notes
+        return _runtime().restore(home, _deployable(compilation), place, drop=drop, fresh=fresh).notes
 
     def preview(self, compilation: Compilation) -> Redeployment:
         """What a redeploy would do. Files of states are read only where the plans alone would have it refused.
 
         Raises:
-            NotDeployedError, NotDeployableError, OperatorError: see `runtime.redeployment.deployed`.
+            ApplicationError: it cannot run here.
+            NotDeployedError, OperatorError: see `runtime.redeployment.deployed`.
         """
-        wanted = replace(compilation, deployment=_runtime().deployment_plan(compilation))
+        wanted = _deployable(compilation)
         outcome = _runtime().preview_redeploy(self._home, wanted, stored=False)
         return outcome if outcome.verdict != "refused" else _runtime().preview_redeploy(self._home, wanted)
 
@@ -183,6 +184,13 @@ def _runtime() -> ModuleType:
     from streams_orchestration.runtime import api
 
     return api
+
+
+def _deployable(compilation: Compilation) -> Deployable:
+    """Loaded on use, for the same reason."""
+    from streams_orchestration.compiler.checking.deployable import deployable
+
+    return deployable(compilation)
 
 
 @cache

@@ -6,7 +6,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
+from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError

@@ -12,7 +12,7 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
-from streams_orchestration.runtime.errors import NotDeployableError, NotDeployedError
+from streams_orchestration.runtime.errors import NotDeployedError
 
 
 def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
@@ -38,8 +38,6 @@ def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
         except ApplicationError as error:
             errors = [str(each) for each in errors_of(error.diagnostics)]
             return dg.AssetCheckResult(passed=False, description="; ".join(["the spec has errors", *errors[:5]]))
-        except NotDeployableError as error:
-            return dg.AssetCheckResult(passed=False, description=f"it cannot be deployed: {error}")
         return dg.AssetCheckResult(
             passed=outcome.acceptable,
             severity=severity(outcome),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.runtime.deployment.control import await_running, cancel, launch
-from streams_orchestration.runtime.deployment.deployment import deploy, deployment_plan
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.machines.register import read_machines
@@ -32,7 +32,6 @@ __all__ = [
     "deployed_applications",
     "deployed_compilation",
     "deployed_if_any",
-    "deployment_plan",
     "first_rows",
     "keep_outcome",
     "launch",

@@ -16,11 +16,12 @@ from typing import Self
 
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.deployment import base_directory, deploy, deployment_plan
+from streams_orchestration.runtime.deployment.deployment import base_directory, deploy
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
 from streams_orchestration.runtime.engine.spark.stages import PeLevel
@@ -68,15 +69,16 @@ class SteppedApplication:
     """PE -> the query of Spark's that runs."""
 
     def __post_init__(self) -> None:
-        programs = deployment_plan(self.compilation).programs
+        wanted = deployable(self.compilation)
+        programs = wanted.plan.programs
         queries = [program for program in programs if program.engine == "dataframe"]
         if queries and self.engine is None:
             name = next(iter(queries[0].operators.values())).name
             message = f"{name} is a query of Spark's, and nothing here runs Spark"
             raise StepError(message)
-        deploy(self.home, self.compilation, asks_spark=False)
+        deploy(self.home, wanted, asks_spark=False)
         self.catalog = Catalog(self.home)
-        self.name = self.compilation.logical.application
+        self.name = wanted.name
         self.programs = programs
         self.measured = Settings.from_environment().metrics
         self.units = tuple({program.unit for program in self.programs})

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -57,7 +58,9 @@ def main(home: str, plan: str, place: str) -> None:
         case "reload":
             redeploying._switch = waiting(place, redeploying._switch)
     try:
-        done = redeploying.redeploy(Home(Path(home)), load(Compilation, Path(plan).read_bytes()), within=WITHIN_SECONDS)
+        done = redeploying.redeploy(
+            Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=WITHIN_SECONDS
+        )
         told = {"verdict": done.verdict, "seconds": done.measured_seconds}
     except (StreamsRuntimeError, OSError) as error:
         told = {"error": type(error).__name__, "message": str(error)}

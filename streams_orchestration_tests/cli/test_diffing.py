@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli.entry import main
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.storage.home import Home
@@ -81,7 +82,7 @@ def test_what_can_run_is_spoken_of_as_a_redeploy_does(
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     path = tmp_path / "diffed.yaml"
     path.write_text(DEPLOYABLE)
-    deploy(Home(tmp_path / "home"), compile_spec(path))
+    deploy(Home(tmp_path / "home"), deployable(compile_spec(path)))
     assert main(["diff", str(path), "--to", "P=3"]) == 0
     difference = capsys.readouterr().out
     assert main(["diff", str(path), "--to", "P=3", "--format", "json"]) == 0

@@ -17,6 +17,7 @@ from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import ResetsExhaustedError
 from streams_orchestration.cli.foreground import Foreground, run_in_foreground
 from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog import tables
@@ -109,7 +110,7 @@ def test_the_end_is_seen_at_once(display: Display, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("values", [{"state": "COMPLETED"}, {"wanted": "STOPPED"}], ids=str)
 def test_whether_it_has_ended_is_seen_when_the_catalog_changes(copy: Compilation, home: Home, values: dict[str, str]):
-    deploy(home, copy)
+    deploy(home, deployable(copy))
     application = Foreground(home, "copy")
     assert not application.ended()
     with Catalog(home).write() as connection:
@@ -128,7 +129,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(foreground, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
     application = Foreground(home, "copy")
-    application.deploy(Path("copy.yaml"), copy, fresh=False, started=lambda: None)
+    application.deploy(Path("copy.yaml"), deployable(copy), fresh=False, started=lambda: None)
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert application.recorded() is None
 

@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from streams_orchestration.cli import main
 from streams_orchestration.cli.jobs import last_options
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.keyed_state import KeyedState
@@ -35,7 +36,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     path = tmp_path / "app.yaml"
     path.write_text(KEYED)
-    deploy(Home(tmp_path / "home"), compile_spec(path))
+    deploy(Home(tmp_path / "home"), deployable(compile_spec(path)))
     return path
 
 
@@ -121,7 +122,7 @@ def test_options_are_kept_as_deployed_unless_the_spec_has_outgrown_them(
     home, path = Home(tmp_path / "home"), tmp_path / "app.yaml"
     monkeypatch.setenv("STREAMS_HOME", str(home.root))
     path.write_text(KEYED)
-    deploy(home, compile_spec(path, Options(widths=(("New", 3),))))
+    deploy(home, deployable(compile_spec(path, Options(widths=(("New", 3),)))))
     assert main(["redeploy", str(path), "--dry-run", "--format", "json"]) == 0
     assert document(capsys)["verdict"] == "unchanged"
     renamed = edit(path, ("name: New", "name: Fresh\n    uid: New"), ("[New]", "[Fresh]"))
@@ -173,7 +174,7 @@ def test_the_document_of_every_case(case: str, tmp_path: Path, monkeypatch: pyte
     spec = tmp_path / "app.yaml"
     spec.write_text(contract_spec(wanted))
     edit(spec, *wanted.get("also", {}).items())
-    deploy(Home(tmp_path / "home"), compile_spec(spec))
+    deploy(Home(tmp_path / "home"), deployable(compile_spec(spec)))
     options = [option for name in wanted.get("drop", ()) for option in ("--drop-state", name)]
     path = edit(spec, *wanted["edits"].items())
     status = main(["redeploy", path, "--dry-run", "--format", "json", *options])
@@ -200,11 +201,11 @@ def test_what_is_refused_changes_nothing(case: str, tmp_path: Path, monkeypatch:
     spec.write_text(contract_spec(wanted))
     edit(spec, *wanted.get("also", {}).items())
     home = Home(tmp_path / "home")
-    deploy(home, compile_spec(spec))
+    deploy(home, deployable(compile_spec(spec)))
     before = read_status(home, "app")
     edit(spec, *wanted["edits"].items())
     with pytest.raises(RedeployRefusedError, match="runs on as it is") as caught:
-        redeploy(home, compile_spec(spec))
+        redeploy(home, deployable(compile_spec(spec)))
     assert all(each.text in str(caught.value) for each in caught.value.redeployment.operators if each.remedy)
     assert read_status(home, "app") == before
 
@@ -266,7 +267,7 @@ def test_a_state_whose_file_is_lost_is_an_error(spec: Path, monkeypatch: pytest.
 def test_the_preview_says_how_long_what_changes_will_stand_still(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
-    deploy(Home.default(), compile_spec(spec))
+    deploy(Home.default(), deployable(compile_spec(spec)))
     edit(spec, ("width: 2", "width: 3"))
     command = ["redeploy", str(spec), "--dry-run"]
     assert main(command) == 0

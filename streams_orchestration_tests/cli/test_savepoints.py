@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.cli import deploying, main, starting
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -27,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     (tmp_path / "app.yaml").write_text(KEYED)
     made = Home(tmp_path / "home")
-    deploy(made, compile_spec(tmp_path / "app.yaml"))
+    deploy(made, deployable(compile_spec(tmp_path / "app.yaml")))
     return made
 
 

@@ -10,6 +10,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
@@ -83,14 +84,13 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
-    def deploy(self, home: Home, compilation: Any, *, fresh: bool = False) -> str:
-        self._called("deploy", compilation.logical.application, fresh)
+    def deploy(self, home: Home, wanted: Deployable, *, fresh: bool = False) -> None:
+        self._called("deploy", wanted.name, fresh)
         self.status = self.status or running()
-        return "fingerprint"
 
-    def deploy_or_redeploy(self, home: Home, compilation: Any, *, drop: Collection[str]) -> Redeployment | None:
+    def deploy_or_redeploy(self, home: Home, wanted: Deployable, *, drop: Collection[str]) -> Redeployment | None:
         """`redeployment` is what becomes of what is deployed."""
-        self._called("deploy_or_redeploy", compilation.logical.application, *drop)
+        self._called("deploy_or_redeploy", wanted.name, *drop)
         before, self.status = self.status, self.status or running()
         return None if before is None else self.redeployment
 

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
@@ -175,7 +176,7 @@ CHECKS: dict[str, tuple[tuple[str, str], bool, dg.AssetCheckSeverity, str]] = {
 @pytest.mark.parametrize("case", CHECKS)
 def test_the_check_names_the_operators_that_would_lose_state(spec: Path, home: Home, case: str):
     change, passed, severity, words = CHECKS[case]
-    deploy(home, compile_spec(spec))
+    deploy(home, deployable(compile_spec(spec)))
     edit(spec, *change)
     if case == "another name":
         edit(spec, "[Source]", "[Other]")
@@ -227,7 +228,7 @@ SCHEDULED: dict[str, tuple[tuple[str, str] | None, Options, str | None]] = {
 @pytest.mark.parametrize("case", SCHEDULED)
 def test_the_schedule_requests_a_run_when_the_plan_is_another_one(spec: Path, home: Home, case: str):
     change, options, skipped = SCHEDULED[case]
-    deploy(home, compile_spec(spec, options))
+    deploy(home, deployable(compile_spec(spec, options)))
     if change is not None:
         edit(spec, *change)
     reason = tick(spec, home)
@@ -238,7 +239,7 @@ def test_the_schedule_requests_a_run_when_the_plan_is_another_one(spec: Path, ho
 @pytest.mark.slow
 def test_the_schedule_deploys_what_is_not_deployed_and_leaves_what_was_stopped(spec: Path, home: Home):
     assert tick(spec, home) is None
-    deploy(home, compile_spec(spec))
+    deploy(home, deployable(compile_spec(spec)))
     cancel(home, "demo", 1.0)
     edit(spec, "width: 2", "width: 3")
     assert "demo is STOPPED" in (tick(spec, home) or "")
@@ -249,9 +250,9 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
     spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(trying, "launch", lambda *_, **__: ())
-    deploy(home, compile_spec(spec))
+    deploy(home, deployable(compile_spec(spec)))
     edit(spec, "width: 2", "width: 3")
-    redeploying.begin_redeploy(home, compile_spec(spec))
+    redeploying.begin_redeploy(home, deployable(compile_spec(spec)))
     assert redeploy_under_way(home, "demo") == "the last redeploy of demo is on trial"
     with create_catalog(home).write() as connection:
         trial = read_trial(connection, "demo")
@@ -271,7 +272,7 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Deployments, "launch", lambda *_, **__: ())
     monkeypatch.setattr(Deployments, "await_running", lambda self, name, *_: self.status(name))
-    deploy(home, compile_spec(spec))
+    deploy(home, deployable(compile_spec(spec)))
     create_savepoint(home, "demo", "noon")
     forget(home, create_catalog(home), "demo", ())
     job = build_application_definitions(spec, home).resolve_job_def("redeploy_demo")

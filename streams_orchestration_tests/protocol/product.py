@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -51,7 +52,7 @@ class Product:
     def __init__(self, directory: Path, protocol: Protocol) -> None:
         self.protocol, self.topology = protocol, protocol.topology
         self.home, self.directory = Home(directory / "home"), directory
-        deploy(self.home, self.topology.compilation, asks_spark=False)
+        deploy(self.home, deployable(self.topology.compilation), asks_spark=False)
         self.name = self.topology.compilation.logical.application
         self.catalog = Catalog(self.home)
         self.files = 0

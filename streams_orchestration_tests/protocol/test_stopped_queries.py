@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -27,7 +28,7 @@ def test_only_where_a_query_stands_within_an_epoch_its_region_goes_back_to_the_c
         world = committed(product, world, pe)
     assert [world.pes[pe].batch for pe in (SOURCE, QUERY)] == [0, 0]
     cancel(product.home, product.name, 0.0)
-    deploy(product.home, protocol.topology.compilation, asks_spark=False)
+    deploy(product.home, deployable(protocol.topology.compilation), asks_spark=False)
     u = tables.unit
     with product.catalog.read() as connection:
         (unit,) = connection.execute(select(u.c.dirty, u.c.cause)).all()

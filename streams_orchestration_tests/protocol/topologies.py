@@ -6,9 +6,9 @@ import functools
 from dataclasses import dataclass
 from typing import Any
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.runtime.deployment.deployment import deployment_plan
 from streams_orchestration.runtime.engine.spark.frames.programs import state_operator
 from streams_orchestration_tests.runtime.applications import compiled, node, sink
 
@@ -135,7 +135,7 @@ class Topology:
 def topology(name: str) -> Topology:
     """One of `GRAPHS`."""
     compilation = compiled(GRAPHS[name], fusion="legacy")
-    programs = deployment_plan(compilation).programs
+    programs = deployable(compilation).plan.programs
     assert [program.pe for program in programs] == list(range(len(programs)))
     assert all(len(program.consumers) <= 1 for program in programs), "the model knows one stream a PE"
     units = tuple(dict.fromkeys(program.unit for program in programs))

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -83,10 +84,10 @@ def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = Fals
     With `drops` operators go with their states.
     """
     decided(local)
-    redeployment = preview_redeploy(local.home, wanted)
+    redeployment = preview_redeploy(local.home, deployable(wanted))
     if drops:
         gone = [each.operator for each in redeployment.operators if each.action == "dropped" and each.lossy]
-        redeployment = preview_redeploy(local.home, wanted, gone)
+        redeployment = preview_redeploy(local.home, deployable(wanted), gone)
     assert redeployment.acceptable, redeployment.document()
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
     drained(local, changed)
@@ -156,7 +157,7 @@ def drained(local: LocalApplication, units: list[str]) -> None:
 def begin(local: LocalApplication, width: int = 3) -> None:
     """A redeploy of `visits` that is on trial from then on."""
     directory = local.home.root.parent
-    redeploying.begin_redeploy(local.home, visits(directory, width, 2), within=20.0)
+    redeploying.begin_redeploy(local.home, deployable(visits(directory, width, 2)), within=20.0)
     adopt(local)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 from unittest.mock import patch
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.savepoints import creating
@@ -33,7 +34,7 @@ def begun(
     engine: Callable[[], Engine] | None = None,
 ) -> LocalApplication:  # fmt: skip
     """An application that goes on from a savepoint."""
-    restore(home, compilation, place, drop=drop, fresh=fresh)
+    restore(home, deployable(compilation), place, drop=drop, fresh=fresh)
     local = LocalApplication(home, compilation, limit, engine)
     adopt(local)
     return local

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import (
     expected_totals,
@@ -61,7 +61,7 @@ def test_results_do_not_depend_on_where_channels_are(tmp_path: Path, channels: s
 
 
 def test_pes_of_a_region_that_feed_each_other_are_refused(tmp_path: Path):
-    with pytest.raises(NotDeployableError, match=r"the PEs 0, 1, 2, 3 of one consistent region feed each other"):
+    with pytest.raises(ApplicationError, match=r"the PEs 0, 1, 2, 3 of one consistent region feed each other"):
         results(tmp_path, width=3, channel_fusion="channelIsolation", faithful=True)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
@@ -108,7 +109,7 @@ def test_a_stopped_import_goes_on_where_it_stood(tmp_path: Path):
                 application.step(program)
     cancel(reader.home, "importer", 0.0)
     run_until_idle(writer)
-    deploy(reader.home, reader.compilation)
+    deploy(reader.home, deployable(reader.compilation))
     run_until_idle(reader)
     assert published(reader.published("Kept")) == doubled(60)
 
@@ -129,7 +130,7 @@ def test_an_exporter_that_starts_anew_is_connected_anew(tmp_path: Path):
     writer = exporter(tmp_path, 20, streamId="s")
     reader = importer(tmp_path, application="exporter", streamId="s")
     run_until_idle(writer, reader)
-    deploy(writer.home, writer.compilation, fresh=True)
+    deploy(writer.home, deployable(writer.compilation), fresh=True)
     writer.scratches.clear()
     run_until_idle(writer, reader)
     assert published(reader.published("Kept")) == sorted([*doubled(20), *doubled(20)])

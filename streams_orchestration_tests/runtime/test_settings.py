@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment import deployment
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("database")
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     monkeypatch.setenv("STREAMS_SOURCE_LIMIT", "7")
     home = Home(tmp_path / "home")
-    deployment.deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3)))
+    deployment.deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3))))
     return home
 
 
@@ -72,7 +73,7 @@ def test_they_are_kept_with_the_deployment(home: Home, monkeypatch: pytest.Monke
 def test_a_bad_one_leaves_what_is_deployed_alone(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STREAMS_DRIVER_MEMORY", "lots")
     with pytest.raises(SettingError):
-        deployment.deploy(home, totals(tmp_path / "rows.parquet"), fresh=True)
+        deployment.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
     assert deployed_applications(home)
 
 
@@ -81,7 +82,7 @@ def test_what_runs_is_not_dropped_under_those_who_run_it(home: Home, tmp_path: P
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(pid=this[0], process_started=this[1], state="RUNNING"))
     with pytest.raises(NotDeployableError, match="is running"):
-        deployment.deploy(home, totals(tmp_path / "rows.parquet"), fresh=True)
+        deployment.deploy(home, deployable(totals(tmp_path / "rows.parquet")), fresh=True)
 
 
 def test_what_is_stopped_is_not_reset(home: Home):

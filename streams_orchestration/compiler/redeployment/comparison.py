@@ -11,7 +11,7 @@ from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.changes.pes import PeNumbers
 from streams_orchestration.compiler.changes.widths import Numbering, WidthChange, first_numbering, width_change
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
+from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.compiler.redeployment.preview import preview
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
+from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.compiler.redeployment.plans import Operators, numbering, paired
 from streams_orchestration.compiler.redeployment.states import Decided, Decisions, StoredState

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.compiler.checking.checked import checked
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.documents import dump
@@ -72,7 +73,7 @@ def answer(task: Task) -> Answer:
     now = task.choices.options(base, application)
     document: Document = {"application": name, "deployed": deployed is not None, "notes": notes}
     try:
-        compilation = checked(compile_read(application, diagnostics, now), deployable=False)
+        compilation = checked(compile_read(application, diagnostics, now))
     except ApplicationError as error:
         found = diagnostics_document(error.diagnostics)
         return Answer(document | {"diagnostics": found, "controls": controls(application, now, None)})
@@ -117,7 +118,7 @@ def _comparison(
 def _redeploy(home: Home, compilation: Compilation) -> Document:
     """What `streams redeploy --dry-run` would show."""
     try:
-        return redeploy_document(preview_redeploy(home, checked(compilation, deployable=True)))
+        return redeploy_document(preview_redeploy(home, deployable(compilation)))
     except ApplicationError as error:
         return {"diagnostics": diagnostics_document(error.diagnostics)}
     except (StreamsRuntimeError, ImplementationError) as error:

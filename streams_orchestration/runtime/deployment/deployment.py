@@ -1,4 +1,4 @@
-"""Deploys a compiled application: writes into the catalog what is wanted, and keeps the state that is there."""
+"""Deploys an application: writes into the catalog what is wanted, and keeps the state that is there."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from streams_orchestration.compiler.checking.checking import check_operators
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.query_columns import QueryColumns
-from streams_orchestration.compiler.redeployment.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
@@ -44,37 +44,32 @@ FIRST_PLAN = 1
 """Of an application that was not redeployed since its start from nothing."""
 
 
-def deploy(home: Home, compilation: Compilation, *, fresh: bool = False, asks_spark: bool = True) -> str:
+def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
     """Write the wanted state of an application; hosts are started by `launch`.
 
     Deploying what is deployed already changes nothing but that it is wanted to run again: it goes on where it stood.
 
     Args:
         home: the state directory.
-        compilation: the application.
+        wanted: the application.
         fresh: drop everything that is kept of it, published results too, and start from nothing.
         asks_spark: have Spark look at its queries, if there are any and they are new.
 
-    Returns:
-        The fingerprint of the application.
-
     Raises:
-        NotDeployableError: it compiles but cannot run, or is running and was to be dropped.
+        NotDeployableError: Spark cannot run a query of it, or it is running and was to be dropped.
         SettingError: a setting in the environment cannot be used.
-        ApplicationError: operators have wrong parameters.
         AnalysisError, JavaError: Spark could not be asked.
         ApplicationChangedError: kept state belongs to another application of the same name.
         BeingStartedError: another process has been starting it for too long.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
-    plan = deployment_plan(compilation)
     Settings.from_environment()
-    with lock_start(home.prepare(), compilation.logical.application, "deploy"):
-        return _deploy(home, compilation, plan, fresh=fresh, asks_spark=asks_spark)
+    with lock_start(home.prepare(), wanted.name, "deploy"):
+        _deploy(home, wanted, fresh=fresh, asks_spark=asks_spark)
 
 
-def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh: bool, asks_spark: bool) -> str:
-    application, identity = compilation.logical.application, fingerprint(compilation)
+def _deploy(home: Home, wanted: Deployable, *, fresh: bool, asks_spark: bool) -> None:
+    application, compilation, plan = wanted.name, wanted.compilation, wanted.plan
     catalog = create_catalog(home)
     if fresh:
         refuse_running(home, application)
@@ -82,14 +77,14 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
     with catalog.read() as connection:
         known = not fresh and connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
     if asks_spark and not known:
-        compilation = with_columns_of_queries(compilation)
+        compilation = with_columns_of_queries(wanted)
     if fresh:
         forget(home, catalog, application, plan.programs)
     leftover = [] if known else _published(home, plan.programs)
     with catalog.write() as connection:
         row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
         if row is not None:
-            if row.fingerprint != identity:
+            if row.fingerprint != wanted.fingerprint:
                 raise ApplicationChangedError(application, difference(read_stored(row), compilation))
             resume(connection, application, row.state)
             if row.plan == FIRST_PLAN:
@@ -108,40 +103,25 @@ def _deploy(home: Home, compilation: Compilation, plan: DeploymentPlan, *, fresh
                     "move them away, or drop them with --fresh"
                 )
                 raise NotDeployableError(message)
-            _insert(connection, compilation, identity, plan)
+            _insert(connection, compilation, wanted.fingerprint, plan)
             for program in plan.programs:
                 insert_sinks(connection, home, program)
         declare(connection, compilation)
         connect(connection)
-    return identity
 
 
-def deployment_plan(compilation: Compilation) -> DeploymentPlan:
-    """The deployment plan of an application whose operators can run.
-
-    Raises:
-        NotDeployableError: an operator cannot run, or has parameters or attributes that do not fit.
-    """
-    errors = [each for each in check_operators(compilation) if each.severity == "error"]
-    if errors:
-        raise NotDeployableError("\n".join(str(error) for error in errors))
-    plan = need(compilation.deployment)
-    if plan.refusal:
-        raise NotDeployableError(plan.refusal)
-    return plan
-
-
-def with_columns_of_queries(compilation: Compilation) -> Compilation:
+def with_columns_of_queries(wanted: Deployable) -> Compilation:
     """Have Spark look at the queries of an application; that takes some seconds, and nothing where there is none.
 
     Returns:
-        The application, with the origins of the columns that the queries give.
+        Its compilation, with the origins of the columns that the queries give.
 
     Raises:
         NotDeployableError: Spark cannot run one, or the function of one raises.
         AnalysisError, JavaError: see there.
     """
-    analysis = analyse_queries(need(compilation.deployment).programs, base_directory(compilation))
+    compilation = wanted.compilation
+    analysis = analyse_queries(wanted.plan.programs, base_directory(compilation))
     if analysis.refusals:
         raise NotDeployableError("\n".join(analysis.refusals))
     operators, logical = compilation.physical.operators, compilation.logical.operators

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.deployment import plan_deployment
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
@@ -42,13 +43,13 @@ class DropStateError(StreamsRuntimeError):
 
 
 def preview_redeploy(
-    home: Home, wanted: Compilation, drop: Collection[str] = (), *, stored: bool = True
+    home: Home, wanted: Deployable, drop: Collection[str] = (), *, stored: bool = True
 ) -> Redeployment:
     """What a redeploy would do to an application that is deployed, and to what it keeps; changes nothing.
 
     Args:
         home: the state directory.
-        wanted: the application as it is to be, with its deployment plan.
+        wanted: the application as it is to be.
         drop: operators whose state may be lost.
         stored: look at the states that are stored. Without that it reads no file, does not know rows and bytes, and
             refuses what only the keys of a stored state could tell to be divisible.
@@ -58,13 +59,13 @@ def preview_redeploy(
         OtherVersionError, DropStateError: see there.
         OperatorError: a stored state cannot be read.
     """
-    application = wanted.logical.application
+    application = wanted.name
     deployed, states = _read(home, application) if stored else (_read_plan(home, application), None)
     with opened_catalog(home, application).read() as connection:
         # of the plan as it was compiled: what runs has other numbers after a redeploy
         before = application_row(connection, home, application).fingerprint
     try:
-        redeployment = replace(preview(deployed, wanted, states=states, drop=drop), before=before)
+        redeployment = replace(preview(deployed, wanted.compilation, states=states, drop=drop), before=before)
     except NothingToDropError as error:
         raise DropStateError(application, str(error)) from error
     with opened_catalog(home, application).read() as connection:

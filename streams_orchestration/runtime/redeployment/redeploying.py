@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
@@ -21,7 +22,6 @@ from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import (
     base_directory,
     deploy,
-    deployment_plan,
     resume,
     with_columns_of_queries,
 )
@@ -62,7 +62,7 @@ class NotWrittenError(StreamsRuntimeError):
 
 def redeploy(
     home: Home,
-    compilation: Compilation,
+    wanted: Deployable,
     *,
     drop: Collection[str] = (),
     within: float = WITHIN_SECONDS,
@@ -75,7 +75,7 @@ def redeploy(
 
     Args:
         home: the state directory.
-        compilation: the new plan.
+        wanted: the application with the new plan.
         drop: operators whose state may be lost.
         within: seconds in which the units that change must come to their cuts, and then complete an epoch.
         launcher: of hosts; see `launch`.
@@ -87,10 +87,10 @@ def redeploy(
         RevertedError: the new plan did not work; that before does again.
         What `begin_redeploy` raises.
     """
-    application = compilation.logical.application
+    application = wanted.name
     with lock_start(home.prepare(), application, "redeploy"):
         stopped = _is_stopped(create_catalog(home), application)
-        redeployment = begin_redeploy(home, compilation, drop=drop, within=within, launcher=launcher)
+        redeployment = begin_redeploy(home, wanted, drop=drop, within=within, launcher=launcher)
         trial = await_trial(home, application, launcher)
         if trial is None or redeployment.verdict == "unchanged":
             return redeployment
@@ -103,7 +103,7 @@ def redeploy(
 
 def begin_redeploy(
     home: Home,
-    compilation: Compilation,
+    wanted: Deployable,
     *,
     drop: Collection[str] = (),
     within: float = WITHIN_SECONDS,
@@ -115,12 +115,11 @@ def begin_redeploy(
         RedeployRefusedError: state would be lost that may not be.
         NotDrainedError: the units did not come to their cuts in time; they go on with the old plan.
         NotWrittenError: there is no room for the states of the new plan; they go on with the old plan.
-        NotDeployableError: the application is complete, or an operator cannot run.
+        NotDeployableError: the application is complete, or Spark cannot run a query of it.
         OnTrialError: an earlier redeploy of it is on trial, and it is stopped.
         NotDeployedError, CatalogError: see there.
     """
-    wanted = replace(compilation, deployment=deployment_plan(compilation))
-    application = wanted.logical.application
+    application = wanted.name
     with lock_start(home.prepare(), application, "redeploy"):
         catalog = create_catalog(home)
         await_trial(home, application, launcher)  # of a redeploy whose process has died
@@ -129,10 +128,10 @@ def begin_redeploy(
             return redeployment
         if not redeployment.acceptable:
             raise RedeployRefusedError(redeployment)
-        wanted = with_columns_of_queries(wanted)
+        after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
         stopped = _is_stopped(catalog, application)
         try:
-            garbage = _bring_to(home, catalog, wanted, redeployment, within, launcher)
+            garbage = _bring_to(home, catalog, after, redeployment, within, launcher)
         except BaseException:
             if stopped:
                 cancel(home, application)
@@ -142,12 +141,12 @@ def begin_redeploy(
         return redeployment
 
 
-def deploy_or_redeploy(home: Home, compilation: Compilation, *, drop: Collection[str] = ()) -> Redeployment | None:
+def deploy_or_redeploy(home: Home, wanted: Deployable, *, drop: Collection[str] = ()) -> Redeployment | None:
     """Deploy an application, or put it in the place of another plan of the same one; hosts are started by `launch`.
 
     Args:
         home: the state directory.
-        compilation: the application as it is to be.
+        wanted: the application as it is to be.
         drop: operators whose state may be lost.
 
     Returns:
@@ -156,26 +155,25 @@ def deploy_or_redeploy(home: Home, compilation: Compilation, *, drop: Collection
     Raises:
         What `deploy` and `redeploy` raise.
     """
-    application = compilation.logical.application
+    application = wanted.name
     with lock_start(home.prepare(), application, "deploy"):  # else another process may deploy it behind this look
         if application not in deployed_applications(home):
-            deploy(home, compilation)
+            deploy(home, wanted)
             return None
-        redeployment = redeploy(home, compilation, drop=drop)
+        redeployment = redeploy(home, wanted, drop=drop)
         if redeployment.verdict == "unchanged":
-            deploy(home, compilation)
+            deploy(home, wanted)
         return redeployment
 
 
 def _bring_to(
-    home: Home, catalog: Catalog, wanted: Compilation, redeployment: Redeployment, within: float,
+    home: Home, catalog: Catalog, after: Compilation, redeployment: Redeployment, within: float,
     launcher: HostLauncher | None,
 ) -> list[str]:  # fmt: skip
     """Drain what changes, and switch; the files that are no longer named."""
     application = redeployment.application
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
-    after = at_run_time(wanted, redeployment.numbering)
     until = time.monotonic() + within
     _resume(catalog, application)
     try:

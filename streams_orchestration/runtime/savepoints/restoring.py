@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
+from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, UnitAction
@@ -19,7 +20,6 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import (
     base_directory,
-    deployment_plan,
     forget,
     insert_application,
     refuse_running,
@@ -61,13 +61,13 @@ class Restored:
 
 
 def restore(
-    home: Home, compilation: Compilation, place: Place, *, drop: Collection[str] = (), fresh: bool = False
+    home: Home, wanted: Deployable, place: Place, *, drop: Collection[str] = (), fresh: bool = False
 ) -> Restored:
     """Deploy an application that goes on from a savepoint; hosts are started by `launch`.
 
     Args:
         home: the state directory.
-        compilation: the application, under the savepoint's name or, as a clone, under one that its options give it.
+        wanted: the application, under the savepoint's name or, as a clone, under one that its options give it.
         place: of the savepoint, wherever it is; it stays as it is.
         drop: operators whose state may be lost.
         fresh: drop what is deployed under its name, published results too.
@@ -76,27 +76,25 @@ def restore(
         SavepointError: it is no savepoint, is damaged, is of another application, or does not fit the plan; the
             application is deployed already; or what it would write to belongs to another one.
         DropStateError: see there.
-        NotDeployableError: an operator cannot run, or the application runs and was to be dropped.
+        NotDeployableError: Spark cannot run a query of it, or the application runs and was to be dropped.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         StateDirectoryError, CatalogError, BeingStartedError: see there.
     """
-    wanted = replace(compilation, deployment=deployment_plan(compilation))
-    application = wanted.logical.application
+    application = wanted.name
     Settings.from_environment()
     with lock_start(home.prepare(), application, "deploy"):
         catalog = create_catalog(home)
         manifest = read_manifest(place)
-        _refuse_other_application(manifest, wanted)
+        _refuse_other_application(manifest, wanted.compilation)
         if not fresh:
             _refuse_deployed(catalog, application)
         saved = read_plan(place, manifest)
-        redeployment = preview_restore(place, manifest, saved, wanted, drop)
+        redeployment = preview_restore(place, manifest, saved, wanted.compilation, drop)
         if not redeployment.acceptable:
             message = f"{manifest.title} does not fit {application} as it is now, state would be lost:"
             message += redeployment.losses
             raise SavepointError(message)
-        wanted = with_columns_of_queries(wanted)
-        after = at_run_time(wanted, redeployment.numbering)
+        after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
         refuse_shared_targets(home, catalog, after, manifest)
         if fresh:
             refuse_running(home, application)

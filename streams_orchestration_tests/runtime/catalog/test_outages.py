@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import outage, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
@@ -41,7 +42,7 @@ LOST = "there", "no route to it"
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     home = Home(tmp_path / "home")
-    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 10)))
+    deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 10))))
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(incarnation="mine"))
     for pause in ("FIRST_PAUSE", "LONGEST_PAUSE"):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -80,7 +81,7 @@ def test_nothing_is_deployed_while_another_process_starts_the_application(
     name = compilation.logical.application
     monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
     with Starting(home, name), pytest.raises(BeingStartedError):
-        deploy(home, compilation, fresh=True)
+        deploy(home, deployable(compilation), fresh=True)
     assert deployed_applications(home) == ()
-    deploy(home, compilation, fresh=True)
+    deploy(home, deployable(compilation), fresh=True)
     assert deployed_applications(home) == (name,)

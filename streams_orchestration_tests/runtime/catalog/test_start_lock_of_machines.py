@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -90,10 +91,10 @@ def test_of_two_deployments_one_changes_nothing(
     monkeypatch.setattr(start_lock, "LIMIT_SECONDS", 0.0)
     with lock_start(first, name, "streams run"):
         with pytest.raises(BeingStartedError, match=r"`streams run` .* on first.*Nothing was changed"):
-            deploy(second, compilation)
-        deploy(first, compilation)
+            deploy(second, deployable(compilation))
+        deploy(first, deployable(compilation))
     assert deployed_applications(second) == (name,)
-    deploy(second, compilation)
+    deploy(second, deployable(compilation))
 
 
 def test_a_name_that_is_too_long_for_a_session_is_cut_off(machines: tuple[Home, Home], monkeypatch: pytest.MonkeyPatch):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import application_from_mapping
@@ -46,7 +47,7 @@ def test_an_engine_knows_whether_it_runs_queries(tmp_path: Path, operator: str, 
     taken = {"name": "Taken", "operator": operator, "inputs": ["Made"], **OPERATORS[operator]}
     document = {"specVersion": 1, "application": "app", "graph": [MADE, taken]}
     home, launcher = Home(tmp_path).prepare(), Recorded()
-    deploy(home, compile_application(application_from_mapping(document), Options()), asks_spark=False)
+    deploy(home, deployable(compile_application(application_from_mapping(document), Options())), asks_spark=False)
     launch(home, "app", launcher=launcher)
     (start,) = launcher.starts
     assert start.engine.queries is queries

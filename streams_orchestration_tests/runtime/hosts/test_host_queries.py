@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -25,7 +26,7 @@ from streams_orchestration_tests.runtime.running import joined
 def host(tmp_path: Path) -> Host:
     """Of three PEs in one region, in a first start."""
     home = Home(tmp_path / "home")
-    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3))
+    deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=3)))
     joined(home)
     return Host(home, "app", 0, "mine", IdleEngine())
 
@@ -94,7 +95,7 @@ def test_a_host_looks_at_the_units_of_others_now_and_then_and_when_one_has_died(
 
 def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_place(tmp_path: Path):
     home = Home(tmp_path / "home")
-    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1))
+    deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
     joined(home)
     host = Host(home, "app", 0, "mine", IdleEngine())
     host._reconcile()
@@ -113,13 +114,13 @@ def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_pla
 def test_what_an_older_version_deployed_is_to_be_deployed_again(tmp_path: Path):
     home = Home(tmp_path / "home")
     application = totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)
-    deploy(home, application)
+    deploy(home, deployable(application))
     joined(home)
     with Catalog(home).write() as connection:
         connection.execute(update(tables.pe).values(program=None))
     with pytest.raises(StreamsRuntimeError, match=r"app was deployed by an older version.*streams deploy"):
         Host(home, "app", 0, "mine", IdleEngine())
-    deploy(home, application)
+    deploy(home, deployable(application))
     assert set(Host(home, "app", 0, "mine", IdleEngine()).queries.programs) == {0}
 
 

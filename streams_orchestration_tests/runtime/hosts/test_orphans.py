@@ -17,6 +17,7 @@ import psutil
 import pytest
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -102,7 +103,7 @@ def launcher(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLauncher]:
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     home = Home(tmp_path / "home")
-    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3)))
+    deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3))))
     return home
 
 
@@ -116,7 +117,7 @@ def two_hosts(directory: Path) -> Home:
         apart = {"placement": {"hostExlocation": "apart", **together}}
         placed.append(source(f"Rows{number}", rows, config=apart))
         placed.append(sink(f"Out{number}", f"Rows{number}", config={"placement": together}))
-    deploy(home, compiled(placed))
+    deploy(home, deployable(compiled(placed)))
     return home
 
 

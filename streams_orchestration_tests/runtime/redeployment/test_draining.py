@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.redeployment import redeploying
@@ -103,7 +104,10 @@ def test_a_batch_that_is_committed_between_carrying_and_switching_is_drained_too
         return carry(carrier, redeployment)
 
     monkeypatch.setattr(Carrier, "carry", carried)
-    assert redeploying.begin_redeploy(local.home, two_regions(tmp_path, fusion="manual", pes=2)).verdict == "kept"
+    assert (
+        redeploying.begin_redeploy(local.home, deployable(two_regions(tmp_path, fusion="manual", pes=2))).verdict
+        == "kept"
+    )
     assert times == [2]
     adopt(local)
     local.run()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import OperatorError
@@ -33,7 +34,7 @@ def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
     monkeypatch.setattr(redeploying, "drain", lambda *_: "something is under way")
     monkeypatch.setattr(redeploying, "cancel", partial(cancel, timeout=0.1))
     with pytest.raises(NotDrainedError):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert read_status(local.home, local.name).state == "STOPPED"
 
 
@@ -49,7 +50,7 @@ def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication,
 
     monkeypatch.setattr("streams_orchestration.runtime.storage.store.write_durably", write)
     with pytest.raises(NotWrittenError, match=r"app runs on as it is: .*cannot be written: .*: No space left"):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert written
     assert not any(path.exists() for path in written)
     monkeypatch.undo()
@@ -66,7 +67,7 @@ def test_what_cannot_be_carried_over_is_refused_before_anything_stands_still(
     monkeypatch.setattr(carrying, "divided_states", fail)
     monkeypatch.setattr(redeploying, "held", lambda *_: pytest.fail("it is held"))
     with pytest.raises((NotWrittenError, StateRefusedError)):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     monkeypatch.undo()
     finish(local)
 
@@ -125,7 +126,7 @@ def test_a_process_that_is_killed_in_the_middle_holds_nothing_up(
         patch.setattr(draining, "release", lambda *_: None)
         patch.setattr(redeploying, "remove_files", lambda *_: None)
         with pytest.raises(KilledError):
-            redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+            redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     set_rows(local, tables.unit, held_until=0.0)  # as it is after a while
     finish(local)
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from streams_orchestration.cli.entry import main
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.explain import explain
+from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.orchestration.application import known_lineage
 from streams_orchestration.orchestration.artifacts import artifacts_of
@@ -47,7 +48,7 @@ def spec(tmp_path: Path, home: Home) -> Path:
     """Of an application that was redeployed with another one in front."""
     path = tmp_path / "app.yaml"
     path.write_text(BEFORE)
-    deploy(home, compile_spec(path))
+    deploy(home, deployable(compile_spec(path)))
     path.write_text(HEAD + chain("C") + chain("A") + chain("B") + chain("D"))
     redeployed(home, compile_spec(path))
     return path
@@ -55,7 +56,7 @@ def spec(tmp_path: Path, home: Home) -> Path:
 
 def redeployed(home: Home, wanted: Compilation) -> None:
     """Redeploy without hosts, and have the plan proved."""
-    redeploying.begin_redeploy(home, wanted)
+    redeploying.begin_redeploy(home, deployable(wanted))
     with create_catalog(home).write() as connection:
         trial = read_trial(connection, "app")
         assert trial is not None
@@ -135,7 +136,7 @@ def test_a_decision_is_known_again_under_other_numbers():
 def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home: Home, spec: Path):
     before = running_pes(home)
     spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
-    redeploying.deploy_or_redeploy(home, compile_spec(spec))
+    redeploying.deploy_or_redeploy(home, deployable(compile_spec(spec)))
     deployed = deployed_compilation(home, "app")
     assert "first" in [each.identity for each in deployed.logical.operators]
     assert running_pes(home) == before

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
@@ -124,8 +125,8 @@ def test_what_has_completed_an_epoch_is_there_to_stay(local: LocalApplication):
     assert trial.pause is not None
     assert trial.pause > 0
     directory = local.home.root.parent
-    assert preview_redeploy(local.home, visits(directory, 4, 2)).predicted_seconds == trial.pause
-    assert preview_redeploy(local.home, visits(directory, 3, 2)).predicted_seconds is None
+    assert preview_redeploy(local.home, deployable(visits(directory, 4, 2))).predicted_seconds == trial.pause
+    assert preview_redeploy(local.home, deployable(visits(directory, 3, 2))).predicted_seconds is None
     with pytest.raises(NotRevertedError, match=r"no longer kept, because the new one had completed an epoch"):
         revert_redeploy(local.home, local.name)
     finish(local)
@@ -187,7 +188,7 @@ def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
 
     monkeypatch.setattr(redeploying, "start", fail)
     with pytest.raises(RevertedError, match=r"plan before again.*since PE 0 failed: batch 7: operator X.*line 3"):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     finish(local)
 
 
@@ -205,7 +206,7 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
 
     monkeypatch.setattr(trying, "launch", launch)
     with pytest.raises(RevertedError, match="there is no Java"):
-        redeploying.redeploy(local.home, visits(local.home.root.parent, 3, 2), within=20.0)
+        redeploying.redeploy(local.home, deployable(visits(local.home.root.parent, 3, 2)), within=20.0)
     assert len(calls) == 2, "what the plan before needs is started"
     finish(local)
 
@@ -254,7 +255,7 @@ def test_what_is_stopped_on_trial_is_decided_when_it_runs_again(local: LocalAppl
     observe(local.catalog, local.name)
     assert trial_of(local).state == "OPEN"
     with pytest.raises(OnTrialError, match=r"--revert"):
-        redeploying.begin_redeploy(local.home, visits(local.home.root.parent, 1, 1))
-    redeploying.deploy(local.home, local.compilation)
+        redeploying.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))
+    redeploying.deploy(local.home, deployable(local.compilation))
     assert trial_of(local).until > time.time()
     finish(local)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -67,7 +68,7 @@ def test_its_files_outlive_the_collection_and_the_application(local: LocalApplic
     created = take(local)
     local.run()
     collect_garbage(local.catalog, local.name, local.programs)
-    deploy(local.home, local.compilation, fresh=True)
+    deploy(local.home, deployable(local.compilation), fresh=True)
     other = begun(Home(tmp_path / "other"), visits(tmp_path, 2, 3), created.place)
     other.run()
     assert max(counts(other).values()) == max(expected_counts().values())

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.cli import main
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError
 from streams_orchestration.operators.storage.remote import RemoteStorage
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -52,7 +53,7 @@ def test_another_machine_starts_from_it_whatever_became_of_the_application(
     local.run()
     collect_garbage(local.catalog, local.name, local.programs)
     before = counts(local)
-    deploy(local.home, local.compilation, fresh=True)
+    deploy(local.home, deployable(local.compilation), fresh=True)
     machine = Home(tmp_path / "machine")
     place = savepoint_of(machine, "point")
     other = begun(machine, visits(tmp_path, 2, 3), place)

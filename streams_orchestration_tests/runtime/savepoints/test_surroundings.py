@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.savepoints.manifest import SavepointError
@@ -73,7 +74,7 @@ def test_a_clone_writes_nowhere_where_the_first_does(tmp_path: Path):
     place = take(local).place
     for home in (local.home, Home(tmp_path / "elsewhere")):
         with pytest.raises(SavepointError, match=r"Out of other would write to .*/out, as app does.*--set"):
-            restore(home, totals(tmp_path, out, name="other"), place)
+            restore(home, deployable(totals(tmp_path, out, name="other")), place)
     begun(local.home, totals(tmp_path, str(tmp_path / "own"), name="other"), place).run()
 
 
@@ -93,7 +94,7 @@ def test_what_ran_on_is_not_doubled(local: LocalApplication, tmp_path: Path):
     moved = Home(tmp_path / "moved")
     shutil.copytree(local.home.results("app"), moved.results("app"))
     with pytest.raises(SavepointError, match=r"What came after it would be doubled: move those files away"):
-        restore(moved, totals(tmp_path), place)
+        restore(moved, deployable(totals(tmp_path)), place)
     assert deployed_applications(moved) == ()
 
 
@@ -134,7 +135,7 @@ def test_an_import_goes_on_where_it_was(both: list[LocalApplication]):
     place = take(reader).place
     before = published(reader.published("Kept"))
     run_some(first, 6)
-    assert restore(reader.home, reading(name="other"), place).notes == ()
+    assert restore(reader.home, deployable(reading(name="other")), place).notes == ()
     clone = LocalApplication(reader.home, reading(name="other"), source_limit=5)
     adopt(clone)
     run_until_idle(first, clone, reader)
@@ -148,7 +149,7 @@ def test_what_an_exporter_has_dropped_is_said(both: list[LocalApplication]):
     run_until_idle(first, reader)
     for application in (reader, first):
         collect_garbage(application.catalog, application.name, application.programs)
-    (note,) = restore(reader.home, reading(name="other"), place).notes
+    (note,) = restore(reader.home, deployable(reading(name="other")), place).notes
     assert (
         note
         == "In has read Doubled of exporter, which has dropped what came since then: it reads what comes from now on"
@@ -157,15 +158,15 @@ def test_what_an_exporter_has_dropped_is_said(both: list[LocalApplication]):
 
 def test_an_exporter_that_is_not_there_is_waited_for(both: list[LocalApplication], tmp_path: Path):
     place = take(both[1]).place
-    (note,) = restore(Home(tmp_path / "elsewhere"), reading(), place).notes
+    (note,) = restore(Home(tmp_path / "elsewhere"), deployable(reading()), place).notes
     assert note.startswith("In has read Doubled of exporter, which is not deployed here: it reads on when it is")
 
 
 def test_an_exporter_that_was_started_anew_is_another_one(both: list[LocalApplication]):
     first, reader = both
     place = take(reader).place
-    deploy(first.home, first.compilation, fresh=True)
-    (note,) = restore(reader.home, reading(name="other"), place).notes
+    deploy(first.home, deployable(first.compilation), fresh=True)
+    (note,) = restore(reader.home, deployable(reading(name="other")), place).notes
     assert "which was started anew since then" in note
 
 
@@ -180,7 +181,7 @@ def test_a_clone_does_not_feed_whom_the_first_feeds(both: list[LocalApplication]
     with pytest.raises(
         SavepointError, match=r"other would feed In of importer with what exporter feeds it with already"
     ):
-        restore(first.home, compiled(graph, application="exporter", name="other"), place)
+        restore(first.home, deployable(compiled(graph, application="exporter", name="other")), place)
     assert deployed_applications(first.home) == ("exporter", "importer")
     graph[2]["parameters"] = {"properties": {"kind": "trial"}}
-    restore(first.home, compiled(graph, application="exporter", name="other"), place)
+    restore(first.home, deployable(compiled(graph, application="exporter", name="other")), place)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import NotDeployableError, OutputError
@@ -124,8 +125,8 @@ def test_what_an_earlier_run_has_left_is_refused_and_dropped_by_a_fresh_start(s3
     application.local.run()
     other = s3.put(f"{application.directory}/notes.txt", b"of somebody else")
     with pytest.raises(NotDeployableError, match=rf"s3://{BUCKET}/{application.directory}: 1 files of an earlier run"):
-        deploy(Home(tmp_path / "another"), application.compilation)
-    deploy(application.home, application.compilation, fresh=True)
+        deploy(Home(tmp_path / "another"), deployable(application.compilation))
+    deploy(application.home, deployable(application.compilation), fresh=True)
     assert application.names() == [other.removeprefix(f"s3://{BUCKET}/")]
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
@@ -95,7 +96,7 @@ def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, p
 @pytest.mark.usefixtures("database")
 def test_a_host_stops_an_application_whose_pure_operator_fails_again_at_the_same_tuple(tmp_path: Path):
     home = Home(tmp_path / "home")
-    deploy(home, totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1))
+    deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
     joined(home)
     engine = IdleEngine()
     host = Host(home, "app", 0, "mine", engine)

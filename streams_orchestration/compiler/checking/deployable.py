@@ -1,0 +1,47 @@
+"""What is deployed: an application of which it is known that it can run here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan
+from streams_orchestration.compiler.fingerprint import fingerprint
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
+
+
+@dataclass(frozen=True, slots=True)
+class Deployable:
+    """A compiled application that can run here; made by `deployable` only, so that nothing else checks it again."""
+
+    compilation: Compilation
+    """With its deployment plan, and the warnings of its operators."""
+    plan: DeploymentPlan
+    """The same deployment plan."""
+    fingerprint: str
+    """What identifies the application, see `fingerprint`."""
+
+    @property
+    def name(self) -> str:
+        """The name of the application."""
+        return self.compilation.logical.application
+
+
+def deployable(compilation: Compilation) -> Deployable:
+    """Check all that keeps a compiled application from running here.
+
+    Raises:
+        ApplicationError: operators have wrong parameters or cannot be imported, or the PEs cannot run; all that was
+            found is reported.
+        ValueError: there is no deployment plan.
+    """
+    # loads the code of operators, which applications that are only compiled do without
+    from streams_orchestration.compiler.checking.checking import check_operators
+
+    plan = need(compilation.deployment)
+    diagnostics = (*compilation.diagnostics, *check_operators(compilation))
+    if plan.refusal and not errors_of(diagnostics):
+        diagnostics = (*diagnostics, Diagnostic.of("SO5009", plan.refusal))
+    if errors_of(diagnostics):
+        raise ApplicationError(diagnostics)
+    return Deployable(replace(compilation, diagnostics=diagnostics), plan, fingerprint(compilation))
