@@ -29,31 +29,26 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """What Spark starts for a Python; modules `told` and `waiting` can be run."""
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A fork server; modules `told` and `waiting` can be run."""
     for name, code in {"told": TOLD, "waiting": WAITING}.items():
         (tmp_path / f"{name}.py").write_text(code)
     inherited = filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*inherited, *filter(None, sys.path)]))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.setenv(name, sys.executable)
-    kept = start_fork_server(tmp_path / ("long" * 40) / "python-0-abc", ["decimal"])
-    assert kept is not None
-    yield os.environ["PYSPARK_PYTHON"]
-    kept.kill()
-    kept.communicate()
+    server = start_fork_server(tmp_path / ("long" * 40) / "python-0-abc", ["decimal"])
+    assert server is not None
+    yield server
+    server.kill()
+    server.communicate()
 
 
-def server() -> psutil.Process:
-    (actual,) = (child for child in psutil.Process().children() if is_server(child))
-    return actual
-
-
-def is_server(process: psutil.Process) -> bool:
-    try:
-        return any(part.endswith("fork_server") for part in process.cmdline())
-    except psutil.Error:  # it has ended meanwhile
-        return False
+@pytest.fixture
+def python(kept: subprocess.Popen[bytes]) -> str:
+    """What Spark starts for a Python."""
+    del kept
+    return os.environ["PYSPARK_PYTHON"]
 
 
 def run_told(python: str, directory: Path) -> subprocess.CompletedProcess[str]:
@@ -81,8 +76,8 @@ def catches_sigterm(pid: int) -> bool:
     return bool(caught >> (signal.SIGTERM - 1) & 1)
 
 
-def forked() -> list[psutil.Process]:
-    return server().children()
+def forked(server: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    return psutil.Process(server.pid).children()
 
 
 def test_a_process_is_what_it_was_asked_to_be(python: str, tmp_path: Path) -> None:
@@ -97,9 +92,9 @@ def test_hashes_are_those_of_every_other_start(python: str, tmp_path: Path) -> N
     assert subprocess.check_output([python, "-m", "hashed"]) == plain
 
 
-def test_it_belongs_to_the_family_of_the_host(python: str) -> None:
+def test_it_belongs_to_the_family_of_the_host(kept: subprocess.Popen[bytes], python: str) -> None:
     process = waiting(python)
-    (pid,) = (each.pid for each in forked())
+    (pid,) = (each.pid for each in forked(kept))
     assert {pid, process.pid} <= {each.pid for each in family(os.getpid())}
     process.communicate()
     assert process.returncode == 0
@@ -127,9 +122,9 @@ def runs(process: psutil.Process) -> bool:
 
 
 @pytest.mark.parametrize(("end", "status"), [("terminate", 143), ("kill", -9)])
-def test_it_ends_with_what_stands_for_it(python: str, end: str, status: int) -> None:
+def test_it_ends_with_what_stands_for_it(kept: subprocess.Popen[bytes], python: str, end: str, status: int) -> None:
     process = waiting(python)
-    (child,) = forked()
+    (child,) = forked(kept)
     getattr(process, end)()
     ended(child)
     assert process.wait(10) == status
@@ -147,7 +142,7 @@ def test_it_ends_whatever_the_host_ignores(tmp_path: Path, monkeypatch: pytest.M
         signal.signal(signal.SIGTERM, before)
     assert kept is not None
     process = waiting(os.environ["PYSPARK_PYTHON"])
-    (child,) = forked()
+    (child,) = forked(kept)
     process.kill()
     ended(child)
     process.communicate()
@@ -155,10 +150,12 @@ def test_it_ends_whatever_the_host_ignores(tmp_path: Path, monkeypatch: pytest.M
     kept.communicate()
 
 
-def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(python: str, tmp_path: Path) -> None:
+def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(
+    kept: subprocess.Popen[bytes], python: str, tmp_path: Path
+) -> None:
     process = waiting(python)
-    (child,) = forked()
-    server().kill()
+    (child,) = forked(kept)
+    kept.kill()
     assert process.wait(10) == 1
     ended(child)
     ran = run_told(python, tmp_path)
