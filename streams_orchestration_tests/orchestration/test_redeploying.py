@@ -18,7 +18,8 @@ from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
-from streams_orchestration.runtime.deployment.deployment import deploy, forget
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.dropping import forget
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, trying

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
@@ -19,25 +18,21 @@ from streams_orchestration.compiler.fingerprint import difference
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.query_columns import QueryColumns
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
-from streams_orchestration.operators.references import ReferenceError
-from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
-from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
 from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
 from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, stored
 from streams_orchestration.runtime.settings import Settings
-from streams_orchestration.runtime.sinks.outputs import insert_sinks, published_files
-from streams_orchestration.runtime.storage.home import Home, data_of
-from streams_orchestration.runtime.transport.connections import connect, declare, disconnect
-from streams_orchestration.runtime.units.reading import deployed_applications, read_units
+from streams_orchestration.runtime.sinks.outputs import insert_sinks
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.wishes import stored_wish
 
 FIRST_PLAN = 1
@@ -69,45 +64,50 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
 
 
 def _deploy(home: Home, wanted: Deployable, *, fresh: bool, asks_spark: bool) -> None:
-    application, compilation, plan = wanted.name, wanted.compilation, wanted.plan
+    application, programs = wanted.name, wanted.plan.programs
     catalog = create_catalog(home)
     if fresh:
         refuse_running(home, application)
     a = tables.application
     with catalog.read() as connection:
         known = not fresh and connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
-    if asks_spark and not known:
-        compilation = with_columns_of_queries(wanted)
+    compilation = with_columns_of_queries(wanted) if asks_spark and not known else wanted.compilation
     if fresh:
-        forget(home, catalog, application, plan.programs)
-    leftover = [] if known else _published(home, plan.programs)
+        forget(home, catalog, application, programs)
+    if not known:
+        refuse_left_files(home, programs)
     with catalog.write() as connection:
-        row = ApplicationRow.one_or_none(connection, select(a).where(a.c.name == application))
-        if row is not None:
-            if row.fingerprint != wanted.fingerprint:
-                raise ApplicationChangedError(application, difference(read_stored(row), compilation))
-            resume(connection, application, row.state)
-            if row.plan == FIRST_PLAN:
-                _write_programs(connection, plan)
-            else:  # what runs has other numbers than what was compiled
-                compilation = as_deployed(compilation, read_stored(row))
-            if any(program.engine == "dataframe" for program in plan.programs):
-                compilation = compilation.with_columns_of(read_stored(row))
-            # the fingerprint does not tell uids
-            connection.execute(update(a).where(a.c.name == application).values(compilation=stored(compilation)))
+        if known:
+            compilation = _go_on(connection, wanted)
         else:
-            if leftover:
-                place = str(leftover[0]).rpartition("/")[0]
-                message = (
-                    f"{place}: {len(leftover)} files of an earlier run are there, whose state is gone; "
-                    "move them away, or drop them with --fresh"
-                )
-                raise NotDeployableError(message)
-            _insert(connection, compilation, wanted.fingerprint, plan)
-            for program in plan.programs:
+            _insert(connection, compilation, wanted.fingerprint, wanted.plan)
+            for program in programs:
                 insert_sinks(connection, home, program)
         declare(connection, compilation)
         connect(connection)
+
+
+def _go_on(connection: Connection, wanted: Deployable) -> Compilation:
+    """Have a deployed application run again; its compilation, with the numbers that its PEs have.
+
+    Raises:
+        ApplicationChangedError: another application of the same name is deployed.
+        OtherVersionError: what is deployed has to be read, and another version of the product has written it.
+    """
+    a, compilation = tables.application, wanted.compilation
+    row = ApplicationRow.one(connection, select(a).where(a.c.name == wanted.name))
+    if row.fingerprint != wanted.fingerprint:
+        raise ApplicationChangedError(wanted.name, difference(read_stored(row), compilation))
+    resume(connection, wanted.name, row.state)
+    if row.plan == FIRST_PLAN:
+        _write_programs(connection, wanted.plan)
+    else:  # what runs has other numbers than what was compiled
+        compilation = as_deployed(compilation, read_stored(row))
+    if any(program.engine == "dataframe" for program in wanted.plan.programs):
+        compilation = compilation.with_columns_of(read_stored(row))
+    # the fingerprint does not tell uids
+    connection.execute(update(a).where(a.c.name == wanted.name).values(compilation=stored(compilation)))
+    return compilation
 
 
 def with_columns_of_queries(wanted: Deployable) -> Compilation:
@@ -128,20 +128,6 @@ def with_columns_of_queries(wanted: Deployable) -> Compilation:
     outputs = {logical[operators[number].logical].name: each for number, each in analysis.columns.items()}
     columns = tuple(QueryColumns(name, each) for name, each in sorted(outputs.items()))
     return replace(compilation, query_columns=columns)
-
-
-def refuse_running(home: Home, application: str) -> None:
-    """Raises NotDeployableError when an application runs: then it is not dropped."""
-    if application not in deployed_applications(home):
-        return
-    status = read_units(home, application)
-    alive = [host.process for host in status.hosts if host.alive]
-    if status.state == "RUNNING" and alive:
-        message = (
-            f"{application} is running ({', '.join(alive)}), and --fresh would drop its state. "
-            f"Stop it first: streams cancel {application}"
-        )
-        raise NotDeployableError(message)
 
 
 def _insert(connection: Connection, compilation: Compilation, identity: str, plan: DeploymentPlan) -> None:
@@ -276,31 +262,6 @@ def begin_again(connection: Connection, application: str, units: Collection[str]
         .where(p.c.application == application, p.c.unit.in_(units), ~p.c.final)
         .values(state="WANTED", error=None, permanent=False)
     )
-
-
-def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
-    """Stop the application's hosts and remove all that is kept of it, but its savepoints."""
-    if application in deployed_applications(home):
-        cancel(home, application)
-    for path in _published(home, programs):
-        path.unlink(missing_ok=True)
-    with catalog.write() as connection:
-        connection.execute(delete(tables.application).where(tables.application.c.name == application))
-        for table in tables.metadata.sorted_tables:
-            if "application" in table.c:
-                connection.execute(delete(table).where(table.c.application == application))
-        disconnect(connection, application)
-    home.store.remove_all(data_of(application))
-    for directory in (home.data(application), home.results(application), home.logs(application)):
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
-    try:
-        return [path for program in programs for path in published_files(home, program)]
-    except (StorageError, ReferenceError) as error:
-        message = f"{error}; files of an earlier run are looked for there before a new one begins"
-        raise NotDeployableError(message) from error
 
 
 def base_directory(compilation: Compilation) -> Path:

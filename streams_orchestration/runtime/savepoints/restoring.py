@@ -20,11 +20,10 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import (
     base_directory,
-    forget,
     insert_application,
-    refuse_running,
     with_columns_of_queries,
 )
+from streams_orchestration.runtime.deployment.dropping import forget, refuse_running
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
 from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier, CommonCut

@@ -1,0 +1,69 @@
+"""Dropping an application: its hosts, all that the catalog keeps of it, and what it has published."""
+
+from __future__ import annotations
+
+import shutil
+
+from sqlalchemy import delete
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.storage.port import File, StorageError
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.sinks.outputs import published_files
+from streams_orchestration.runtime.storage.home import Home, data_of
+from streams_orchestration.runtime.transport.connections import disconnect
+from streams_orchestration.runtime.units.reading import deployed_applications, read_units
+
+
+def refuse_running(home: Home, application: str) -> None:
+    """Raises NotDeployableError when an application runs: then it is not dropped."""
+    if application not in deployed_applications(home):
+        return
+    status = read_units(home, application)
+    alive = [host.process for host in status.hosts if host.alive]
+    if status.state == "RUNNING" and alive:
+        message = (
+            f"{application} is running ({', '.join(alive)}), and --fresh would drop its state. "
+            f"Stop it first: streams cancel {application}"
+        )
+        raise NotDeployableError(message)
+
+
+def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
+    """Raises NotDeployableError when sinks have published something of which no state is known any more."""
+    if left := _published(home, programs):
+        place = str(left[0]).rpartition("/")[0]
+        message = (
+            f"{place}: {len(left)} files of an earlier run are there, whose state is gone; "
+            "move them away, or drop them with --fresh"
+        )
+        raise NotDeployableError(message)
+
+
+def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
+    """Stop the application's hosts and remove all that is kept of it, but its savepoints."""
+    if application in deployed_applications(home):
+        cancel(home, application)
+    for path in _published(home, programs):
+        path.unlink(missing_ok=True)
+    with catalog.write() as connection:
+        connection.execute(delete(tables.application).where(tables.application.c.name == application))
+        for table in tables.metadata.sorted_tables:
+            if "application" in table.c:
+                connection.execute(delete(table).where(table.c.application == application))
+        disconnect(connection, application)
+    home.store.remove_all(data_of(application))
+    for directory in (home.data(application), home.results(application), home.logs(application)):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
+    try:
+        return [path for program in programs for path in published_files(home, program)]
+    except (StorageError, ReferenceError) as error:
+        message = f"{error}; files of an earlier run are looked for there before a new one begins"
+        raise NotDeployableError(message) from error
