@@ -151,24 +151,24 @@ def running_bare(spark: SparkSession, *, stateful: bool) -> Iterator[StreamingQu
 def durations(query: StreamingQuery) -> list[float]:
     """Of the triggers behind the first ones, in seconds."""
     until = time.monotonic() + PATIENCE_SECONDS
-    found: dict[int, float] = {}  # Spark keeps some of them only
-    while WARM + COUNTED not in found:
+    actual: dict[int, float] = {}  # Spark keeps some of them only
+    while WARM + COUNTED not in actual:
         if time.monotonic() > until or not query.isActive:
             message = f"the query did not come to {WARM + COUNTED} batches: {query.exception()}"
             raise AssertionError(message)
         time.sleep(POLL_SECONDS)
-        found |= {batch.batchId: batch.durationMs["triggerExecution"] / 1000 for batch in query.recentProgress}
-    return [found[batch] for batch in range(WARM, WARM + COUNTED)]
+        actual |= {batch.batchId: batch.durationMs["triggerExecution"] / 1000 for batch in query.recentProgress}
+    return [actual[batch] for batch in range(WARM, WARM + COUNTED)]
 
 
 def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
     """Every variant by turns, `rounds` times."""
-    found: Durations = {name: [] for name in variants}
+    actual: Durations = {name: [] for name in variants}
     for _ in range(rounds):
         for name, running in variants.items():
             with running() as query:
-                found[name] += durations(query)
-    return found
+                actual[name] += durations(query)
+    return actual
 
 
 def session(scratch: Path, *, queries: bool = False) -> SparkSession:
@@ -202,15 +202,15 @@ def metrics(scratch: Path, rounds: int) -> Durations:
     os.environ[LIMIT] = str(TUPLES)
     homes, spark = new_homes(scratch), session(scratch)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
-    found: Durations = {"on": [], "off": []}
+    actual: Durations = {"on": [], "off": []}
     with running_pe(spark, next(homes), 3) as query:
         durations(query)
     # the session gets quicker as it grows older: both settings are as old on average
     for setting in ("on", "off", "off", "on") * rounds:
         os.environ[METRICS] = setting
         with running_pe(spark, next(homes), 3) as query:
-            found[setting].append(median(durations(query)))
-    return found
+            actual[setting].append(median(durations(query)))
+    return actual
 
 
 def bare_variants(spark: SparkSession) -> dict[str, Callable[[], Any]]:

@@ -77,8 +77,8 @@ def rows(*, quick: bool = False) -> list[Row]:
     variants = {"planned": planned(), "faithful": planned(faithful=True), "always": always(planned())}
     with TemporaryDirectory(prefix="bench-") as directory:
         runs = [batch(Path(directory, name), compilation) for name, compilation in variants.items()]
-        (none, expected), (few, found), (many, too) = (run() for run in runs)
-        assert found == expected == too, f"the consumers saw other tuples: {expected}, {found}, {too}"
+        (none, expected), (few, actual), (many, too) = (run() for run in runs)
+        assert actual == expected == too, f"the consumers saw other tuples: {expected}, {actual}, {too}"
         least, one, most = (
             each / IN_A_ROW
             for each in seconds(

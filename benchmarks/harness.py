@@ -84,8 +84,10 @@ def memory(prepare: Callable[[], Callable[[], Any]]) -> float:
             little memory itself.
     """
     code = f"from benchmarks.harness import peak; from {prepare.__module__} import {prepare.__name__} as prepare; "
-    found = subprocess.run([sys.executable, "-c", code + "peak(prepare())"], check=True, capture_output=True, text=True)
-    return float(found.stdout)
+    actual = subprocess.run(
+        [sys.executable, "-c", code + "peak(prepare())"], check=True, capture_output=True, text=True
+    )
+    return float(actual.stdout)
 
 
 def peak(function: Callable[[], Any]) -> None:

@@ -57,11 +57,11 @@ TARGETS = (
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Percentiles of what readers see before epochs are complete, and after."""
-    found = {visibility: seconds(visibility, QUICK_SECONDS if quick else SECONDS) for visibility in CLOSING}
+    actual = {visibility: seconds(visibility, QUICK_SECONDS if quick else SECONDS) for visibility in CLOSING}
     return [
         Row(
             f"latency of {RATE:,} tuples/s over two PEs, {visibility}, percentile {percentile} / {limit:g} s",
-            float(np.percentile(found[visibility], percentile)),
+            float(np.percentile(actual[visibility], percentile)),
             "s",
             limit,
             1.0,

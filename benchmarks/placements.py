@@ -94,26 +94,26 @@ def rows(*, quick: bool = False) -> list[Row]:
     decision = decided(tuples)
     chosen: Placement = tuple(decision["machines"].get(name, 0) for name in CHAIN)
     print(f"  decided: {shown(chosen)}", file=sys.stderr, flush=True)
-    found = {placement: throughput(decision, placement, tuples) for placement in placements()}
-    again = sorted(found, key=lambda placement: -found[placement])[:CONTENDERS]
+    actual = {placement: throughput(decision, placement, tuples) for placement in placements()}
+    again = sorted(actual, key=lambda placement: -actual[placement])[:CONTENDERS]
     for placement in dict.fromkeys([*again, chosen, tuple([0] * len(CHAIN))]):
-        found[placement] = max(found[placement], throughput(decision, placement, tuples))
-    ranked = sorted(found, key=lambda placement: -found[placement])
-    fused = found[tuple([0] * len(CHAIN))]
-    measured = found[chosen] / fused
+        actual[placement] = max(actual[placement], throughput(decision, placement, tuples))
+    ranked = sorted(actual, key=lambda placement: -actual[placement])
+    fused = actual[tuple([0] * len(CHAIN))]
+    measured = actual[chosen] / fused
     predicted = decision["decision"]["predictedSpeedup"]
-    best = found[ranked[0]]
+    best = actual[ranked[0]]
     rank = ranked.index(chosen) + 1
     return [
         Row(
             f"decided placement (rank {rank} of {len(ranked)}) / the best of all",
-            found[chosen],
+            actual[chosen],
             "/s",
             best,
             TARGET,
             True,
         ),
-        Row("decided placement / all in one PE", found[chosen], "/s", fused),
+        Row("decided placement / all in one PE", actual[chosen], "/s", fused),
         Row("predicted speed-up / measured", predicted, "", measured),
     ]
 

@@ -76,13 +76,13 @@ def spec(directory: Path) -> Path:
 def sample(home: Home, host: int, began: float) -> Sample:
     """The memory of a host's processes now, and the disk."""
     process = psutil.Process(host)
-    found = {"host": _megabytes(process), "jvm": 0.0, "workers": 0.0, "disk": _kept(home)}
+    actual = {"host": _megabytes(process), "jvm": 0.0, "workers": 0.0, "disk": _kept(home)}
     for child in process.children(recursive=True):
         try:
-            found["jvm" if child.name() == "java" else "workers"] += _megabytes(child)
+            actual["jvm" if child.name() == "java" else "workers"] += _megabytes(child)
         except psutil.NoSuchProcess:
             continue
-    return Sample(time.monotonic() - began, **found)
+    return Sample(time.monotonic() - began, **actual)
 
 
 def _megabytes(process: psutil.Process) -> float:

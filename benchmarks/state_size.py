@@ -71,11 +71,11 @@ class Stored:
 
 def batches(stored: Stored, change: Callable[[int], None], count: int) -> tuple[float, float]:
     """Change and store; seconds and bytes of a checkpoint on the average, merges and whole ones among them."""
-    found = []
+    actual = []
     for number in range(count):
         change(number)
-        found.append(stored.store())
-    return tuple(sum(each) / count for each in zip(*found, strict=True))  # type: ignore[return-value]
+        actual.append(stored.store())
+    return tuple(sum(each) / count for each in zip(*actual, strict=True))  # type: ignore[return-value]
 
 
 def restoring() -> Callable[[], Any]:

@@ -48,9 +48,9 @@ def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subpro
 
 def finish(process: subprocess.Popen[str]) -> str:
     """What the command said; it must have ended well."""
-    said, _ = process.communicate(timeout=LIMIT)
-    assert process.returncode == 0, said
-    return said
+    output, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 0, output
+    return output
 
 
 def wait_for(

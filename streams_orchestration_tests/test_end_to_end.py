@@ -46,10 +46,10 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
 def test_run_gives_what_an_independent_computation_gives_and_shows_in_dagster(tmp_path: Path, wanted: pa.Table) -> None:
     home = Home(tmp_path / "home")
     with streams(home, "run", str(SPECS / "flights.yaml")) as process:
-        said = finish(process)
-    assert "Endeavor Air Inc." in said
-    assert str(home.results("flights") / "delays") in said
-    assert str(home.logs("flights")) in said
+        output = finish(process)
+    assert "Endeavor Air Inc." in output
+    assert str(home.results("flights") / "delays") in output
+    assert str(home.logs("flights")) in output
     assert_same(result_of(home), wanted)
     status = read_status(home, "flights")
     assert status.state == "COMPLETED"
@@ -72,16 +72,16 @@ def test_a_killed_host_comes_back_and_the_result_is_that_of_an_undisturbed_run(
         kill_host(before)
         after = wait_for(home, lambda status: status.units[0].generation > 1)
         assert after.units[0].attempts >= 1 or after.units[0].completed_epoch > before.units[0].completed_epoch
-        said = finish(process)
-    assert_reset(home, said)
+        output = finish(process)
+    assert_reset(home, output)
     assert_same(result_of(home), wanted)
     assert read_status(home, "flights").pes[0].rows_in == 336_776
 
 
-def assert_reset(home: Home, said: str) -> None:
+def assert_reset(home: Home, output: str) -> None:
     """The failure was reported; every reset is a run of Dagster's that succeeded, or is said to be missing there."""
-    assert "region-0 failed" in said
-    if "Dagster does not show the reset of region-0" in said:  # on a very busy machine
+    assert "region-0 failed" in output
+    if "Dagster does not show the reset of region-0" in output:  # on a very busy machine
         return
     with dagster_instance(home) as instance:
         resets = [run.status for run in instance.get_runs() if run.job_name == "reset_flights"]
@@ -130,8 +130,8 @@ def test_plans_change_while_it_runs_and_one_that_fails_is_taken_back_and_the_res
 
     def redeployed(*decision: str) -> dict[str, Any]:
         with streams(home, "redeploy", of_width(3), *decision, "--format", "json") as process:
-            said = finish(process)
-        return json.loads(said[said.index("{") :])
+            output = finish(process)
+        return json.loads(output[output.index("{") :])
 
     with streams(home, "deploy", of_width(2), limit=100) as process:  # minutes of work
         finish(process)
@@ -155,10 +155,10 @@ def test_plans_change_while_it_runs_and_one_that_fails_is_taken_back_and_the_res
     wrong.write_text(text.replace(IMPLEMENTATION, "wrong:Wrong"))
     failing = ("redeploy", str(wrong), "--decoupling", str(parted(str(wrong), tmp_path / "failing.json")))
     with streams(home, *failing, "--format", "json") as process:
-        said, _ = process.communicate(timeout=LIMIT)
-    assert process.returncode == 1, said
-    assert "runs with the plan before again" in said
-    assert "ValueError: it was never tried" in json.loads(said[said.index("\n{\n") :])["reverted"]
+        output, _ = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1, output
+    assert "runs with the plan before again" in output
+    assert "ValueError: it was never tried" in json.loads(output[output.index("\n{\n") :])["reverted"]
     back = wait_for(home, lambda status: status.units[0].works and status.pes[0].rows_in > after.pes[0].rows_in)
     assert back.fingerprint == after.fingerprint
     for command in (("cancel", "flights"), ("run", of_width(3), "--decoupling", str(decision))):  # without that limit
@@ -196,8 +196,8 @@ def test_a_clone_of_a_savepoint_runs_elsewhere_at_another_width_to_the_same_resu
         finish(process)
     before = wait_for(home, lambda status: status.pes[0].rows_in > 1_000)
     with streams(home, "savepoint", "create", "flights", "before", "--format", "json") as process:
-        said = finish(process)
-    assert sum(state["rows"] for state in json.loads(said[said.index("{") :])["savepoint"]["states"]) > 0
+        output = finish(process)
+    assert sum(state["rows"] for state in json.loads(output[output.index("{") :])["savepoint"]["states"]) > 0
     after = wait_for(home, lambda status: status.pes[0].rows_in > before.pes[0].rows_in + 1_000)
     assert {host.pid for host in after.hosts} == {host.pid for host in before.hosts}
     for command in (("savepoint", "export", "before", "exported"), ("cancel", "flights")):
@@ -224,12 +224,12 @@ def test_on_postgresql_neither_a_killed_host_nor_a_server_that_is_restarted_chan
         seen |= {argument for each in psutil.process_iter(["cmdline"]) for argument in each.info["cmdline"] or ()}
         postgresql.stop()
         postgresql.start()
-        said = finish(process)
-    assert_reset(home, said)
+        output = finish(process)
+    assert_reset(home, output)
     assert_same(result_of(home), wanted)
     status = read_status(home, "flights")
     assert status.pes[0].rows_in == 336_776
     assert not home.catalog.exists()
-    assert password not in said
+    assert password not in output
     assert not any(password in argument for argument in seen)
     assert not [path for path in home.root.rglob("*") if path.is_file() and password.encode() in path.read_bytes()]

@@ -82,9 +82,9 @@ def test_bytewax_gives_what_duckdb_does(tmp_path: Path):
 
     write_events(tmp_path, EVENTS, 1_000, EVERY)
     for query in nexmark_bytewax.FLOWS:
-        found, _ = nexmark_bytewax.run(query, str(tmp_path), EVENTS // 1_000)
+        matches, _ = nexmark_bytewax.run(query, str(tmp_path), EVENTS // 1_000)
         wanted = rows(expected(query, events(0, EVENTS, EVERY)))
-        assert sorted((_rounded(row) for row in found), key=repr) == wanted, query
+        assert sorted((_rounded(row) for row in matches), key=repr) == wanted, query
 
 
 @pytest.mark.parametrize(("other", "same"), [([2, 1, 1], True), ([1, 2, 2], False), ([1, 2], False)])

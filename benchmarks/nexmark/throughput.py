@@ -47,19 +47,19 @@ def speeds(events: int, queries: list[str]) -> Speeds:
         results.mkdir()
         write_events(files, events, SLICE)
         arguments = (str(files), str(events), str(results), *queries)
-        found: Speeds = {"Spark": measured("benchmarks.peers.nexmark_spark", *arguments)}
-        found |= {way: measured("benchmarks.nexmark.measuring", way, *arguments) for way in TARGETS}
+        matches: Speeds = {"Spark": measured("benchmarks.peers.nexmark_spark", *arguments)}
+        matches |= {way: measured("benchmarks.nexmark.measuring", way, *arguments) for way in TARGETS}
         for query in queries:
             for way in ("operators", "sql"):
-                if query in found[way]:
+                if query in matches[way]:
                     compare(query, results / f"{query}-{way}", results / f"{query}-batch")
         if find_spec("bytewax"):
-            found["Bytewax"] = measured("benchmarks.peers.nexmark_bytewax", str(files), str(events), *queries)
+            matches["Bytewax"] = measured("benchmarks.peers.nexmark_bytewax", str(files), str(events), *queries)
         if python := os.environ.get(PYFLINK):
             write_rows(files, Path(directory, "rows"))
             arguments = (f"{directory}/rows", str(events), *queries)
-            found["Flink"] = measured("benchmarks.peers.nexmark_flink", *arguments, python=python)
-        return found
+            matches["Flink"] = measured("benchmarks.peers.nexmark_flink", *arguments, python=python)
+        return matches
 
 
 def compare(query: str, actual: Path, wanted: Path) -> None:
@@ -85,20 +85,20 @@ def total(own: Mapping[str, float], peer: Mapping[str, float]) -> tuple[float, f
 
 def rows(*, quick: bool = False) -> list[Row]:
     """The totals, and every query against Spark."""
-    found = speeds(QUICK_EVENTS if quick else EVENTS, list(QUERIES))
-    ours = {way: found.pop(way) for way in TARGETS}
+    matches = speeds(QUICK_EVENTS if quick else EVENTS, list(QUERIES))
+    ours = {way: matches.pop(way) for way in TARGETS}
     result = [
         Row(f"Nexmark with {way}, all queries / {peer}", *_parts(total(own, theirs)), target, at_least=True)
-        for peer, theirs in found.items()
+        for peer, theirs in matches.items()
         for way, own in ours.items()
         for target in [TARGETS[way] if peer == "Spark" else None]
     ]
     return result + [
-        Row(f"Nexmark {query} with {way} / Spark", speed, "/s", found["Spark"][query])
+        Row(f"Nexmark {query} with {way} / Spark", speed, "/s", matches["Spark"][query])
         for query in QUERIES
         for way, own in ours.items()
         for speed in [own.get(query)]
-        if speed is not None and query in found["Spark"]
+        if speed is not None and query in matches["Spark"]
     ]
 
 

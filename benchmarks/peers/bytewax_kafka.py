@@ -47,14 +47,14 @@ def people(messages: list[Any]) -> list[tuple[str, Total]]:
     if not STARTED:
         STARTED.append(time.time())
     SEEN.append(len(messages))
-    found = []
+    actual = []
     for each in messages:
         click = json.loads(each.value)
         if not click["robot"]:
             milliseconds = click["milliseconds"]
             key = f"{click['page']},{click['at'] // 60_000}"
-            found.append((key, (1, milliseconds / 1000, milliseconds)))
-    return found
+            actual.append((key, (1, milliseconds / 1000, milliseconds)))
+    return actual
 
 
 def add(one: Total, other: Total) -> Total:

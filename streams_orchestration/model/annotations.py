@@ -57,9 +57,9 @@ class Parallel(Element):
     @model_validator(mode="after")
     def _check_spark(self) -> Self:
         if self.width == SPARK:
-            given = {"partitionBy": self.partition_by, "broadcast": self.broadcast,
+            options = {"partitionBy": self.partition_by, "broadcast": self.broadcast,
                      "replicateHostTags": self.replicate_host_tags}  # fmt: skip
-            if named := [name for name, value in given.items() if value]:
+            if named := [name for name, value in options.items() if value]:
                 refuse("SO0216", f"with the width spark there are no channels, and so no {' or '.join(named)}")
         return self
 

@@ -88,15 +88,15 @@ def _run(file: Path) -> ModuleType:
         raise ImportError(message)
     if directory not in sys.path:
         sys.path.append(directory)
-    found = importlib.util.spec_from_file_location(name, file.absolute())
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
+    module_spec = importlib.util.spec_from_file_location(name, file.absolute())
+    assert module_spec is not None
+    assert module_spec.loader is not None
+    module = importlib.util.module_from_spec(module_spec)
     setattr(module, _MARK, True)
     sys.modules[name] = module
     try:
         with contextlib.redirect_stdout(sys.stderr):  # standard output is for documents
-            found.loader.exec_module(module)
+            module_spec.loader.exec_module(module)
     except BaseException:
         if known is None:
             del sys.modules[name]

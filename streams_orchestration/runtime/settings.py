@@ -67,7 +67,7 @@ class EngineSettings:
             raise SettingError(
                 SPARK_CONF, self.conf, f"a file of Spark's properties that can be read ({reason})"
             ) from error
-        found: dict[str, str] = {}
+        properties: dict[str, str] = {}
         for number, line in enumerate(lines, start=1):
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
@@ -77,8 +77,8 @@ class EngineSettings:
             if match[1] in OURS:
                 wanted = f"a file without {match[1]}, which the runtime sets itself,"
                 raise SettingError(SPARK_CONF, f"{self.conf}:{number}", wanted)
-            found[match[1]] = match[2]
-        return found
+            properties[match[1]] = match[2]
+        return properties
 
 
 @dataclass(frozen=True, slots=True)

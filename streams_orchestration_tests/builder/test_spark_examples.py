@@ -77,10 +77,10 @@ def counted(words: list[tuple[str, datetime.datetime]]) -> dict[tuple[datetime.d
 
 def in_sessions(events: list[tuple[str, datetime.datetime]]) -> Counter[tuple[str, int, int]]:
     """User, events and seconds of every session."""
-    found: Counter[tuple[str, int, int]] = Counter()
+    matches: Counter[tuple[str, int, int]] = Counter()
     for user in {user for user, _ in events}:
         times = [time for each, time in events if each == user]
         breaks = [0, *(n for n, (a, b) in enumerate(pairwise(times), 1) if (b - a).total_seconds() > 300), len(times)]
         for first, last in pairwise(breaks):
-            found[user, last - first, int((times[last - 1] - times[first]).total_seconds())] += 1
-    return found
+            matches[user, last - first, int((times[last - 1] - times[first]).total_seconds())] += 1
+    return matches

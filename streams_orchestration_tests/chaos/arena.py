@@ -215,11 +215,11 @@ class _Course:
             if self.watch.done:
                 self._say("complete before all faults have come")
                 return
-            told = self._fault(number, moment)
-            if told is None:
+            reported = self._fault(number, moment)
+            if reported is None:
                 continue
             if last or self.choose.random() >= BURST:
-                self._heal(told)
+                self._heal(reported)
             if self.verdict.wrong:
                 return
         if not self._until(lambda: self.watch.done, END_SECONDS):
@@ -251,18 +251,18 @@ class _Course:
             return None
         self.verdict.wrong += self.scene.wrong
         self.scene.wrong.clear()
-        told = Told(number, kind, moment, happened.what, at, time.time() - at, happened.units)
-        self.verdict.faults.append(told)
+        reported = Told(number, kind, moment, happened.what, at, time.time() - at, happened.units)
+        self.verdict.faults.append(reported)
         self._say(f"{number + 1:3}. {kind} ({happened.what}), {moment}")
-        return told
+        return reported
 
     def _calm(self) -> bool:
         """All faults so far are healed."""
-        return all(told.healed is not None for told in self.verdict.faults)
+        return all(reported.healed is not None for reported in self.verdict.faults)
 
-    def _heal(self, told: Told) -> None:
+    def _heal(self, reported: Told) -> None:
         """Until everything goes on as before; what came before and was not waited for is healed with it."""
-        over = told.at + told.lasted
+        over = reported.at + reported.lasted
 
         def healed() -> bool:
             return self.watch.done or all(
@@ -271,30 +271,30 @@ class _Course:
             )
 
         if not self._until(healed, HEAL_SECONDS):
-            self.verdict.wrong.append(f"fault {told.number + 1} ({told.kind}) is not healed: {self._where()}")
+            self.verdict.wrong.append(f"fault {reported.number + 1} ({reported.kind}) is not healed: {self._where()}")
         for each in self.verdict.faults:
             if each.healed is None:
                 self._tell(each)
-        self._say(f"     healed {told.healed:.1f} s after it, {', '.join(told.resets) or 'without a reset'}"
-                  if told.healed is not None else "     not healed")  # fmt: skip
+        self._say(f"     healed {reported.healed:.1f} s after it, {', '.join(reported.resets) or 'without a reset'}"
+                  if reported.healed is not None else "     not healed")  # fmt: skip
 
-    def _tell(self, told: Told) -> None:
-        over = told.at + told.lasted
+    def _tell(self, reported: Told) -> None:
+        over = reported.at + reported.lasted
         firsts = [track.first("epochs", over) for track in self.watch.units.values() if track.state != "COMPLETED"]
-        told.healed = max((first - over for first in firsts if first), default=0.0)
+        reported.healed = max((first - over for first in firsts if first), default=0.0)
         resets = []
         for name, track in self.watch.units.items():
-            if (reset := track.first("generations", told.at)) is None:
+            if (reset := track.first("generations", reported.at)) is None:
                 continue
             resets.append(name)
-            if told.restarted is None:
-                detected = next((at for at, _, _ in track.failed if told.at < at <= reset + 1), reset)
-                told.detected = detected - told.at
-                told.decided = max(reset - detected, 0.0)
+            if reported.restarted is None:
+                detected = next((at for at, _, _ in track.failed if reported.at < at <= reset + 1), reset)
+                reported.detected = detected - reported.at
+                reported.decided = max(reset - detected, 0.0)
                 generation = next(value for at, value in track.generations if at == reset)
                 first = next((at for at, value in track.commits if value >= generation and at > reset), None)
-                told.restarted = first - reset if first else None
-        told.resets = tuple(resets)
+                reported.restarted = first - reset if first else None
+        reported.resets = tuple(resets)
 
     def _until(self, condition: Callable[[], bool], limit: float) -> bool:
         until = time.monotonic() + limit
@@ -343,11 +343,13 @@ def _judge(shape: Shape, home: Home, verdict: Verdict, programs: Iterable[PeProg
 def _strangers(faults: list[Told]) -> list[str]:
     """Resets of units that no fault near in time had touched."""
     wrong = []
-    for number, told in enumerate(faults):
+    for number, reported in enumerate(faults):
         near = faults[max(number - 4, 0) : number + 5]
         allowed = {unit for each in near for unit in each.units}
-        if EVERYTHING not in allowed and (others := set(told.resets) - allowed):
-            wrong.append(f"fault {told.number + 1} ({told.kind} of {told.units}) also reset {sorted(others)}")
+        if EVERYTHING not in allowed and (others := set(reported.resets) - allowed):
+            wrong.append(
+                f"fault {reported.number + 1} ({reported.kind} of {reported.units}) also reset {sorted(others)}"
+            )
     return wrong
 
 

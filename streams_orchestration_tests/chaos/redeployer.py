@@ -61,10 +61,10 @@ def main(home: str, plan: str, place: str) -> None:
         done = redeploying.redeploy(
             Home(Path(home)), deployable(load(Compilation, Path(plan).read_bytes())), within=WITHIN_SECONDS
         )
-        told = {"verdict": done.verdict, "seconds": done.measured_seconds}
+        reported = {"verdict": done.verdict, "seconds": done.measured_seconds}
     except (StreamsRuntimeError, OSError) as error:
-        told = {"error": type(error).__name__, "message": str(error)}
-    print(json.dumps(told), flush=True)
+        reported = {"error": type(error).__name__, "message": str(error)}
+    print(json.dumps(reported), flush=True)
 
 
 if __name__ == "__main__":

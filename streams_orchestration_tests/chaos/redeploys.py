@@ -100,15 +100,15 @@ class Redeployer:
     def came(self, *, undisturbed: bool) -> str:
         """What came of it, in words; notes what must not be."""
         try:
-            told = json.loads(self.last)
+            reported = json.loads(self.last)
         except ValueError:
-            told = {"error": f"status {self.process.returncode}", "message": self.last}
-        if "error" not in told:
-            return f"{self.place}: {told['verdict']} in {told['seconds'] or 0:.1f} s"
-        text = f"{self.place}: {told['error']}: {told['message']}"
+            reported = {"error": f"status {self.process.returncode}", "message": self.last}
+        if "error" not in reported:
+            return f"{self.place}: {reported['verdict']} in {reported['seconds'] or 0:.1f} s"
+        text = f"{self.place}: {reported['error']}: {reported['message']}"
         crashed = (self.process.returncode or 0) > 0
-        complete = told["error"] == "NotDeployableError"
-        if told["error"] == REFUSED or crashed or (undisturbed and not complete):
+        complete = reported["error"] == "NotDeployableError"
+        if reported["error"] == REFUSED or crashed or (undisturbed and not complete):
             self._scene.wrong.append(f"redeploy, {text}")
         return text
 
@@ -136,13 +136,13 @@ def two_redeploys(scene: Scene) -> Happened:
     second = Redeployer(scene, "nowhere") if first.place != "switch" else None
     first.go_on()
     first.end()
-    told = [first.came(undisturbed=scene.calm())]
+    reported = [first.came(undisturbed=scene.calm())]
     units = set(first.units)
     if second is not None:
         second.end()
-        told.append(second.came(undisturbed=False))
+        reported.append(second.came(undisturbed=False))
         units = {EVERYTHING}
-    return Happened("; ".join(told), tuple(units))
+    return Happened("; ".join(reported), tuple(units))
 
 
 def pause_python_across_a_redeploy(scene: Scene) -> Happened:
@@ -190,10 +190,10 @@ def in_a_redeploy(fault: Fault, places: tuple[str, ...] = (*PLACES, FIRST_EPOCH)
             redeployer.go_on()
             thread.join()
         redeployer.end()
-        told = redeployer.came(undisturbed=not results and scene.calm())
+        reported = redeployer.came(undisturbed=not results and scene.calm())
         if not results:
-            return Happened(f"{told} (and nothing happened to it)", redeployer.units)
-        return Happened(f"{results[0].what}, {told}", (*results[0].units, *redeployer.units))
+            return Happened(f"{reported} (and nothing happened to it)", redeployer.units)
+        return Happened(f"{results[0].what}, {reported}", (*results[0].units, *redeployer.units))
 
     return happens
 

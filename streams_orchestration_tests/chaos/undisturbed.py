@@ -102,21 +102,21 @@ def differences(actual: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_
         ordered: sinks whose tuples come in one order only.
         by_key: this holds for the tuples of each key: they went by several channels at times.
     """
-    told = []
+    reported = []
     for sink in sorted({*actual.results, *wanted.results}):
         is_, should = actual.results.get(sink, []), wanted.results.get(sink, [])
         lost, extra = Counter(should) - Counter(is_), Counter(is_) - Counter(should)
         if lost or extra:
-            told.append(
+            reported.append(
                 f"{sink}: {lost.total()} of {len(should)} tuples are lost (as {_some(lost)}), "
                 f"{extra.total()} are doubled or wrong (as {_some(extra)})"
             )
         elif sink in ordered and (first := _first_other(is_, should, by_key=by_key)) is not None:
-            told.append(f"{sink}: out of order {first}")
+            reported.append(f"{sink}: out of order {first}")
     for operator in sorted({*actual.states, *wanted.states}):
         if actual.states.get(operator) != wanted.states.get(operator):
-            told.append(f"{operator}: its state is not that of an undisturbed run")
-    return told
+            reported.append(f"{operator}: its state is not that of an undisturbed run")
+    return reported
 
 
 def _first_other(actual: Tuples, wanted: Tuples, *, by_key: bool) -> str | None:

@@ -30,7 +30,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "output"),
     [
         (None, ["note", "warning", "error"]),
         ("-q", ["error"]),
@@ -41,11 +41,11 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.usefixtures("talk")
-def test_how_much_is_said(option: str | None, said: list[str], first: bool, capsys: Capture):
+def test_how_much_is_said(option: str | None, output: list[str], first: bool, capsys: Capture):
     options = [option] if option else []
     assert main([*options, "talk"] if first else ["talk", *options]) == 0
     captured = capsys.readouterr()
-    assert captured.err.split() == said
+    assert captured.err.split() == output
     assert captured.out == ""
 
 

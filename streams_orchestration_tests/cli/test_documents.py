@@ -150,7 +150,7 @@ def test_errors_of_an_application_are_in_the_document(command: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (["run"], "Missing argument 'SPEC'"),
         (["run", "nothing.yaml"], "does not exist"),
@@ -158,7 +158,7 @@ def test_errors_of_an_application_are_in_the_document(command: str, tmp_path: Pa
         (["logs", "flights", "--lines", "few"], "--lines"),
     ],
 )
-def test_errors_of_the_command_line_are_documents_too(arguments: list[str], said: str, capsys: Capture):
+def test_errors_of_the_command_line_are_documents_too(arguments: list[str], output: str, capsys: Capture):
     written = document(capsys, *arguments, exit_status=2)
     assert written["error"]["kind"] == "usage"
-    assert said in written["error"]["message"]
+    assert output in written["error"]["message"]

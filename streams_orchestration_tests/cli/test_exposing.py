@@ -95,10 +95,10 @@ def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str
     looks: list[Any] = ["one", CatalogUnavailableError("the catalog is away"), "two"]
 
     def look() -> Text:
-        found = looks.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        return Text(found)
+        actual = looks.pop(0)
+        if isinstance(actual, Exception):
+            raise actual
+        return Text(actual)
 
     def pause() -> None:
         if not looks:

@@ -234,7 +234,7 @@ class Outages(World):
 def test_an_outage_of_the_catalog_is_waited_for_and_said_once():
     world = Outages([status(), status(), status(state="COMPLETED")], away=(POLL_SECONDS, 60.0))
     assert world.follower().follow().state == "COMPLETED"
-    assert [said.partition(":")[0] for said in world.said] == ["there", "The catalog can be used again."]
+    assert [output.partition(":")[0] for output in world.said] == ["there", "The catalog can be used again."]
 
 
 def test_after_an_outage_hosts_have_time_for_a_heartbeat_before_they_are_judged():

@@ -135,14 +135,14 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 
 
 def test_an_interrupt_stops_it_and_says_so_once() -> None:
-    said = StringIO()
-    display = Display(Console(file=said))
+    output = StringIO()
+    display = Display(Console(file=output))
     jobs = FakeJobs(looks=1000)
     with Interrupts(lambda: display.say("Stopping flights")) as interrupts:
         os.kill(os.getpid(), signal.SIGINT)
         assert run_in_foreground(jobs.deploy, jobs, display, interrupts).state == "STOPPED"
     assert jobs.calls == ["deploy", "cancel"]
-    assert said.getvalue().count("Stopping") == 1
+    assert output.getvalue().count("Stopping") == 1
 
 
 def test_an_interrupt_does_not_wait_for_a_reset_that_hangs(display: Display, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,8 @@ def test_facts_name_who_works_who_is_behind_and_who_drops():
 def test_a_reader_that_holds_its_producer_up_is_said_to():
     (stream,) = metrics().streams
     late = replace(stream, readers=(replace(stream.readers[0], lag_segments=42),))
-    said = [text.plain for text in facts(metrics(streams=(late,)))]
-    assert any(line.endswith("12 s old; from 32 segments on PE 0 waits for it") for line in said)
+    output = [text.plain for text in facts(metrics(streams=(late,)))]
+    assert any(line.endswith("12 s old; from 32 segments on PE 0 waits for it") for line in output)
 
 
 def test_where_nothing_stands_out_nothing_is_said():

@@ -90,7 +90,7 @@ def test_what_is_not_deployed_is_not_measured(
 
 
 @pytest.mark.parametrize(
-    ("document", "status", "said"),
+    ("document", "status", "output"),
     [
         (
             "{decouplingVersion: 1, application: demo, fingerprint: x, machines: {}}",
@@ -101,11 +101,11 @@ def test_what_is_not_deployed_is_not_measured(
     ],
 )
 def test_what_a_decision_did_not_promise_is_not_compared(
-    document: str, status: int, said: str, asked: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    document: str, status: int, output: str, asked: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (tmp_path / "decision.yaml").write_text(document)
     assert main(["profile", "demo", "--compare", str(tmp_path / "decision.yaml")]) == status
-    assert said in capsys.readouterr().err
+    assert output in capsys.readouterr().err
     assert not asked, "that is told before it is measured"
 
 

@@ -11,14 +11,14 @@ def text(**changes: object) -> str:
 
 
 def test_a_region_that_was_never_reset_says_nothing_of_resets():
-    said = text(since=NOW - 60, drain_timeout=30.0, reset_timeout=40.0, completed_at=NOW - 2.0)
-    assert "drainTimeout 30 s, resetTimeout 40 s; last cut 4, 2.0 s old" in said
-    assert "cause" not in said
+    output = text(since=NOW - 60, drain_timeout=30.0, reset_timeout=40.0, completed_at=NOW - 2.0)
+    assert "drainTimeout 30 s, resetTimeout 40 s; last cut 4, 2.0 s old" in output
+    assert "cause" not in output
 
 
 def test_a_region_that_was_reset_says_why_and_what_it_took():
     moments = {"failed": 10.0, "detected": 11.0, "asked": 13.0, "began": 20.0, "done": 21.5, "committed": 22.0}
-    said = text(
+    output = text(
         resets=2,
         attempts=1,
         max_attempts=5,
@@ -28,10 +28,10 @@ def test_a_region_that_was_reset_says_why_and_what_it_took():
         events=(UnitEvent(NOW, "unhealthy", 1, 3, 0, 1.0, "host 0 (pid 7) is gone"),),
     )
     assert (
-        "2 resets, 1 of 5 since the last epoch; the last 30 s ago, to epoch 3; took 1.50 s, 1.75 s on average" in said
+        "2 resets, 1 of 5 since the last epoch; the last 30 s ago, to epoch 3; took 1.50 s, 1.75 s on average" in output
     )
-    assert "detect 1.0 s, decide 2.0 s, hosts 7.0 s, restart 1.5 s, first commit 0.5 s" in said
-    assert "cause: host 0 (pid 7) is gone" in said
+    assert "detect 1.0 s, decide 2.0 s, hosts 7.0 s, restart 1.5 s, first commit 0.5 s" in output
+    assert "cause: host 0 (pid 7) is gone" in output
 
 
 def test_a_long_cause_is_cut_short():

@@ -278,9 +278,11 @@ def test_it_is_accessible(browser: Any, address: str, width: int, scheme: str):
 def axe(page: Any) -> list[str]:
     """Serious findings of axe."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run()")["violations"]
+    actual = page.evaluate("axe.run()")["violations"]
     return [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found if each["impact"] in ("serious", "critical")
+        f"{each['id']}: {each['nodes'][0]['html'][:200]}"
+        for each in actual
+        if each["impact"] in ("serious", "critical")
     ]
 
 

@@ -32,7 +32,7 @@ class Substitution:
         """Every value of the application, None where none could be had (already reported)."""
         self.used: set[str] = set()
         self.diagnostics = diagnostics
-        self._given = options.submission
+        self._submission = options.submission
         for name in options.submission:
             if name not in application.submission:
                 message = f"there is no submission-time value {name}{nearest(name, application.submission)}"
@@ -54,7 +54,7 @@ class Substitution:
 
     def is_default(self, name: str) -> bool:
         """Does a value come from its declaration, not from the submission?"""
-        return name not in self._given
+        return name not in self._submission
 
     def value(self, value: Any, element: Element, *path: str | int, operator: str, channels: bool = True) -> Any:
         """A parameter or text with every `${name}` replaced; channel functions stay as they are.

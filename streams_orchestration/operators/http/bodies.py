@@ -79,6 +79,6 @@ def _rows(body: bytes) -> list[bytes]:
 
 
 def _check_header(row: bytes, names: Sequence[str], separator: str) -> None:
-    found = next(csv.reader(io.StringIO(row.decode(errors="replace")), delimiter=separator), [])
-    if found != list(names):
-        raise BodyError(400, f"the header line has the names {', '.join(found)}; {', '.join(names)} are wanted")
+    header = next(csv.reader(io.StringIO(row.decode(errors="replace")), delimiter=separator), [])
+    if header != list(names):
+        raise BodyError(400, f"the header line has the names {', '.join(header)}; {', '.join(names)} are wanted")

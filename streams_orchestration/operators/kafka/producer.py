@@ -135,8 +135,8 @@ class TransactionalProducer:
         from confluent_kafka import TopicCollection
 
         about = TopicCollection([self._topic])
-        asked = self._admin.describe_topics(about, request_timeout=REACH_SECONDS)[self._topic]
-        return str(self._do(asked.result).topic_id)
+        described = self._admin.describe_topics(about, request_timeout=REACH_SECONDS)[self._topic]
+        return str(self._do(described.result).topic_id)
 
     def _check_same_topic(self) -> None:
         """All messages of a transaction are to be in one topic: what was in one that was deleted since is gone."""
@@ -148,10 +148,10 @@ class TransactionalProducer:
         from confluent_kafka import TopicPartition
 
         wanted = [TopicPartition(self._topic, 0)]
-        found = self._do(lambda: self._group.committed(wanted, timeout=REACH_SECONDS))[0]
-        if found.offset < 0 or not found.metadata:
+        committed = self._do(lambda: self._group.committed(wanted, timeout=REACH_SECONDS))[0]
+        if committed.offset < 0 or not committed.metadata:
             return None
-        life, generation, number = json.loads(found.metadata)
+        life, generation, number = json.loads(committed.metadata)
         return life, generation, number
 
     def _send(self, messages: Iterable[Message]) -> None:

@@ -175,11 +175,11 @@ class KafkaReader:
             taken = self._consumer.consume(min(limit, MOST_AT_ONCE), left)
         except KafkaException as error:
             raise self._cluster.translated(error) from None
-        told = [message for message in taken if message.error() is not None]
-        messages = [message for message in taken if message.error() is None] if told else taken
+        events = [message for message in taken if message.error() is not None]
+        messages = [message for message in taken if message.error() is None] if events else taken
         self._move_behind(messages)
-        for message in told:
-            self._told(message)
+        for message in events:
+            self._handle_event(message)
         return messages, not taken
 
     def _move_behind(self, messages: Sequence[Any]) -> None:
@@ -193,7 +193,7 @@ class KafkaReader:
                 if len(seen) == len(self._at):
                     return
 
-    def _told(self, message: Any) -> None:
+    def _handle_event(self, message: Any) -> None:
         """What comes in place of a message."""
         from confluent_kafka import KafkaError
 

@@ -88,7 +88,7 @@ class Registry:
         Raises:
             UnknownSchemaError: there is none.
         """
-        return self._whole(self._asked("GET", f"/schemas/ids/{number}", f"schema {number}"), number)
+        return self._whole(self._request("GET", f"/schemas/ids/{number}", f"schema {number}"), number)
 
     def latest(self, subject: str) -> RegisteredSchema:
         """The latest schema of a subject.
@@ -96,14 +96,14 @@ class Registry:
         Raises:
             UnknownSchemaError: there is no such subject.
         """
-        answer = self._asked("GET", f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
+        answer = self._request("GET", f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
         return self._whole(answer, int(answer["id"]))
 
     def register(self, subject: str, kind: SchemaKind, text: str) -> int:
         """Have a schema registered under a subject, which it may be already; gives its number."""
         body = {"schema": text} | ({} if kind == "avro" else {"schemaType": kind.upper()})
         try:
-            answer = self._asked("POST", f"/subjects/{quote(subject, safe='')}/versions", f"subject {subject}", body)
+            answer = self._request("POST", f"/subjects/{quote(subject, safe='')}/versions", f"subject {subject}", body)
         except UnknownSchemaError as error:
             raise RefusedError(str(error)) from None
         return int(answer["id"])
@@ -120,11 +120,11 @@ class Registry:
             if name in into or not depth:
                 continue
             path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
-            answer = self._asked("GET", path, f"subject {subject}, version {version}")
+            answer = self._request("GET", path, f"subject {subject}, version {version}")
             self._follow(answer.get("references") or (), into, depth - 1)
             into[name] = str(answer["schema"])
 
-    def _asked(self, method: str, path: str, about: str, body: Any = None) -> dict[str, Any]:
+    def _request(self, method: str, path: str, about: str, body: Any = None) -> dict[str, Any]:
         headers = {"Accept": f"{_MEDIA_TYPE}, application/json", "Content-Type": _MEDIA_TYPE} | self._login
         try:
             answer = self._target.request(method, path, None if body is None else json.dumps(body).encode(), headers)

@@ -123,9 +123,9 @@ class RedisSource(JournalSource):
 def _entries(answer: Any) -> list[tuple[str, dict[bytes, bytes] | None]]:
     """Id and fields; the answer is a list or a mapping, by the version of the protocol."""
     streams = list(answer.values()) if isinstance(answer, dict) else [each[1] for each in answer or ()]
-    found: list[tuple[str, dict[bytes, bytes] | None]] = []
+    decoded: list[tuple[str, dict[bytes, bytes] | None]] = []
     for entries in streams:
         while isinstance(entries, list) and len(entries) == 1 and isinstance(entries[0], list):
             entries = entries[0]  # noqa: PLW2901
-        found += [(id.decode(), fields) for id, fields in entries]
-    return found
+        decoded += [(id.decode(), fields) for id, fields in entries]
+    return decoded

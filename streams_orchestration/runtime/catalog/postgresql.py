@@ -228,13 +228,13 @@ class AdvisoryLock(SharedLock):
     def take(self) -> bool:
         """Connects at the first time."""
         if not self._taken:
-            ((self._taken,),) = self._asked("SELECT pg_try_advisory_lock(%s)", (self._number,))
+            ((self._taken,),) = self._rows("SELECT pg_try_advisory_lock(%s)", (self._number,))
         return self._taken
 
     def holder(self) -> tuple[str, float | None] | None:
         """By the name of its session, which all roles may see."""
         halves = (self._number >> 32) & 0xFFFFFFFF, self._number & 0xFFFFFFFF
-        rows = self._asked(
+        rows = self._rows(
             "SELECT a.application_name, extract(epoch FROM a.backend_start)::float8 FROM pg_locks l "
             "JOIN pg_stat_activity a USING (pid) JOIN pg_database d ON d.oid = l.database "
             "WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database() "
@@ -254,7 +254,7 @@ class AdvisoryLock(SharedLock):
             self._driver.close()
         self._driver, self._taken = None, False
 
-    def _asked(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
+    def _rows(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
         from psycopg import Error
 
         try:

@@ -19,7 +19,7 @@ class Pulse:
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
-        self._asked = threading.Event()
+        self._due = threading.Event()
         self._answered = True
         self._silent = 0
         threading.Thread(target=self._run, daemon=True).start()
@@ -28,15 +28,15 @@ class Pulse:
         """Ask once more, unless an answer is due; how many beats one is due."""
         if self._answered:
             self._silent, self._answered = 0, False
-            self._asked.set()
+            self._due.set()
         else:
             self._silent += 1
         return self._silent
 
     def _run(self) -> None:
         while True:
-            self._asked.wait()
-            self._asked.clear()
+            self._due.wait()
+            self._due.clear()
             try:
                 self._ask()
             except Exception as error:  # noqa: BLE001  what has ended is noticed elsewhere

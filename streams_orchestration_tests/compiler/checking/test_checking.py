@@ -204,14 +204,14 @@ def test_a_condition_may_be_a_truth_value(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "said"),
+    ("parameters", "output"),
     [
         ('{fliter: "a > 3"}', "the nearest is filter"),
         ("{filter: 5}", "should be a valid string"),
         ('{filter: "b > 3"}', "the attribute b, which the stream does not have"),
     ],
 )
-def test_what_is_wrong_anywhere_is_said_when_compiling(tmp_path: Path, parameters: str, said: str):
+def test_what_is_wrong_anywhere_is_said_when_compiling(tmp_path: Path, parameters: str, output: str):
     spec = tmp_path / "spec.yaml"
     spec.write_text(
         f"""
@@ -225,7 +225,7 @@ graph:
     )
     (actual,) = check_parameters(compile_spec(spec))
     assert (actual.operator, actual.severity) == ("F", "error")
-    assert said in actual.message
+    assert output in actual.message
     assert actual.location.endswith("spec.yaml:6")
 
 

@@ -142,9 +142,9 @@ def test_what_does_not_fit_is_said_before_anything_starts(
     tmp_path: Path, operator: str, parameters: dict[str, Any], message: str
 ):
     actual = compiled(spec(parameters, operator), tmp_path)
-    (found,) = check_operators(actual)
-    assert found.operator == "Work"
-    assert message in found.message
+    (matches,) = check_operators(actual)
+    assert matches.operator == "Work"
+    assert message in matches.message
 
 
 def test_a_query_needs_the_type_of_its_output(tmp_path: Path):

@@ -80,8 +80,8 @@ def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_pa
     assert process.stdin is not None
     process.stdin.close()
     process.wait(10)
-    told = (tmp_path / "logs" / ".standby" / "m.log").read_text()
-    assert told == '{"application": "app", "host": 3, "incarnation": "first", "base": "/specs"}\n'
+    reported = (tmp_path / "logs" / ".standby" / "m.log").read_text()
+    assert reported == '{"application": "app", "host": 3, "incarnation": "first", "base": "/specs"}\n'
 
 
 @pytest.mark.parametrize("memory", ["1g", "2g"], ids=["none waits", "another memory"])

@@ -70,13 +70,13 @@ def test_the_counter_says_how_many_pes_have_not_closed_the_current_epoch(
 
 def test_only_the_last_pe_that_closes_an_epoch_tells_the_state_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = LocalApplication(Home(tmp_path / "home"), region(tmp_path), 4)
-    told: list[str] = []
+    reported: list[str] = []
     advance = commits.advance
-    monkeypatch.setattr(commits, "advance", lambda *arguments: told.append(arguments[2]) or advance(*arguments))
+    monkeypatch.setattr(commits, "advance", lambda *arguments: reported.append(arguments[2]) or advance(*arguments))
     local.trigger()
-    while told == []:
+    while reported == []:
         for program in local.programs:
             local.step(program)
     with local.catalog.read() as connection:
         assert connection.scalars(select(tables.unit.c.completed_epoch)).all() == [1]
-    assert told == ["region-0"]
+    assert reported == ["region-0"]

@@ -68,11 +68,11 @@ def test_a_cut_needs_its_states_and_no_segments_of_its_own_region(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "output"),
     [(Path.unlink, "cannot be read: No such file"), (lambda path: os.truncate(path, 3), "has 3 of ")],
     ids=["removed", "truncated"],
 )
-def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damage, said: str):
+def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damage, output: str):
     local = application(tmp_path)
     lost = files(local)[-1]
     damage(place(local, lost.path))
@@ -80,7 +80,7 @@ def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damag
         assert check_cuts(local.catalog, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
     (unit,) = units(local)
-    for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, said):
+    for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, output):
         assert part in (unit.lost or "")
 
 

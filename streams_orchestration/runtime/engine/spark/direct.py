@@ -41,9 +41,9 @@ class DirectBatches:
         self._planner = planner
         self._owners = Owners()
         self._least = LEAST_SECONDS if planner.scratch.launched.program.sources else 0.0
-        self._given: int | None = None
+        self._handed: int | None = None
         """The batch that Spark was given, until it has run it."""
-        self._given_at = 0.0
+        self._handed_at = 0.0
         self._stands = -1
         """The last batch that was run, whoever has run it."""
         self._until = 0.0
@@ -57,10 +57,10 @@ class DirectBatches:
         Raises:
             StreamsRuntimeError: also where an owner of a task has ended.
         """
-        if batch == self._given:
+        if batch == self._handed:
             now = time.monotonic()
-            self._given, self._stands = None, batch
-            self._until = now + SECONDS if now - self._given_at < SECONDS else now
+            self._handed, self._stands = None, batch
+            self._until = now + SECONDS if now - self._handed_at < SECONDS else now
         not_before = 0.0
         while True:
             stands = max(batch, self._stands)
@@ -69,7 +69,7 @@ class DirectBatches:
                 return batch
             began = time.monotonic()
             if began >= self._until or not self._run(planned):
-                self._given, self._given_at = planned, began
+                self._handed, self._handed_at = planned, began
                 return planned
             pause = max(self._least, min(COMMITS * self._planner.commit_seconds, MOST_SECONDS))
             self._stands, not_before = planned, began + pause
@@ -86,8 +86,8 @@ class DirectBatches:
             rows: list[Row] = [(at, 0, PLAN, 0, 0, plan) for at, plan in self._planner.tasks(batch)]
             try:
                 for level in range(len(scratch.launched.program.levels)):
-                    asked = requests(scratch, level, [row for row in rows if row[1] == level])
-                    rows += _answers([(connections[level, request.partition], request) for request in asked])
+                    pending = requests(scratch, level, [row for row in rows if row[1] == level])
+                    rows += _answers([(connections[level, request.partition], request) for request in pending])
             except StreamsRuntimeError as error:
                 scratch.fail(str(error), permanent=False)
                 raise
@@ -109,10 +109,10 @@ class DirectBatches:
         return connections
 
 
-def _answers(asked: list[tuple[Connection, Request]]) -> list[Row]:
+def _answers(pending: list[tuple[Connection, Request]]) -> list[Row]:
     """What the owners hand on: each works through its requests, one after the other, beside the others."""
     waiting: dict[Connection, deque[Request]] = {}
-    for connection, request in asked:
+    for connection, request in pending:
         waiting.setdefault(connection, deque()).append(request)
     for connection, queue in waiting.items():
         send(connection, queue.popleft())

@@ -122,8 +122,8 @@ def test_executors_run_this_product(tmp_path: Path):
     assert script == directory / PYTHON
     code = "import streams_orchestration.runtime.tasks.execution as e, sys; print(e.__file__, sys.argv[1])"
     run = [str(script), "-c", code, "a b"]
-    said = subprocess.run(run, cwd=directory, check=True, capture_output=True, text=True).stdout
-    module, argument = said.split(maxsplit=1)
+    output = subprocess.run(run, cwd=directory, check=True, capture_output=True, text=True).stdout
+    module, argument = output.split(maxsplit=1)
     assert module.rstrip("c") == f"{archive}/streams_orchestration/runtime/tasks/execution.py", "as bytecode or source"
     assert argument == "a b\n"
 

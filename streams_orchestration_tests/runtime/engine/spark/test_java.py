@@ -9,7 +9,7 @@ from streams_orchestration.runtime.errors import JavaError
 
 
 @pytest.mark.parametrize(
-    ("said", "version"),
+    ("output", "version"),
     [
         ('openjdk version "17.0.15" 2025-04-15\nOpenJDK Runtime Environment', 17),
         ('Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "21" 2023-09-19', 21),
@@ -18,8 +18,8 @@ from streams_orchestration.runtime.errors import JavaError
         ("Unable to locate a Java Runtime.", None),
     ],
 )
-def test_feature_release_is_read(said: str, version: int | None):
-    assert java_version(said) == version
+def test_feature_release_is_read(output: str, version: int | None):
+    assert java_version(output) == version
 
 
 def a_java(home: Path, body: str) -> Path:
@@ -37,18 +37,18 @@ def test_java_home_goes_before_the_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "output"),
     [
         ("""echo 'openjdk version "11.0.2"' >&2""", "is Java 11"),
         ("echo 'Unable to locate a Java Runtime.' >&2; exit 1", "is no working Java: Unable to locate a Java Runtime."),
     ],
 )
-def test_too_old_and_broken_ones_are_refused(body: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_too_old_and_broken_ones_are_refused(body: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     program = a_java(tmp_path, body)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaError) as raised:
         require_java()
-    assert f"{program} {said}" in str(raised.value)
+    assert f"{program} {output}" in str(raised.value)
     assert "sudo apt-get install openjdk-17-jre-headless" in str(raised.value)
     assert "brew install openjdk@17" in str(raised.value)
 

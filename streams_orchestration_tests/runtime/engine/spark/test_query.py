@@ -17,7 +17,7 @@ from streams_orchestration_tests.runtime.pe_views import program
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         (
             "Job aborted\norg.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider\n"
@@ -41,8 +41,8 @@ from streams_orchestration_tests.runtime.pe_views import program
         ("", "unknown"),
     ],
 )
-def test_the_telling_line_is_found(text: str, said: str) -> None:
-    assert reason(text).startswith(said)
+def test_the_telling_line_is_found(text: str, output: str) -> None:
+    assert reason(text).startswith(output)
 
 
 class FailingQuery(SparkQuery):

@@ -89,11 +89,11 @@ def application(directory: Path, nodes: list[Any]) -> LocalApplication:
 
 def published(*locals_: LocalApplication) -> dict[str, Counter[Any]]:
     """Sink -> what was published, by one application after another."""
-    found: dict[str, Counter[Any]] = {}
+    actual: dict[str, Counter[Any]] = {}
     for name in WANTED:
         files = [str(file) for local in locals_ for file in local.published(name)]
-        found[name] = Counter(query("SELECT * FROM read_parquet($files)", files=files)) if files else Counter()
-    return found
+        actual[name] = Counter(query("SELECT * FROM read_parquet($files)", files=files)) if files else Counter()
+    return actual
 
 
 def query(text: str, **values: Any) -> list[Any]:

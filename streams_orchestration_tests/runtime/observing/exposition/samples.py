@@ -17,10 +17,10 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 def samples_of(text: str) -> Samples:
     """What a text of Prometheus holds, each series once."""
-    found = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    keys = Counter((sample.name, frozenset(sample.labels.items())) for sample in found)
+    matches = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    keys = Counter((sample.name, frozenset(sample.labels.items())) for sample in matches)
     assert [key for key, times in keys.items() if times > 1] == []
-    return {(sample.name, frozenset(sample.labels.items())): sample.value for sample in found}
+    return {(sample.name, frozenset(sample.labels.items())): sample.value for sample in matches}
 
 
 def value(samples: Samples, name: str, **labels: str) -> float:

@@ -117,16 +117,16 @@ def test_what_does_not_run_is_not_measured(tmp_path: Path):
 
 def test_an_application_is_measured_while_it_works_until_somebody_wants_to_stop(tmp_path: Path):
     application = LocalApplication(Home(tmp_path / "home"), totals(write_rows(tmp_path / "in.csv", COUNT)), 5)
-    said: list[str] = []
+    output: list[str] = []
 
     def pause(_seconds: float) -> bool:
         """The application goes on while somebody waits; this one has seen enough after some batches."""
         stepped = [application.step(program) for program in application.programs]
         return not any(stepped)
 
-    actual = measure(application.home, application.name, 3600, pause, said.append)
+    actual = measure(application.home, application.name, 3600, pause, output.append)
     assert actual.remarks == ("it was ended early",)
-    assert said[0].endswith("has just begun; waiting for its first batches ...")
+    assert output[0].endswith("has just begun; waiting for its first batches ...")
     rows = next(each for each in actual.profile.streams if each.operator == "Rows")
     assert 0 < rows.tuples < 2 * COUNT
 

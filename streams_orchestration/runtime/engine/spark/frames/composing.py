@@ -252,15 +252,15 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
     """
     wanted = StructType.fromDDL(ddl)
     assert isinstance(wanted, StructType)
-    given, names = {field.name: field for field in frame.schema}, [field.name for field in wanted]
-    if len(given) != len(frame.columns) or set(given) != set(names):
-        lacking = [name for name in names if name not in given]
-        near = nearest(lacking[0], list(given)) if lacking else ""
+    fields, names = {field.name: field for field in frame.schema}, [field.name for field in wanted]
+    if len(fields) != len(frame.columns) or set(fields) != set(names):
+        lacking = [name for name in names if name not in fields]
+        near = nearest(lacking[0], list(fields)) if lacking else ""
         message = f"it gives the columns {', '.join(frame.columns)}; its stream has {', '.join(names)}{near}"
         raise ValueError(message)
     columns = []
     for field, target in zip(wanted, arrow_schema(ddl), strict=True):
-        kind = given[field.name].dataType
+        kind = fields[field.name].dataType
         if not fits(_arrow(kind), target.type):
             message = f"{field.name} is {kind.simpleString()}; its stream has {field.dataType.simpleString()}"
             raise ValueError(message)

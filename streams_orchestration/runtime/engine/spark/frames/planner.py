@@ -66,7 +66,7 @@ class FramePlanner(Planner):
         """Spark keeps one watermark, the least; those of several inputs are kept by the catalog."""
         self._stands = -1
         """Where the query stands."""
-        self._given_back = False
+        self._brought_back = False
         """The times of all inputs have come in again since the query began."""
         self._notes = ProgressNote(self.scratch.path)
         self._late_rows = 0
@@ -122,8 +122,8 @@ class FramePlanner(Planner):
     def _markers(self, plan: BatchPlan) -> dict[str, int]:
         if self._flushing:
             return dict.fromkeys(self._watermarked, FAR_MICROSECONDS)
-        if self._remembers and not self._given_back:
-            self._given_back = True
+        if self._remembers and not self._brought_back:
+            self._brought_back = True
             times = self._times(plan)
             return {key: times[name] for key, name in self._watermarked.items() if name in times}
         return {}
