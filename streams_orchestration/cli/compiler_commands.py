@@ -14,6 +14,7 @@ from streams_orchestration.cli.options import (
     format_option,
     output_option,
     spec_argument,
+    spec_or_code_argument,
 )
 from streams_orchestration.compiler.option_types import WIDTH, FiniteRange
 
@@ -33,6 +34,8 @@ WHAT is one of these:
   Src                    a stream ('stream Src' when an operator has the same name)
   'Src:0>Out.In'         a splitter
   CDISP0819E             a diagnostic: cause, remedy, where it was raised
+
+A code alone, in place of SPEC, gives its cause and remedy.
 """
 
 
@@ -47,8 +50,8 @@ def compile_() -> None:
 
 
 @command(help=_EXPLAIN_HELP)
-@spec_argument
-@click.argument("what", nargs=-1, required=True, shell_complete=complete_operator)
+@spec_or_code_argument
+@click.argument("what", nargs=-1, shell_complete=complete_operator)
 @compile_options
 @format_option
 @output_option

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -23,14 +24,25 @@ from streams_orchestration.model.diagnostics import CODES, ApplicationError
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
-def explain_part(spec: Path, what: tuple[str, ...], options: Options, format_: str, output: Path | None) -> None:
+def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, format_: str, output: Path | None) -> None:
     """Answer one question.
 
+    Args:
+        spec: of the application, or a diagnostic code alone.
+        what: the question.
+        options: of the compiler.
+        format_: text or JSON.
+        output: a file to write to.
+
     Raises:
+        UsageError: there is no question.
         StreamsRuntimeError: the application has nothing of that name.
     """
+    if isinstance(spec, Path) and not what:
+        message = f"Name what of {spec} is to be explained, an operator say; `streams explain -h` lists what there is."
+        raise click.UsageError(message, click.get_current_context())
     try:
-        explanation = _answer(spec, options, " ".join(what))
+        explanation = _of_code(spec) if isinstance(spec, str) else _answer(spec, options, " ".join(what))
     except UnknownSubjectError as error:
         message = f"{spec}: {error}."
         raise StreamsRuntimeError(message) from error
@@ -38,6 +50,14 @@ def explain_part(spec: Path, what: tuple[str, ...], options: Options, format_: s
         write_json(explanation.document(), output)
     else:
         write_table(_text(explanation), output)
+
+
+def _of_code(what: str) -> Explanation:
+    code = what.upper()
+    if code not in CODES:
+        message = f"there is no diagnostic code {code}"
+        raise UnknownSubjectError(message)
+    return code_explanation(code)
 
 
 def _answer(spec: Path, options: Options, what: str) -> Explanation:

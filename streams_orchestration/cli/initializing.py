@@ -161,10 +161,14 @@ def init(name: str, directory: Path | None, *, python: bool) -> int:
     if current().json:
         write_json(current().document({"files": [str(place / file) for file in files]}, 0))
         return 0
+    commands = {
+        f"streams compile {place / spec}": "what the compiler makes of it",
+        f"streams run {place / spec}": "run it on Spark",
+        f"pytest {place}": "test it without Spark",
+    }
+    width = max(map(len, commands))
     click.echo(
         f"{place} has an application that runs, an operator of its own, a test and some data. Next:\n\n"
-        f"  streams compile {place / spec}    what the compiler makes of it\n"
-        f"  streams run {place / spec}        run it on Spark\n"
-        f"  pytest {place}                    test it without Spark"
+        + "\n".join(f"  {command:{width}}    {what}" for command, what in commands.items())
     )
     return 0

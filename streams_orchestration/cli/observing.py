@@ -162,8 +162,8 @@ def _visible(sink: SinkStatus, now: float) -> str:
 def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:
     """A line for every application."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("application", "state", "deployed", "PEs", "epoch", "rows in", "failed"):
-        table.add_column(title, justify="right" if title in ("PEs", "epoch", "rows in") else "left")
+    for title in ("application", "state", "deployed", "PEs", "epoch", "rows into PEs", "failed"):
+        table.add_column(title, justify="right" if title in ("PEs", "epoch", "rows into PEs") else "left")
     for status in statuses:
         table.add_row(
             status.application,

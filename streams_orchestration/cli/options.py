@@ -28,7 +28,10 @@ class Spec(click.Path):
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See `click.Path.convert`."""
+        """See `click.Path.convert`; of what is no file it says which spec may be meant."""
+        likely = Path("specs") / f"{value}.yaml"
+        if not _is_file(file_of(value)) and _is_file(likely):
+            self.fail(f"there is no file {str(value)!r}; the spec may be {likely}.", param, ctx)
         super().convert(str(file_of(value)), param, ctx)
         return Path(value)
 
@@ -48,6 +51,15 @@ class _SpecOrName(Spec):
         if ctx is not None and ctx.params.get("revert") and not _is_file(file_of(value)):
             return str(value)
         return super().convert(value, param, ctx)
+
+
+class _SpecOrCode(Spec):
+    """A spec, or a diagnostic code."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.Path.convert`."""
+        is_code = load("streams_orchestration.compiler.explain.codes:is_code")
+        return str(value) if is_code(str(value)) and not _is_file(Path(value)) else super().convert(value, param, ctx)
 
 
 class SpecOrApplication(Spec):
@@ -72,6 +84,7 @@ spec_or_name_argument = click.argument(
     type=_SpecOrName(),
     shell_complete=complete_spec,
 )
+spec_or_code_argument = click.argument("spec", type=_SpecOrCode(), shell_complete=complete_spec)
 revert_option = click.option(
     "--revert",
     is_flag=True,

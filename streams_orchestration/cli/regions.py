@@ -28,7 +28,9 @@ def region_lines(status: ApplicationStatus, now: float, failing: Collection[str]
             continue
         operators = tuple(name for pe in status.pes if pe.id in unit.pes for name in pe.operators)
         head = Text.assemble((unit.name, "bold"), f"  {unit.state} for {duration(now - unit.since)}")
-        head.append(f"; PEs {', '.join(map(str, unit.pes))}: {short_list(operators)}")
+        head.append(
+            f"; {'PE' if len(unit.pes) == 1 else 'PEs'} {', '.join(map(str, unit.pes))}: {short_list(operators)}"
+        )
         lines.append(head)
         if unit.region is not None:
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))

@@ -138,9 +138,16 @@ class LogicalOperator:
     submits: tuple[bool, ...] = ()
     """Custom only: does the logic of input port i submit? (rules 39, A35)."""
     location: Location | None = None
+    parameter_lines: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    """Parameters that stand on other lines than the operator, in the same file."""
     engine: EngineKind = "tuples"
     uid: str = ""
     """The uid that the spec declares for it or for a composite around it; empty without one."""
+
+    def location_of(self, parameter: str) -> Location | None:
+        """Where a parameter stands, as far as that is known; else the operator."""
+        line = dict(self.parameter_lines).get(parameter)
+        return self.location if line is None or self.location is None else Location(self.location.file, line)
 
     @property
     def identity(self) -> str:

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.element import Element, refuse
-from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference
+from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference, show
 
 SPARK = "spark"
 """The width of a query of Spark's whose partitions are Spark's own."""
@@ -51,7 +51,10 @@ class Parallel(Element):
         if is_reference(value) or value == SPARK:
             return value
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
-            refuse("CDISP0821E", "the width is an int32 of at least 1, or ${name}; of a query of Spark's also spark")
+            what = (
+                "the width is an int32 of at least 1, or ${name}, not {found}; that of a query of Spark's may be spark"
+            )
+            refuse("CDISP0821E", what, found=show(value))
         return value
 
     @model_validator(mode="after")

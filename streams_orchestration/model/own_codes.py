@@ -287,15 +287,15 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO5002": error(
         "The class that implements an operator cannot be imported.",
-        "Install its package, or correct the name after `implementation`.",
+        "Mend its module, correct the name after `implementation`, or install its package.",
     ),
     "SO5003": error(
         "An operator does not take this parameter or value.",
-        "Remove the parameter, or give it another value; the reference lists what every operator takes.",
+        "Write the parameters and values that it takes; docs/standard-operators.md lists those of every operator.",
     ),
     "SO5004": error(
         "An operator's parameters do not fit its streams or its files.",
-        "Make parameter, schema and file agree: correct the name or the type in the one that is wrong.",
+        "Make parameters, schemas and files agree: correct the one that is wrong, or put the file there.",
     ),
     "SO5005": error(
         "An Import cannot be connected: its subscription or filter cannot be read, or its stream has no schema.",

@@ -116,6 +116,8 @@ def _raised(file: Path, error: BaseException) -> Diagnostic:
         if Path(frame.filename) == file.absolute():
             line = frame.lineno or line
     message = error.msg if isinstance(error, SyntaxError) else str(error)
+    if isinstance(error, AttributeError) and error.name:
+        message += nearest(error.name, (name for name in dir(error.obj) if not name.startswith("_")))
     return Diagnostic.of("SO0011", f"{type(error).__name__}: {message}", location=Location(str(file), line))
 
 

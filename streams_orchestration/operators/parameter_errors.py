@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -12,9 +12,22 @@ from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 
 
-def parameter_errors(implementation: type[Operator], error: ValidationError) -> list[tuple[str, bool]]:
-    """What is wrong with each parameter, and whether it is wrong in Streams, too."""
-    return [_explained(implementation, item) for item in _of_the_form(error.errors())]
+class ParameterError(NamedTuple):
+    """What is wrong with a parameter, or with all of them together."""
+
+    text: str
+    anywhere: bool
+    """It is wrong in Streams, too."""
+    parameter: str
+    """Empty where it is about several."""
+
+
+def parameter_errors(implementation: type[Operator], error: ValidationError) -> list[ParameterError]:
+    """What is wrong with each parameter."""
+    return [
+        ParameterError(*_explained(implementation, item), str(item["loc"][0]) if item["loc"] else "")
+        for item in _of_the_form(error.errors())
+    ]
 
 
 def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
@@ -31,6 +44,7 @@ def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str, bool]:
+    """The text, and whether it is wrong in Streams, too."""
     fields = implementation.Parameters.model_fields
     name, value, reason = ".".join(map(str, item["loc"])), item["input"], item["msg"].removeprefix("Value error, ")
     streams = STREAMS_VALUES.get(implementation.__name__, {}).get(name, ())
@@ -53,6 +67,9 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
             return _none_of(name, value, wanted), True
         case "bool_parsing" | "bool_type":
             return _none_of(name, value, ("true", "false")), True
+        case "int_parsing" | "float_parsing":
+            wanted = "an integer" if item["type"] == "int_parsing" else "a number"
+            return f"the parameter {name} is {wanted}, not {value!r}", False
         case kind:
             field = fields.get(str(item["loc"][0]))
             contrast = "" if field is not None and not field.repr else f", not {value!r}"
@@ -80,7 +97,7 @@ def _is_one_of(value: Any, values: tuple[str, ...]) -> bool:
 
 
 def _none_of(name: str, value: Any, values: tuple[str, ...]) -> str:
-    hint = "" if "true" in values else nearest(str(value), values)
+    hint = nearest(value, values) if isinstance(value, str) and "true" not in values else ""
     return f"the parameter {name} is {_or(values)}, not {value!r}{hint}"
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streams_orchestration.model.names import nearest
+
 if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
@@ -121,7 +123,8 @@ class NotDeployedError(StreamsRuntimeError):
     """The application is not known to the catalog."""
 
     def __init__(self, application: str, known: tuple[str, ...], home: Path) -> None:
-        there = f"Deployed there: {', '.join(known)}." if known else "Nothing is deployed there."
+        there = f"Deployed there: {', '.join(known)}{nearest(application, known)}."
+        there = there if known else "Nothing is deployed there."
         super().__init__(
             f"{application}: no such application in {home}. {there} Deploy it with `streams deploy SPEC`, "
             "or name another state directory with STREAMS_HOME."

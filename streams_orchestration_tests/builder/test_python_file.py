@@ -37,6 +37,11 @@ def test_the_only_application_of_a_file_or_the_one_that_is_named(name: str, tmp_
 
 WRONG = {
     "it raises": ("x = 1\nx / 0\n", 2, "ZeroDivisionError: division by zero"),
+    "a name is misspelt": (
+        "import streams_orchestration.builder.operators as op\nop.Becon\n",
+        2,
+        "has no attribute 'Becon'; the nearest is Beacon",
+    ),
     "it is no Python": ("x = (\n", 1, "SyntaxError: '(' was never closed"),
     "it ends the process": ("raise SystemExit(3)\n", 1, "SystemExit: 3"),
     "nothing is in it": ("x = 1\n", 1, "it holds no application called app"),

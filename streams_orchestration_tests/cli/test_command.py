@@ -49,6 +49,18 @@ def test_how_much_is_said(option: str | None, output: list[str], first: bool, ca
     assert captured.out == ""
 
 
+def test_the_name_of_an_application_in_place_of_its_spec_is_told_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "tiny.yaml").write_text(TINY)
+    monkeypatch.chdir(tmp_path)
+    assert main(["compile", "tiny"]) == 2
+    assert "there is no file 'tiny'; the spec may be specs/tiny.yaml" in capsys.readouterr().err
+    assert main(["compile", "tinier"]) == 2
+    assert "'tinier' does not exist" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", [each.name for each in streams.commands.values()])
 def test_options_of_the_compiler_are_a_section_of_the_help(name: str, capsys: Capture):
     declared = streams.commands[name]

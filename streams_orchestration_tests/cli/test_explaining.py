@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli.entry import main
+from streams_orchestration.model.diagnostics import CODES
 
 SPEC = """\
 specVersion: 1
@@ -43,8 +44,9 @@ def test_an_unknown_name_proposes_the_nearest(spec: str, capsys: pytest.CaptureF
     assert "the nearest is Src" in capsys.readouterr().err
 
 
-def test_nothing_to_explain_is_an_error_of_the_command_line(spec: str):
+def test_nothing_to_explain_is_an_error_of_the_command_line(spec: str, capsys: pytest.CaptureFixture[str]):
     assert main(["explain", spec]) == 2
+    assert f"Name what of {spec} is to be explained" in capsys.readouterr().err
 
 
 def test_a_code_is_explained_even_when_the_application_has_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -58,3 +60,11 @@ def test_a_code_is_explained_even_when_the_application_has_errors(tmp_path: Path
 
 def test_an_unknown_code_is_an_error(spec: str):
     assert main(["explain", spec, "SO9999"]) == 1
+    assert main(["explain", "SO9999"]) == 1
+
+
+def test_a_code_alone_is_explained_without_an_application(capsys: pytest.CaptureFixture[str]):
+    assert main(["explain", "so0102"]) == 0
+    out = capsys.readouterr().out
+    assert CODES["SO0102"].cause.partition("\n")[0][:40] in out
+    assert "In this application" not in out

@@ -63,7 +63,7 @@ def test_what_is_wrong_is_said_without_secrets(kind: type, parameters: dict[str,
     with pytest.raises(ValueError) as error:
         Bench(kind, **types, **parameters)
     texts = (
-        [text for text, _ in parameter_errors(kind, error.value)]
+        [each.text for each in parameter_errors(kind, error.value)]
         if isinstance(error.value, ValidationError)
         else [str(error.value)]
     )

@@ -77,8 +77,8 @@ def _findings(
         parameters = implementation.Parameters.model_validate(_parameters(compilation, operator))
     except ValidationError as error:
         return [
-            _Finding(_diagnostic("SO5003", operator, text), anywhere)
-            for text, anywhere in parameter_errors(implementation, error)
+            _Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere)
+            for each in parameter_errors(implementation, error)
         ]
     if places is None and (missing := _missing_file(operator, implementation, parameters)):
         return [_Finding(_diagnostic("SO5008", operator, missing), anywhere=True)]
@@ -182,5 +182,5 @@ def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
     )
 
 
-def _diagnostic(code: str, operator: LogicalOperator, message: str) -> Diagnostic:
-    return Diagnostic.of(code, message, operator=operator.name, location=operator.location)
+def _diagnostic(code: str, operator: LogicalOperator, message: str, parameter: str = "") -> Diagnostic:
+    return Diagnostic.of(code, message, operator=operator.name, location=operator.location_of(parameter))

@@ -16,17 +16,17 @@ def is_code(what: str) -> bool:
     return _CODE.fullmatch(what.strip()) is not None
 
 
-def code_explanation(code: str, diagnostics: Iterable[Diagnostic]) -> Explanation:
+def code_explanation(code: str, diagnostics: Iterable[Diagnostic] | None = None) -> Explanation:
     """What a code of the table stands for, and all that an application has of it.
 
     Args:
         code: a code of `CODES`.
-        diagnostics: all diagnostics of the application.
+        diagnostics: all diagnostics of the application; None where there is none.
     """
     row = CODES[code]
     raised = [
         Fact(f"{each.operator}: {each.message}" if each.operator else each.message, location=each.location)
-        for each in diagnostics
+        for each in diagnostics or ()
         if each.code == code
     ]
     return Explanation(
@@ -34,6 +34,6 @@ def code_explanation(code: str, diagnostics: Iterable[Diagnostic]) -> Explanatio
         (
             section("Cause", Fact(row.cause)),
             section("Remedy", Fact(row.remedy)),
-            section("In this application", *(raised or [Fact("it is not raised")])),
+            *([] if diagnostics is None else [section("In this application", *(raised or [Fact("it is not raised")]))]),
         ),
     )

@@ -36,7 +36,7 @@ from streams_orchestration.compiler.logical_graph import (
     OutputPort,
 )
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.application import Application
+from streams_orchestration.model.application import Application, Invocation
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import Schema
@@ -147,6 +147,7 @@ class _Builder:
             atomic=self.inheritance.atomic(instance),
             submits=tuple(not binding.control for binding in invocation.inputs) if custom else (),
             location=invocation.location(),
+            parameter_lines=_parameter_lines(invocation),
             uid=self.tree.uid(instance),
         )
 
@@ -293,3 +294,10 @@ class _Builder:
             for name in sorted(names):
                 location = application.location(key, name)
                 self.diagnostics.append(Diagnostic.of("SO0111", f"the {noun} {name} is not used", location=location))
+
+
+def _parameter_lines(invocation: Invocation) -> tuple[tuple[str, int], ...]:
+    """Of the parameters that stand on other lines than their operator."""
+    first = invocation.location()
+    places = ((name, invocation.location("parameters", name)) for name in invocation.parameters)
+    return tuple((name, place.line) for name, place in places if place is not None and place != first)

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select, update
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.implementation import import_from
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -100,14 +101,15 @@ def create_savepoint(
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        SavepointError: it did not come to a cut in time, or the savepoint cannot be written; nothing is left of it.
+        SavepointError: it did not come to a cut in time, one of its operators cannot be imported here, or the savepoint
+            cannot be written; nothing is left of it.
         BeingStartedError: another process has been starting, or redeploying, the application for too long.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
     """
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
-        application_row(connection, home, application)
+        import_from(application_row(connection, home, application).base)  # of operators beside the spec
     with lock_start(home.prepare(), application, "streams savepoint create"):
         await_trial(home, application, launcher)
         sweep(home, application)

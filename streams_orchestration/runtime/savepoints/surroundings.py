@@ -10,6 +10,7 @@ from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.implementation import ImplementationError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -60,17 +61,21 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str,
     """Name, place and published files of every sink.
 
     Raises:
-        SavepointError: a place cannot be looked at.
+        SavepointError: a place cannot be looked at, or an operator cannot be imported.
     """
-    for program in programs:
-        for name, implementation, context, parameters in operators_of(home, program):
-            if implementation.prepare_commit is not Operator.prepare_commit:
-                place = implementation.destination(context, parameters)
-                try:
-                    yield name, place, implementation.published(context, parameters)
-                except StorageError as error:
-                    message = f"{name} has a place that cannot be looked at: {error}. Mend that, then try again."
-                    raise SavepointError(message) from error
+    try:
+        operators = [each for program in programs for each in operators_of(home, program)]
+    except ImplementationError as error:
+        message = f"what sinks have published cannot be looked at: {error}"
+        raise SavepointError(message) from error
+    for name, implementation, context, parameters in operators:
+        if implementation.prepare_commit is not Operator.prepare_commit:
+            place = implementation.destination(context, parameters)
+            try:
+                yield name, place, implementation.published(context, parameters)
+            except StorageError as error:
+                message = f"{name} has a place that cannot be looked at: {error}. Mend that, then try again."
+                raise SavepointError(message) from error
 
 
 def refuse_doubled_exports(connection: Connection, application: str, manifest: Manifest) -> None:

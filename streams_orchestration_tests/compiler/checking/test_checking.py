@@ -40,6 +40,23 @@ graph:
     parameters: {{file: {place}}}
 """
 
+LINES = """\
+specVersion: 1
+application: app
+graph:
+  - name: Made
+    operator: Beacon
+    outputs: [{stream: Made, schema: n bigint}]
+    parameters:
+      iterations: ten
+      perod: 1
+  - name: Out
+    operator: FileSink
+    inputs: [Made]
+    parameters:
+      format: csv
+"""
+
 OUTPUTS = "outputs: [{stream: Some, schema: Row}]"
 
 
@@ -88,6 +105,18 @@ def test_a_sound_application_has_no_diagnostics(tmp_path: Path):
 )
 def test_a_wrong_parameter_is_named_with_the_nearest_one(tmp_path: Path, parameters: str, message: str):
     assert re.search(message, only(compiled(tmp_path, parameters=parameters), "SO5003"))
+
+
+def test_a_wrong_parameter_is_named_with_its_own_line(tmp_path: Path):
+    """One that is missing has that of the operator."""
+    spec = tmp_path / "app.yaml"
+    spec.write_text(LINES)
+    wrong = {each.message: each.location for each in check_operators(compile_spec(spec))}
+    assert wrong == {
+        "the parameter iterations is an integer, not 'ten'": f"{spec}:8",
+        "there is no parameter perod; the nearest is period": f"{spec}:9",
+        "the parameter file is missing": f"{spec}:10",
+    }
 
 
 def test_a_missing_parameter_is_named(tmp_path: Path):

@@ -105,7 +105,7 @@ def test_an_application_that_is_not_deployed_is_named_with_those_that_are(home: 
     with pytest.raises(NotDeployedError, match=r"other: no such application .*Nothing is deployed there"):
         read_status(home, "other")
     deploy(home, deployable(totals(file)))
-    with pytest.raises(NotDeployedError, match=r"other: no such application .*Deployed there: app"):
+    with pytest.raises(NotDeployedError, match=r"other: no such application .*Deployed there: app; the nearest is app"):
         read_status(home, "other")
 
 

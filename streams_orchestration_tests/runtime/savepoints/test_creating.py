@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Collection
 from functools import partial
@@ -15,6 +17,7 @@ import pytest
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -40,6 +43,27 @@ from streams_orchestration_tests.runtime.saved import begun, take
 from streams_orchestration_tests.runtime.shaped import compilation
 
 pytestmark = pytest.mark.slow
+
+
+PASSING = """
+from streams_orchestration.operators import Operator, TupleBatch
+
+class Passing(Operator):
+    def process(self, port: int, batch: TupleBatch) -> None:
+        self.submit(batch)
+"""
+OWN = """
+specVersion: 1
+application: app
+operators: {Passing: {implementation: "beside_the_spec:Passing", outputs: [{}]}}
+graph:
+  - name: Made
+    operator: Beacon
+    outputs: [{stream: Made, schema: n bigint}]
+    parameters: {iterations: 3}
+  - {name: Passed, operator: Passing, inputs: [Made], outputs: [{stream: Passed, schema: n bigint}]}
+  - {name: Out, operator: FileSink, inputs: [Passed], parameters: {file: out}}
+"""
 
 
 @pytest.fixture
@@ -82,6 +106,23 @@ def test_a_name_is_taken_once_and_is_plain(local: LocalApplication):
         take(local, "../x")
     with pytest.raises(NotDeployedError, match="nobody: no such application"):
         create_savepoint(local.home, "nobody")
+
+
+def test_operators_of_its_own_stand_beside_the_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "beside_the_spec.py").write_text(PASSING)
+    (tmp_path / "own.yaml").write_text(OWN)
+    monkeypatch.setattr("sys.path", list(sys.path))
+    local = LocalApplication(Home(tmp_path / "home"), compile_spec(tmp_path / "own.yaml"))
+    forgotten = [place for place in sys.path if place != str(tmp_path)]
+    monkeypatch.setattr("sys.path", forgotten)  # as in the process of a command that compiles nothing
+    del sys.modules["beside_the_spec"]
+    assert take(local).manifest.sinks[0].operator == "Out"
+    del sys.modules["beside_the_spec"]
+    (tmp_path / "beside_the_spec.py").unlink()
+    importlib.invalidate_caches()
+    with pytest.raises(SavepointError, match=r"beside_the_spec:Passing: the module cannot be imported"):
+        take(local, "second")
+    assert not held(local)
 
 
 def test_without_a_name_it_is_called_by_the_time(local: LocalApplication):
