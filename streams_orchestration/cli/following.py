@@ -58,6 +58,8 @@ class Follower:
     pause: Callable[[float], bool]
     """Waits so many seconds; True as soon as the user wants to stop."""
     _known: dict[str, Known] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
+    """Unit -> why it failed last, which is said once."""
     _beginning: list[tuple[str, Operation]] = field(default_factory=list)
     _begun: dict[str, UnitFailure] = field(default_factory=dict)
     """Unit -> what its newest reset answers, until that is recorded."""
@@ -109,7 +111,9 @@ class Follower:
         for failure in healing.exhausted:
             raise ResetsExhaustedError(failure)
         for failure in healing.met:
-            self.say(f"{failure.unit} failed: {failure.reason}{_log(failure)}")
+            known = self._reasons.get(failure.unit) == failure.reason
+            self.say(f"{failure.unit} failed" + (" as before" if known else f": {failure.reason}{_log(failure)}"))
+            self._reasons[failure.unit] = failure.reason
         for failure in (request.failure for request in healing.resets):
             attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
             self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")

@@ -117,6 +117,18 @@ def test_every_generation_is_reset_of_its_own():
     assert [generation for _, generation, _ in world.resets] == [1, 2]
 
 
+def test_what_a_unit_fails_of_is_said_once():
+    second = replace(FAILED, units=(unit(generation=2, attempts=1),))
+    other = replace(FAILED, units=(unit(generation=3, attempts=2),), pes=(pe(0, state="FAILED", error="bang"), pe(1)))
+    world = World([FAILED] * 10 + [second] * 10 + [other] * 10 + [DONE])
+    world.follower().follow()
+    assert [text for text in world.said if text.startswith("region-0")] == [
+        "region-0 failed: PE 0 failed: boom (log: /logs/pe-0.log)",
+        "region-0 failed as before",
+        "region-0 failed: PE 0 failed: bang (log: /logs/pe-0.log)",
+    ]
+
+
 def test_a_reset_that_fails_is_said_and_the_follower_goes_on():
     world = World([FAILED] * 10 + [DONE])
     world.error = HostLaunchError("host 0 did not come up")
