@@ -87,7 +87,11 @@ def explained(compilation: Compilation, operator: str) -> list[str]:
     [
         (3, {"width": "spark"}, "the width spark is for Sql and DataFrame operators; this is none"),
         (1, {"width": "spark", "broadcast": ["Rows"]}, "there are no channels, and so no broadcast"),
-        (1, {"width": "Spark"}, "an int32 of at least 1, or ${name}; of a query of Spark's also spark"),
+        (
+            1,
+            {"width": "Spark"},
+            "an int32 of at least 1, or ${name}, not 'Spark'; that of a query of Spark's may be spark",
+        ),
         (
             1,
             {"width": "spark", "partitionBy": [{"port": "Rows", "attributes": ["k"]}], "replicateHostTags": ["a"]},
