@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
+from collections.abc import Sequence
 from importlib import import_module
+from unittest.mock import patch
 
-from benchmarks.harness import table
+from benchmarks.harness import Row, table
 
 NAMES = (
     *("compile_size", "compile_start", "fusion_quality", "decoupling", "state_size"),
@@ -30,14 +34,33 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to measure")
     parser.add_argument("--quick", action="store_true", help="less data and fewer repetitions: rougher figures")
-    given = parser.parse_args()
-    if unknown := [name for name in given.names if name not in names]:
+    arguments = parser.parse_args()
+    if unknown := [name for name in arguments.names if name not in names]:
         parser.error(f"there is no benchmark {unknown[0]}; there are {', '.join(names)}")
-    rows = []
-    for name in given.names or NAMES:
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        rows += import_module(f"benchmarks.{name}").rows(quick=given.quick)
-    print(table(rows))
+    failed = measure(arguments.names or NAMES, quick=arguments.quick)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+def measure(names: Sequence[str], *, quick: bool) -> list[str]:
+    """Run benchmarks and print what they measured, also when one fails or is interrupted; the names of those that failed.
+
+    Each has an environment of its own, so that what it sets for the product is not there for the next one.
+    """
+    rows: list[Row] = []
+    failed: list[str] = []
+    try:
+        for name in names:
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            try:
+                with patch.dict(os.environ):
+                    rows += import_module(f"benchmarks.{name}").rows(quick=quick)
+            except Exception:  # noqa: BLE001  whatever keeps one from its figures
+                traceback.print_exc()
+                failed.append(name)
+    finally:
+        print(table(rows))
+    return failed
 
 
 if __name__ == "__main__":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks import copies, flights, soak
 from benchmarks import kafka as kafka_benchmark
-from benchmarks.__main__ import NAMES, OTHERS
+from benchmarks.__main__ import NAMES, OTHERS, measure
 from benchmarks.harness import Row, table
 from benchmarks.peers import pyarrow_loop, spark_query
 from benchmarks.peers.answer import steady
@@ -143,6 +145,27 @@ def test_throughput_is_that_behind_the_start_up(points: list[tuple[float, int]],
 def test_a_row_tells_its_target_and_whether_it_was_met(row: Row, wanted: str, verdict: str):
     assert (row.wanted, row.verdict) == (wanted, verdict)
     assert table([row]).splitlines()[1].endswith(verdict or f"{row.ratio:.3f}")
+
+
+def test_a_benchmark_that_fails_takes_nothing_from_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    seen: list[str | None] = []
+
+    def rows(*, quick: bool) -> list[Row]:
+        seen.append(os.environ.get("STREAMS_CATALOG"))
+        os.environ["STREAMS_CATALOG"] = "postgresql://gone"
+        if len(seen) == 2:
+            raise OSError
+        return [Row(f"figure {len(seen)}", 1.0, "s", 1.0)]
+
+    monkeypatch.delenv("STREAMS_CATALOG", raising=False)
+    monkeypatch.setattr("benchmarks.__main__.import_module", lambda _: SimpleNamespace(rows=rows))
+    assert measure(["first", "second", "third"], quick=True) == ["second"]
+    assert seen == [None, None, None]
+    out = capsys.readouterr().out
+    assert "figure 1" in out
+    assert "figure 3" in out
 
 
 def test_every_benchmark_has_rows():
