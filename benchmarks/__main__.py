@@ -43,9 +43,12 @@ def main() -> None:
 
 
 def measure(names: Sequence[str], *, quick: bool) -> list[str]:
-    """Run benchmarks and print what they measured, also when one fails or is interrupted; the names of those that failed.
+    """Run benchmarks and print what they have measured, also when one fails or is interrupted.
 
     Each has an environment of its own, so that what it sets for the product is not there for the next one.
+
+    Returns:
+        The names of those that failed.
     """
     rows: list[Row] = []
     failed: list[str] = []

@@ -11,7 +11,6 @@ from streams_orchestration.cli.messages import detail, report_diagnostics
 from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.checked import checked
-from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec, uncollected
 from streams_orchestration.compiler.options import Options
@@ -89,17 +88,6 @@ def compiled_only(spec: Path, options: Options) -> Compilation:
         raise
     current().application = compilation.logical.application
     return compilation
-
-
-def ready(compilation: Compilation) -> Deployable:
-    """The application as one that can run here; warnings go to standard error.
-
-    Raises:
-        ApplicationError: something keeps the application from running here.
-    """
-    wanted = deployable(compilation)
-    report_diagnostics(wanted.compilation.diagnostics)
-    return wanted
 
 
 def operator_names(spec: Path) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_only, ready
+from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import Jobs
@@ -14,7 +14,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import begin_from, require_origin
-from streams_orchestration.cli.starting import locked_start
+from streams_orchestration.cli.starting import locked_start, ready
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.java import require_java

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_only, ready
+from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.deploying import deploy_compiled, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
@@ -17,7 +17,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, warning
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
-from streams_orchestration.cli.starting import locked_start
+from streams_orchestration.cli.starting import locked_start, ready
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import Options

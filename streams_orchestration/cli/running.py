@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_only, ready
+from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.restoring import begin_from, require_origin
-from streams_orchestration.cli.starting import locked_start
+from streams_orchestration.cli.starting import locked_start, ready
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.options import Options

@@ -1,10 +1,23 @@
-"""How commands take turns: one process at a time starts an application."""
+"""What starting an application begins with: it can run here, and one process at a time starts it."""
 
 from __future__ import annotations
 
-from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.messages import note, report_diagnostics
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable
+from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.storage.home import Home
+
+
+def ready(compilation: Compilation) -> Deployable:
+    """The application as one that can run here; warnings go to standard error.
+
+    Raises:
+        ApplicationError: something keeps the application from running here.
+    """
+    wanted = deployable(compilation)
+    report_diagnostics(wanted.compilation.diagnostics)
+    return wanted
 
 
 def locked_start(home: Home, application: str, command: str) -> StartLock:
