@@ -75,8 +75,8 @@ def answer(task: Task) -> Answer:
     try:
         compilation = checked(compile_read(application, diagnostics, now))
     except ApplicationError as error:
-        found = diagnostics_document(error.diagnostics)
-        return Answer(document | {"diagnostics": found, "controls": controls(application, now, None)})
+        diagnosed = diagnostics_document(error.diagnostics)
+        return Answer(document | {"diagnostics": diagnosed, "controls": controls(application, now, None)})
     options = None if task.before is None else task.before.options(base, application)
     before = None if options is None or options == now else _compiled(application, diagnostics, options)
     shown = as_deployed(compilation, deployed)
