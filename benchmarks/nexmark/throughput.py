@@ -47,19 +47,19 @@ def speeds(events: int, queries: list[str]) -> Speeds:
         results.mkdir()
         write_events(files, events, SLICE)
         arguments = (str(files), str(events), str(results), *queries)
-        matches: Speeds = {"Spark": measured("benchmarks.peers.nexmark_spark", *arguments)}
-        matches |= {way: measured("benchmarks.nexmark.measuring", way, *arguments) for way in TARGETS}
+        figures: Speeds = {"Spark": measured("benchmarks.peers.nexmark_spark", *arguments)}
+        figures |= {way: measured("benchmarks.nexmark.measuring", way, *arguments) for way in TARGETS}
         for query in queries:
             for way in ("operators", "sql"):
-                if query in matches[way]:
+                if query in figures[way]:
                     compare(query, results / f"{query}-{way}", results / f"{query}-batch")
         if find_spec("bytewax"):
-            matches["Bytewax"] = measured("benchmarks.peers.nexmark_bytewax", str(files), str(events), *queries)
+            figures["Bytewax"] = measured("benchmarks.peers.nexmark_bytewax", str(files), str(events), *queries)
         if python := os.environ.get(PYFLINK):
             write_rows(files, Path(directory, "rows"))
             arguments = (f"{directory}/rows", str(events), *queries)
-            matches["Flink"] = measured("benchmarks.peers.nexmark_flink", *arguments, python=python)
-        return matches
+            figures["Flink"] = measured("benchmarks.peers.nexmark_flink", *arguments, python=python)
+        return figures
 
 
 def compare(query: str, actual: Path, wanted: Path) -> None:
@@ -85,20 +85,20 @@ def total(own: Mapping[str, float], peer: Mapping[str, float]) -> tuple[float, f
 
 def rows(*, quick: bool = False) -> list[Row]:
     """The totals, and every query against Spark."""
-    matches = speeds(QUICK_EVENTS if quick else EVENTS, list(QUERIES))
-    ours = {way: matches.pop(way) for way in TARGETS}
+    figures = speeds(QUICK_EVENTS if quick else EVENTS, list(QUERIES))
+    ours = {way: figures.pop(way) for way in TARGETS}
     result = [
         Row(f"Nexmark with {way}, all queries / {peer}", *_parts(total(own, theirs)), target, at_least=True)
-        for peer, theirs in matches.items()
+        for peer, theirs in figures.items()
         for way, own in ours.items()
         for target in [TARGETS[way] if peer == "Spark" else None]
     ]
     return result + [
-        Row(f"Nexmark {query} with {way} / Spark", speed, "/s", matches["Spark"][query])
+        Row(f"Nexmark {query} with {way} / Spark", speed, "/s", figures["Spark"][query])
         for query in QUERIES
         for way, own in ours.items()
         for speed in [own.get(query)]
-        if speed is not None and query in matches["Spark"]
+        if speed is not None and query in figures["Spark"]
     ]
 
 
