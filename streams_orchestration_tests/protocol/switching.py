@@ -67,6 +67,11 @@ def _rows(topology: Topology, world: World) -> tuple[Pe, ...]:
     return tuple(world.pes[pe] for pe in members(topology, world.held))
 
 
+def _cut(rows: Iterable[Pe]) -> list[Pe]:
+    """`carrying.CommonCut`: a reset that takes nothing back gives other numbers to epochs, and leaves the cut."""
+    return [row._replace(epoch=0) for row in rows]
+
+
 def _generation(world: World) -> int:
     """The highest one of all units."""
     return max(unit.generation for unit in world.units)
@@ -76,7 +81,7 @@ def is_refused(protocol: Protocol, world: World) -> bool:
     """`switching.switch` refuses what has gone on meanwhile, `proof.prove` keys that would not be found."""
     topology = protocol.topology
     held = members(topology, world.held)
-    gone_on = (world.carried, world.carried_at) != (_rows(topology, world), _generation(world))
+    gone_on = (_cut(world.carried), world.carried_at) != (_cut(_rows(topology, world)), _generation(world))
     if protocol.looks_again and gone_on:
         return True
     states = divided(protocol, world)
