@@ -356,6 +356,11 @@ def _strangers(faults: list[Told]) -> list[str]:
 def _left(home: Home, application: str) -> list[str]:
     """Files that no commit names, files that a commit names and that are gone, and processes."""
     wrong = []
+    until = time.monotonic() + LEAVE_SECONDS
+    while (left := _processes(home, application)) and time.monotonic() < until:
+        time.sleep(0.2)
+    if left:
+        wrong.append(f"processes are left: {left}")
     s, f = tables.segment, tables.sink_file
     with Catalog(home).read() as connection:
         named = set(connection.scalars(select(s.c.path).where(s.c.application == application)))
@@ -368,11 +373,6 @@ def _left(home: Home, application: str) -> list[str]:
         wrong.append(f"{len(gone)} files that a commit names are gone, as {min(gone)}")
     if garbage := there - named - set(pending):
         wrong.append(f"{len(garbage)} files are left that no commit names, as {min(garbage)}")
-    until = time.monotonic() + LEAVE_SECONDS
-    while (left := _processes(home, application)) and time.monotonic() < until:
-        time.sleep(0.2)
-    if left:
-        wrong.append(f"processes are left: {left}")
     return wrong
 
 

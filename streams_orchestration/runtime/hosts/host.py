@@ -33,7 +33,7 @@ from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
-from streams_orchestration.runtime.units.garbage import Garbage, sweep, unknown_pes
+from streams_orchestration.runtime.units.garbage import Garbage, is_redeployed, sweep, unknown_pes
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
@@ -294,7 +294,11 @@ class Host:
             self.publisher.load()
 
     def _done(self) -> bool:
-        """The host's PEs have made their final commits, and the units it times are published and complete."""
+        """The host's PEs have made their final commits, and the units it times are published and complete.
+
+        It stays while units are held for another plan, which may bring it work. If that redeploy has died, the hold
+        ends by itself, and only then is it safe to remove the states that the redeploy has written.
+        """
         p = tables.pe
         with self.catalog.read() as connection:
             open_pes = select(p.c.id).where(p.c.application == self.application, p.c.host == self.number, ~p.c.final)
@@ -306,7 +310,9 @@ class Host:
             unfinished = select(u.c.name).where(
                 u.c.application == self.application, u.c.name.in_(self.timed), u.c.state != "COMPLETED"
             )
-            return connection.execute(unfinished).first() is None
+            if connection.execute(unfinished).first() is not None:
+                return False
+            return not is_redeployed(connection, self.application)
 
     def _quiesce(self) -> None:
         """Let the batches under way end: the readers plan no more, since the application is not wanted."""

@@ -241,7 +241,7 @@ def sweep(
         named |= state_files(connection, application)
         f = tables.sink_file
         pending = set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
-        if not _is_redeployed(connection, application):
+        if not is_redeployed(connection, application):
             candidates += states
     titles = {str(path_of(store, address)) for address in pending}  # what a publisher of this machine has taken
     titles |= {store.title(address) for address in named | pending}  # older versions have named files by their paths
@@ -271,13 +271,13 @@ def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ..
     numbers = {int(name) for file in files if (name := file.split("/")[3].removeprefix("pe-")).isdecimal()}
     p = tables.pe
     with catalog.read() as connection:
-        if _is_redeployed(connection, application):
+        if is_redeployed(connection, application):
             return ()
         deployed = connection.scalars(select(p.c.id).where(p.c.application == application))
         return tuple(sorted(numbers - set(deployed)))
 
 
-def _is_redeployed(connection: Connection, application: str) -> bool:
+def is_redeployed(connection: Connection, application: str) -> bool:
     """Whether units are held for another plan."""
     u = tables.unit
     held = select(u.c.name).where(u.c.application == application, u.c.held_until > clock.now())

@@ -15,6 +15,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.redeployment.draining import hold, release
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
@@ -129,3 +130,15 @@ def test_no_query_starts_with_the_program_of_another_plan(host: Host):
         connection.execute(update(tables.application).values(plan=2))
     assert host._reconcile(), "the plan is loaded at the next turn"
     assert host.queries.running == {}
+
+
+def test_a_host_that_is_done_stays_while_units_are_held_for_another_plan(host: Host):
+    """Else states that a redeploy has written, and that died with it, were left for good."""
+    with host.catalog.write() as connection:
+        connection.execute(update(tables.pe).values(final=True, state="COMPLETED"))
+    set_unit(host, state="COMPLETED")
+    units = [unit.name for unit in read_status(host.home, "app").units]
+    hold(host.catalog, "app", units)
+    assert not host._done()
+    release(host.catalog, "app")
+    assert host._done()
