@@ -21,7 +21,7 @@ from benchmarks import copies, flights, soak
 from benchmarks import kafka as kafka_benchmark
 from benchmarks.__main__ import NAMES, OTHERS, measure
 from benchmarks.harness import Row, table
-from benchmarks.peers import pyarrow_loop, spark_query
+from benchmarks.peers import pyarrow_loop
 from benchmarks.peers.answer import steady
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
@@ -70,21 +70,15 @@ def test_bytewax_gives_the_loop_s_result(data: flights.Data, expected: pa.Table,
     flights.check({"loop": expected, "Bytewax": pq.read_table(result)})
 
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    session = spark_query.session(tmp_path_factory.mktemp("spark"))
-    yield session
-    session.stop()
-
-
 @ONLY_CSV
 @pytest.mark.java
 @pytest.mark.deep
-def test_spark_gives_the_loop_s_result(data: flights.Data, expected: pa.Table, spark: SparkSession):
-    for how in ("arrow", "sql"):
-        result, points = spark_query.statistics(spark, how, data.parts, str(data.airlines), data.tuples)
-        assert [count for _, count in points] == [data.tuples // 2, data.tuples]
-        flights.check({"loop": expected, how: result})
+@pytest.mark.parametrize("how", ["arrow", "sql"])
+def test_spark_gives_the_loop_s_result(data: flights.Data, expected: pa.Table, tmp_path: Path, how: str):
+    run = flights.peer("spark_query", how, str(data.parts), str(data.airlines), "RESULT", str(data.tuples))
+    _, steady, result = run(tmp_path)
+    assert steady > 0
+    flights.check({"loop": expected, how: result})
 
 
 @pytest.mark.java

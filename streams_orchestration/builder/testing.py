@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import bisect
-import functools
 import os
 import shutil
 import tempfile
@@ -26,6 +25,7 @@ from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.runtime.engine.port import EngineStart
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.stepping import SteppedApplication
 from streams_orchestration.runtime.storage.home import Home
@@ -61,6 +61,7 @@ def run_in_process(
         ApplicationError: the application has errors.
         ValueError: a name in `inputs` is no stream of a source, or its tuples do not fit it.
         StepError: an operator raised.
+        StreamsRuntimeError: operators are queries of Spark's, and the process has a Spark session of its own.
     """
     with tempfile.TemporaryDirectory(prefix="streams-test-") as place:
         directory = Path(place)
@@ -74,11 +75,38 @@ def run_in_process(
         return {name: _table(stepped, file) for name, file in tables.items()}
 
 
-@functools.cache
 def spark_engine() -> SparkEngine:
-    """What runs queries of Spark's in this process, once they are there; its JVM ends with the process."""
+    """What runs queries of Spark's in this process, once they are there; a new one where its session was stopped.
+
+    Raises:
+        StreamsRuntimeError: the process has a Spark session of its own.
+    """
+    from pyspark import SparkContext
+
+    context: SparkContext | None = SparkContext._active_spark_context
+    if context is None:
+        _engines.clear()
+        _engines.append(_new_engine())
+    elif not _engines or context is not _engines[0].session.sparkContext:
+        message = (
+            f"this process has a Spark session already ({context.appName}), and the queries of an application need one "
+            "of their own. Stop that one first, or run these tests in another process"
+        )
+        raise StreamsRuntimeError(message)
+    return _engines[0]
+
+
+_engines: list[SparkEngine] = []
+"""The one of this process."""
+
+
+def _new_engine() -> SparkEngine:
+    """One whose JVM ends with the process."""
+    from pyspark import SparkContext
+
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 
+    SparkContext._gateway = SparkContext._jvm = None  # of a session that was stopped: PySpark would go on with its JVM
     directory = Path(tempfile.mkdtemp(prefix="streams-test-spark-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     engine = SparkEngine(EngineStart(Home(directory), "tests", 0, str(os.getpid()), EngineSettings()))

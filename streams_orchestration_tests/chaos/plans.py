@@ -42,7 +42,9 @@ class Plans:
     def another(self) -> Compilation:
         """A plan with other widths, PEs, hosts and parameters."""
         for _ in range(TRIES):
-            shape = replace(self._shape, graph=_varied(self._shape.graph, self._choose))
+            # to a query with a watermark, what comes behind that of another channel is late
+            graph = _varied(self._shape.graph, self._choose, in_order=self._shape.needs_spark)
+            shape = replace(self._shape, graph=graph)
             self._spec.write_text(yaml.safe_dump(shape.spec(self._hurry)))
             try:
                 compilation = compile_spec(self._spec, _options(shape, self._choose))
@@ -60,15 +62,15 @@ def _options(shape: Shape, choose: random.Random) -> Options:
     return Options(fusion="manual", pes=choose.randint(1, len(shape.graph)))
 
 
-def _varied(graph: list[dict[str, Any]], choose: random.Random) -> list[dict[str, Any]]:
-    varied = [_operator(each, choose) if choose.random() < 0.4 else each for each in graph]
+def _varied(graph: list[dict[str, Any]], choose: random.Random, *, in_order: bool) -> list[dict[str, Any]]:
+    varied = [_operator(each, choose, in_order=in_order) if choose.random() < 0.4 else each for each in graph]
     return _placed(varied, choose) if choose.random() < 0.3 else varied
 
 
-def _operator(node: dict[str, Any], choose: random.Random) -> dict[str, Any]:
+def _operator(node: dict[str, Any], choose: random.Random, *, in_order: bool) -> dict[str, Any]:
     """Another width, and other parameters of the same meaning."""
     changed = dict(node)
-    ports = KEYED.get(node["operator"], ())
+    ports = () if in_order else KEYED.get(node["operator"], ())
     width = choose.randint(1, MOST_CHANNELS)
     if ports:
         annotations = {name: value for name, value in node.get("annotations", {}).items() if name != "parallel"}
