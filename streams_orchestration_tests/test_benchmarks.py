@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from pyspark.sql import SparkSession
 
 from benchmarks import copies, flights, soak
 from benchmarks import kafka as kafka_benchmark

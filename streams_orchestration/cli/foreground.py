@@ -37,7 +37,7 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.watching import observed_status
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.processes import this_process_began
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure, failures
 from streams_orchestration.runtime.units.reading import has_ended
@@ -108,7 +108,7 @@ class Foreground:
             message = f"{self._name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
             raise NotDeployableError(message)
         deploy(self._home, wanted, fresh=fresh)
-        launch(self._home, self._name, asked_at=process_started(os.getpid()))
+        launch(self._home, self._name, asked_at=this_process_began())
         started()
         try:
             await_engines(self._home, self._name, START_SECONDS)

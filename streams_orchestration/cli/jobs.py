@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +23,7 @@ from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.watching import observed_status
-from streams_orchestration.runtime.processes import process_started
+from streams_orchestration.runtime.processes import this_process_began
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 
@@ -61,7 +60,7 @@ class Jobs:
         """
         config = {
             "write_wanted_state": {"fresh": fresh, "redeploys": False},
-            "launch_hosts": {"asked_at": process_started(os.getpid())},
+            "launch_hosts": {"asked_at": this_process_began()},
         }
         job = redeploy_job(self._application, self._keep(spec, compilation))
         self._run("redeploy", self._definitions(job), config)

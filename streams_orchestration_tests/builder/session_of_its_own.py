@@ -1,4 +1,4 @@
-"""A test suite that has Spark sessions of its own beside applications with queries, in one process: see `test_session`."""
+"""A test suite with Spark sessions of its own beside applications with queries, in one process: see `test_session`."""
 
 from __future__ import annotations
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+
 import pytest
 
 from streams_orchestration.runtime.hosts.start_up import WORKERS, StartUp
 from streams_orchestration.runtime.processes import ProcessIdentity
 
+TICK = 0.02
+"""Seconds: the kernel counts a hundredth."""
 JVM = ProcessIdentity(1, 102.0, "/usr/bin/java -cp jars")
 
 
@@ -46,3 +52,10 @@ def test_what_ended_before_the_phase_in_front_of_it_took_no_time():
 def test_in_words():
     start_up = started()
     assert str(start_up) == "6.0 s: imports 1.5, session 3.5, queries 1.0"
+
+
+def test_a_process_knows_when_it_began_better_than_by_whole_seconds():
+    code = "from streams_orchestration.runtime.processes import this_process_began; print(this_process_began())"
+    before = time.time()
+    began = float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    assert before - TICK <= began <= time.time()

@@ -123,7 +123,7 @@ def test_a_redeploy_amid_keeps_the_state_of_queries(tmp_path: Path):
 
 @pytest.mark.deep
 def test_a_clone_goes_on_from_an_exported_savepoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(restoring, "with_columns_of_queries", lambda wanted: wanted)
+    monkeypatch.setattr(restoring, "with_columns_of_queries", lambda wanted: wanted.compilation)
     with application(tmp_path, graph()) as local:
         run_some(local, 4)
         exported = export_savepoint(local.home, take(local).manifest.title, tmp_path / "exported").place
