@@ -113,8 +113,19 @@ def test_no_decision_is_better(document: dict[str, Any], solver: Any):
     assert actual, "the answer is none of the legal decisions, or costs something else"
 
 
+SENDS_ONLY = {
+    "params": {"k": 2, "ser_per_item": 0.5, "deser_per_item": 0.5, "tee": "exact"},
+    "ops": [
+        {"id": 1, "kind": "source", "cpu": 0, "card": 0, "pin": 0},
+        {"id": 2, "kind": "net_self", "cpu": 0, "parents": [1], "recv_cpu": 0, "pin": 1},
+    ],
+}
+"""Operators that take nothing: all load is that of sends."""
+
+
 @examples(30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.sampled_from([2, 3, 7]).flatmap(lambda machines: problems(machines, most=25)))
+@example(document=SENDS_ONLY)
 def test_a_search_alone_is_legal_and_no_worse_than_everything_together(document: dict[str, Any]):
     try:
         decision = decided(document, solver="search", seconds=0.2)
