@@ -151,24 +151,24 @@ def running_bare(spark: SparkSession, *, stateful: bool) -> Iterator[StreamingQu
 def durations(query: StreamingQuery) -> list[float]:
     """Of the triggers behind the first ones, in seconds."""
     until = time.monotonic() + PATIENCE_SECONDS
-    actual: dict[int, float] = {}  # Spark keeps some of them only
-    while WARM + COUNTED not in actual:
+    taken: dict[int, float] = {}  # Spark keeps some of them only
+    while WARM + COUNTED not in taken:
         if time.monotonic() > until or not query.isActive:
             message = f"the query did not come to {WARM + COUNTED} batches: {query.exception()}"
             raise AssertionError(message)
         time.sleep(POLL_SECONDS)
-        actual |= {batch.batchId: batch.durationMs["triggerExecution"] / 1000 for batch in query.recentProgress}
-    return [actual[batch] for batch in range(WARM, WARM + COUNTED)]
+        taken |= {batch.batchId: batch.durationMs["triggerExecution"] / 1000 for batch in query.recentProgress}
+    return [taken[batch] for batch in range(WARM, WARM + COUNTED)]
 
 
 def measured(variants: dict[str, Callable[[], Any]], rounds: int) -> Durations:
     """Every variant by turns, `rounds` times."""
-    actual: Durations = {name: [] for name in variants}
+    measured: Durations = {name: [] for name in variants}
     for _ in range(rounds):
         for name, running in variants.items():
             with running() as query:
-                actual[name] += durations(query)
-    return actual
+                measured[name] += durations(query)
+    return measured
 
 
 def session(scratch: Path, *, queries: bool = False) -> SparkSession:
@@ -202,15 +202,15 @@ def metrics(scratch: Path, rounds: int) -> Durations:
     os.environ[LIMIT] = str(TUPLES)
     homes, spark = new_homes(scratch), session(scratch)
     spark.conf.set("spark.sql.shuffle.partitions", str(TASKS))
-    actual: Durations = {"on": [], "off": []}
+    measured: Durations = {"on": [], "off": []}
     with running_pe(spark, next(homes), 3) as query:
         durations(query)
     # the session gets quicker as it grows older: both settings are as old on average
     for setting in ("on", "off", "off", "on") * rounds:
         os.environ[METRICS] = setting
         with running_pe(spark, next(homes), 3) as query:
-            actual[setting].append(median(durations(query)))
-    return actual
+            measured[setting].append(median(durations(query)))
+    return measured
 
 
 def bare_variants(spark: SparkSession) -> dict[str, Callable[[], Any]]:

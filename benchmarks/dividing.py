@@ -62,7 +62,7 @@ def dividing(kind: str, keys: int) -> Times:
         states = {each.operator: each for each in _stored(directory, whole)}
         files = [_arrow_file(directory / f"before-{i}", table) for i, table in enumerate(_parts(whole, BEFORE))]
         targets = _parts(whole, AFTER)
-        actual: list[Times] = []
+        times: list[Times] = []
         for number in range(REPEAT):
             begin = time.perf_counter()
             home = Home(directory / f"home-{number}")
@@ -72,9 +72,9 @@ def dividing(kind: str, keys: int) -> Times:
                 pa.ipc.open_stream(file.read_bytes()).read_all()
             for i, table in enumerate(targets):
                 _arrow_file(directory / f"after-{number}-{i}", table)
-            actual.append(Times(middle - begin, time.perf_counter() - middle))
+            times.append(Times(middle - begin, time.perf_counter() - middle))
             assert len(carried.states) == AFTER, carried
-    return Times(*map(min, zip(*actual, strict=True)))
+    return Times(*map(min, zip(*times, strict=True)))
 
 
 def _parts(whole: pa.Table, width: int) -> list[pa.Table]:

@@ -133,7 +133,7 @@ def variants(data: Data) -> dict[str, Callable[[Path], tuple[float, float, pa.Ta
     """The product and its peers."""
     directory, airlines = str(data.parts), str(data.airlines)
     loop = ("pyarrow_loop", str(data.file), airlines, "RESULT")
-    actual = {
+    runs = {
         "product": lambda scratch: product(data, scratch),
         "PySpark, mapInArrow": peer("spark_query", "arrow", directory, airlines, "RESULT", str(data.tuples)),
         "Spark SQL": peer("spark_query", "sql", directory, airlines, "RESULT", str(data.tuples)),
@@ -141,7 +141,7 @@ def variants(data: Data) -> dict[str, Callable[[Path], tuple[float, float, pa.Ta
         ALL_CORES: peer(*loop, "0"),
     }
     if not data.divided:
-        return {name: actual[name] for name in ("product", ONE_CORE, ALL_CORES)}
+        return {name: runs[name] for name in ("product", ONE_CORE, ALL_CORES)}
     if data.format == "csv" and find_spec("bytewax"):
         for name, source, processes in (
             ("Bytewax", data.file, 1),
@@ -149,8 +149,8 @@ def variants(data: Data) -> dict[str, Callable[[Path], tuple[float, float, pa.Ta
             ("Bytewax, tuned, a process a core", data.parts, os.cpu_count() or 1),
         ):
             run = peer("bytewax_flow", str(source), airlines, "RESULT", str(data.tuples), str(processes))
-            actual[name] = run
-    return actual
+            runs[name] = run
+    return runs
 
 
 def rows_of(table: pa.Table) -> list[dict[str, object]]:
@@ -176,15 +176,15 @@ def check(results: dict[str, pa.Table]) -> None:
 
 def measured(data: Data, rounds: int) -> dict[str, Runs]:
     """All variants by turns, the results compared in every round."""
-    actual = {name: Runs() for name in variants(data)}
+    runs_of = {name: Runs() for name in variants(data)}
     for _ in range(rounds):
         for name, run in variants(data).items():
             with TemporaryDirectory(prefix="bench-") as scratch:
                 figures = run(Path(scratch))
-            actual[name].take(*figures)
+            runs_of[name].take(*figures)
             print(f"  {name}: {figures[0]:.1f} s, {figures[1]:,.0f} tuples/s", file=sys.stderr, flush=True)
-        check({name: runs.results[-1] for name, runs in actual.items()})
-    return actual
+        check({name: runs.results[-1] for name, runs in runs_of.items()})
+    return runs_of
 
 
 def rows(*, quick: bool = False, format: str = "csv") -> list[Row]:
@@ -196,16 +196,16 @@ def rows(*, quick: bool = False, format: str = "csv") -> list[Row]:
 
 def compared(data: Data, rounds: int) -> list[Row]:
     """Ratios of throughput, steady and of the whole job, from several rounds."""
-    actual = measured(data, rounds)
-    ours, cores = actual.pop("product"), os.cpu_count() or 1
+    runs_of = measured(data, rounds)
+    ours, cores = runs_of.pop("product"), os.cpu_count() or 1
     what = f"flights, {data.tuples / 1e6:.1f} million tuples as {data.format}"
     result = []
-    for name, theirs in actual.items():
+    for name, theirs in runs_of.items():
         label, value = f"{what}, steady / {name}", ours.steady
         if name == ONE_CORE:
             label, value = f"{what}, steady, per core of {cores} / {name}", ours.steady / cores
         result.append(Row(label, value, "/s", theirs.steady, TARGETS.get(name), at_least=True))
-    for name, theirs in actual.items():
+    for name, theirs in runs_of.items():
         label = f"{what}, whole job / {name}"
         target = WHOLE_TARGETS.get(name)
         result.append(Row(label, data.tuples / ours.whole, "/s", data.tuples / theirs.whole, target, at_least=True))

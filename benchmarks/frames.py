@@ -18,8 +18,8 @@ def rows(*, quick: bool = False) -> list[Row]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    actual = {name: median(each) for name, each in json.loads(done.stdout.splitlines()[-1]).items()}
+    seconds = {name: median(each) for name, each in json.loads(done.stdout.splitlines()[-1]).items()}
     return [
-        Row("micro-batch of a windowed Sql PE / bare Spark", actual["windows"], "s", actual["windows bare"], 1.3),
-        Row("of a DataFrame PE / bare transformWithState", actual["state"], "s", actual["state bare"], 1.2),
+        Row("micro-batch of a windowed Sql PE / bare Spark", seconds["windows"], "s", seconds["windows bare"], 1.3),
+        Row("of a DataFrame PE / bare transformWithState", seconds["state"], "s", seconds["state bare"], 1.2),
     ]

@@ -78,8 +78,8 @@ def compared(seed: int, *, rates: bool) -> tuple[float, float]:
     plan, _ = fuse(logical, physical, regions, Options(fusion="manual", pes=pes))
     traffic = connection_traffic(logical, physical, {})
     flows = [(each.source, each.target, weight) for each, weight in zip(physical.connections, traffic, strict=True)]
-    actual = sum(weight for source, target, weight in flows if plan.pe_of[source] != plan.pe_of[target])
-    return actual, least_traffic(operators, flows, pes, most_operators(operators, pes))
+    traffic = sum(weight for source, target, weight in flows if plan.pe_of[source] != plan.pe_of[target])
+    return traffic, least_traffic(operators, flows, pes, most_operators(operators, pes))
 
 
 def rows(*, quick: bool = False) -> list[Row]:
@@ -87,9 +87,9 @@ def rows(*, quick: bool = False) -> list[Row]:
     result = []
     for what, rates in (("connections", False), ("declared rates", True)):
         pairs = [compared(seed, rates=rates) for seed in range(GRAPHS)]
-        actual, least = (sum(each) for each in zip(*pairs, strict=True))
-        result.append(Row(f"traffic between PEs, by {what}, {GRAPHS} graphs / optimum", actual, "", least, 1.05))
+        traffic, least = (sum(each) for each in zip(*pairs, strict=True))
+        result.append(Row(f"traffic between PEs, by {what}, {GRAPHS} graphs / optimum", traffic, "", least, 1.05))
         # a plan without any traffic where none is needed counts as 1
-        actual, least = max(pairs, key=lambda pair: pair[0] / pair[1] if pair[1] else float(pair[0] > 0))
-        result.append(Row("the worst of them", actual or 1.0, "", least or 1.0, 1.05))
+        traffic, least = max(pairs, key=lambda pair: pair[0] / pair[1] if pair[1] else float(pair[0] > 0))
+        result.append(Row("the worst of them", traffic or 1.0, "", least or 1.0, 1.05))
     return result

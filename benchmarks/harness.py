@@ -84,10 +84,8 @@ def memory(prepare: Callable[[], Callable[[], Any]]) -> float:
             little memory itself.
     """
     code = f"from benchmarks.harness import peak; from {prepare.__module__} import {prepare.__name__} as prepare; "
-    actual = subprocess.run(
-        [sys.executable, "-c", code + "peak(prepare())"], check=True, capture_output=True, text=True
-    )
-    return float(actual.stdout)
+    done = subprocess.run([sys.executable, "-c", code + "peak(prepare())"], check=True, capture_output=True, text=True)
+    return float(done.stdout)
 
 
 def peak(function: Callable[[], Any]) -> None:

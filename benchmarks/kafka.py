@@ -60,14 +60,14 @@ def values(messages: int) -> list[bytes]:
     rng = np.random.default_rng(7)
     pages, times = rng.integers(PAGES, size=messages), rng.integers(1, 4000, size=messages) * 4
     robots = rng.random(messages) < 0.3
-    actual = []
+    values_made = []
     for number in range(messages):
         text = (
             f'{{"page": "/page/{pages[number]:04}", "robot": {"true" if robots[number] else "false"}, '
             f'"milliseconds": {times[number]}, "at": {number * 60_000 // PER_MINUTE}, "agent": "'
         )
-        actual.append(f'{text}{"x" * (MESSAGE_BYTES - len(text) - 2)}"}}'.encode())
-    return actual
+        values_made.append(f'{text}{"x" * (MESSAGE_BYTES - len(text) - 2)}"}}'.encode())
+    return values_made
 
 
 def spec(brokers: str, source: str, target: str) -> dict[str, Any]:
@@ -122,10 +122,10 @@ def peer(module: str, *arguments: str) -> Callable[[Broker, str, str, Path], lis
 
 def variants() -> dict[str, Callable[[Broker, str, str, Path], list[Point]]]:
     """The product and those of its peers that are installed."""
-    actual = {"product": product, SPARK: peer("spark_kafka")}
+    runs = {"product": product, SPARK: peer("spark_kafka")}
     if find_spec("bytewax") is not None:
-        actual |= {BYTEWAX: peer("bytewax_kafka", "1"), BYTEWAX_CORES: peer("bytewax_kafka", "2")}
-    return actual
+        runs |= {BYTEWAX: peer("bytewax_kafka", "1"), BYTEWAX_CORES: peer("bytewax_kafka", "2")}
+    return runs
 
 
 def read(server: Broker, topic: str) -> tuple[Result, float]:

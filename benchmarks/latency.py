@@ -57,11 +57,11 @@ TARGETS = (
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Percentiles of what readers see before epochs are complete, and after."""
-    actual = {visibility: seconds(visibility, QUICK_SECONDS if quick else SECONDS) for visibility in CLOSING}
+    latencies = {visibility: seconds(visibility, QUICK_SECONDS if quick else SECONDS) for visibility in CLOSING}
     return [
         Row(
             f"latency of {RATE:,} tuples/s over two PEs, {visibility}, percentile {percentile} / {limit:g} s",
-            float(np.percentile(actual[visibility], percentile)),
+            float(np.percentile(latencies[visibility], percentile)),
             "s",
             limit,
             1.0,

@@ -72,7 +72,7 @@ def by_turns(tuples: int, batches: int) -> tuple[float, float]:
     with TemporaryDirectory(prefix="bench-") as scratch:
         local = LocalApplication(Home(Path(scratch) / "home"), application(), tuples)
         (program,) = local.programs
-        actual: dict[bool, list[float]] = {True: [], False: []}
+        seconds: dict[bool, list[float]] = {True: [], False: []}
         scratches: dict[bool, dict[int, Scratch]] = {True: {}, False: {}}
         for number in range(2 * (batches + WARM)):
             # two on, two off: whatever comes with every other batch meets both
@@ -81,15 +81,15 @@ def by_turns(tuples: int, batches: int) -> tuple[float, float]:
             begin = time.process_time()
             assert local.step(program)
             if number >= 2 * WARM:
-                actual[local.measured].append(time.process_time() - begin)
+                seconds[local.measured].append(time.process_time() - begin)
             local.results.clear()
-    return median(actual[True]), median(actual[False])
+    return median(seconds[True]), median(seconds[False])
 
 
 def with_spark(rounds: int) -> tuple[float, float]:
     """Seconds of a trigger with and without measuring: the least medians, since other work can only add."""
-    actual = durations("metrics", rounds)
-    return min(actual["on"]), min(actual["off"])
+    seconds = durations("metrics", rounds)
+    return min(seconds["on"]), min(seconds["off"])
 
 
 def rows(*, quick: bool = False) -> list[Row]:

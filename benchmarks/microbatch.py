@@ -30,8 +30,8 @@ def rows(*, quick: bool = False) -> list[Row]:
     rounds = [durations("ours") for _ in range(1 if quick else ROUNDS)]
     rounds.insert(1, durations("defaults"))  # between those that it is compared with
     spark, *hosts = rounds.pop(1), *rounds
-    ours = {name: median([each for actual in hosts for each in actual[name]]) for name in hosts[0]}
-    theirs = {name: median(actual) for name, actual in spark.items()}
+    ours = {name: median([each for seconds in hosts for each in seconds[name]]) for name in hosts[0]}
+    theirs = {name: median(seconds) for name, seconds in spark.items()}
     what, level = "micro-batch of a stateful PE of one level", ours["1"]
     further = (ours["3"] - level) / 2
     result = []

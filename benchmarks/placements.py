@@ -94,26 +94,26 @@ def rows(*, quick: bool = False) -> list[Row]:
     decision = decided(tuples)
     chosen: Placement = tuple(decision["machines"].get(name, 0) for name in CHAIN)
     print(f"  decided: {shown(chosen)}", file=sys.stderr, flush=True)
-    actual = {placement: throughput(decision, placement, tuples) for placement in placements()}
-    again = sorted(actual, key=lambda placement: -actual[placement])[:CONTENDERS]
+    rates = {placement: throughput(decision, placement, tuples) for placement in placements()}
+    again = sorted(rates, key=lambda placement: -rates[placement])[:CONTENDERS]
     for placement in dict.fromkeys([*again, chosen, tuple([0] * len(CHAIN))]):
-        actual[placement] = max(actual[placement], throughput(decision, placement, tuples))
-    ranked = sorted(actual, key=lambda placement: -actual[placement])
-    fused = actual[tuple([0] * len(CHAIN))]
-    measured = actual[chosen] / fused
+        rates[placement] = max(rates[placement], throughput(decision, placement, tuples))
+    ranked = sorted(rates, key=lambda placement: -rates[placement])
+    fused = rates[tuple([0] * len(CHAIN))]
+    measured = rates[chosen] / fused
     predicted = decision["decision"]["predictedSpeedup"]
-    best = actual[ranked[0]]
+    best = rates[ranked[0]]
     rank = ranked.index(chosen) + 1
     return [
         Row(
             f"decided placement (rank {rank} of {len(ranked)}) / the best of all",
-            actual[chosen],
+            rates[chosen],
             "/s",
             best,
             TARGET,
             True,
         ),
-        Row("decided placement / all in one PE", actual[chosen], "/s", fused),
+        Row("decided placement / all in one PE", rates[chosen], "/s", fused),
         Row("predicted speed-up / measured", predicted, "", measured),
     ]
 

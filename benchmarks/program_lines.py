@@ -36,9 +36,9 @@ def lengths() -> dict[str, tuple[int | None, int]]:
     page = (ROOT / "docs" / "python.md").read_text()
     python = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "Application(" in block)
     yaml = (ROOT / "specs" / "flights.yaml").read_text().splitlines()
-    actual: dict[str, tuple[int | None, int]] = {"here, Python": length(python)}
-    actual["here, YAML"] = (None, sum(is_code(line) for line in yaml))
-    return actual | {name: length((PEERS / file).read_text(), parts) for name, (file, parts) in PARTS.items()}
+    lengths: dict[str, tuple[int | None, int]] = {"here, Python": length(python)}
+    lengths["here, YAML"] = (None, sum(is_code(line) for line in yaml))
+    return lengths | {name: length((PEERS / file).read_text(), parts) for name, (file, parts) in PARTS.items()}
 
 
 def length(text: str, parts: tuple[str, ...] = ()) -> tuple[int, int]:

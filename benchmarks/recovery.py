@@ -160,32 +160,32 @@ def settle(home: Home) -> None:
 
 def host(home: Home) -> list[psutil.Process]:
     """The host."""
-    (actual,) = read_status(home, NAME).hosts
-    return [psutil.Process(actual.pid)]
+    (status,) = read_status(home, NAME).hosts
+    return [psutil.Process(status.pid)]
 
 
 def planner(home: Home) -> list[psutil.Process]:
     """The process that plans the batches of one PE: forked like the others, and the parent of none."""
-    (actual,) = host(home)
-    forked = [child for server in actual.children() if server.name() != "java" for child in server.children()]
+    (process,) = host(home)
+    forked = [child for server in process.children() if server.name() != "java" for child in server.children()]
     return [next(child for child in forked if not child.children())]
 
 
 def rows(*, quick: bool = False) -> list[Row]:
     """Medians."""
-    actual: dict[str, list[Times]] = {"host": [], "planner": []}
+    recoveries: dict[str, list[Times]] = {"host": [], "planner": []}
     with TemporaryDirectory(prefix="bench-") as directory, running(Path(directory)) as home:
         settle(home)
         for _ in range(2 if quick else ROUNDS):
             for name, victim in (("host", host), ("planner", planner)):
                 times = recovered(home, victim(home))
-                actual[name].append(times)
+                recoveries[name].append(times)
                 print(f"  {name}: {words(times)}", file=sys.stderr)
     made = []
-    for name, times in actual.items():
+    for name, times in recoveries.items():
         made.append(
             Row(f"kill -9 of {name} to the first commit / 15 s", median(t.whole for t in times), "s", WHOLE, 1.0)
         )
         made += [Row(f"  {part}", median(getattr(t, part) for t in times), "s", WHOLE) for part in PARTS]
-    alive = median(times.after_decision for times in actual["planner"])
+    alive = median(times.after_decision for times in recoveries["planner"])
     return [*made, Row("from the decision to the first commit, host alive / 5 s", alive, "s", ALIVE, 1.0)]

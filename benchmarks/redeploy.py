@@ -143,11 +143,11 @@ def live(rounds: int) -> tuple[list[Paused], list[Paused]]:
                 time.sleep(LOOK_SECONDS)
             with Beside(home) as beside:
                 for _ in range(rounds):
-                    for actual, width, apart in ((same, 3, False), (new, 3, True), (same, 2, True), (None, 2, False)):
+                    for pauses, width, apart in ((same, 3, False), (new, 3, True), (same, 2, True), (None, 2, False)):
                         paused = redeployed(home, beside, spec(directory, width, apart=apart))
                         print(f"  width {width}{', two hosts' if apart else ''}: {paused}", file=sys.stderr, flush=True)
-                        if actual is not None:
-                            actual.append(paused)
+                        if pauses is not None:
+                            pauses.append(paused)
         finally:
             streams(home, "cancel", NAME)
     return same, new

@@ -76,13 +76,13 @@ def spec(directory: Path) -> Path:
 def sample(home: Home, host: int, began: float) -> Sample:
     """The memory of a host's processes now, and the disk."""
     process = psutil.Process(host)
-    actual = {"host": _megabytes(process), "jvm": 0.0, "workers": 0.0, "disk": _kept(home)}
+    sizes = {"host": _megabytes(process), "jvm": 0.0, "workers": 0.0, "disk": _kept(home)}
     for child in process.children(recursive=True):
         try:
-            actual["jvm" if child.name() == "java" else "workers"] += _megabytes(child)
+            sizes["jvm" if child.name() == "java" else "workers"] += _megabytes(child)
         except psutil.NoSuchProcess:
             continue
-    return Sample(time.monotonic() - began, **actual)
+    return Sample(time.monotonic() - began, **sizes)
 
 
 def _megabytes(process: psutil.Process) -> float:

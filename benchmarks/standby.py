@@ -59,7 +59,7 @@ def rows(*, quick: bool = False) -> list[Row]:
     if reason := why_not():
         print(f"  left out: {reason}", file=sys.stderr)
         return []
-    actual: list[recovery.Times] = []
+    recoveries: list[recovery.Times] = []
     with ExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory(prefix="bench-")))
         served = stack.enter_context(server())
@@ -69,8 +69,10 @@ def rows(*, quick: bool = False) -> list[Row]:
         recovery.settle(home)
         for _ in range(2 if quick else ROUNDS):
             await_standby(home)
-            actual.append(recovery.recovered(home, recovery.host(home)))
-            print(f"  {recovery.words(actual[-1])}", file=sys.stderr, flush=True)
-    whole = median(times.whole for times in actual)
-    parts = [Row(f"  {part}", median(getattr(each, part) for each in actual), "s", AT_MOST) for part in recovery.PARTS]
+            recoveries.append(recovery.recovered(home, recovery.host(home)))
+            print(f"  {recovery.words(recoveries[-1])}", file=sys.stderr, flush=True)
+    whole = median(times.whole for times in recoveries)
+    parts = [
+        Row(f"  {part}", median(getattr(each, part) for each in recoveries), "s", AT_MOST) for part in recovery.PARTS
+    ]
     return [Row("kill -9 of a host with another one ready to the first commit / 4 s", whole, "s", AT_MOST, 1.0), *parts]

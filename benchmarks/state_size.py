@@ -71,11 +71,11 @@ class Stored:
 
 def batches(stored: Stored, change: Callable[[int], None], count: int) -> tuple[float, float]:
     """Change and store; seconds and bytes of a checkpoint on the average, merges and whole ones among them."""
-    actual = []
+    measured = []
     for number in range(count):
         change(number)
-        actual.append(stored.store())
-    return tuple(sum(each) / count for each in zip(*actual, strict=True))  # type: ignore[return-value]
+        measured.append(stored.store())
+    return tuple(sum(each) / count for each in zip(*measured, strict=True))  # type: ignore[return-value]
 
 
 def restoring() -> Callable[[], Any]:

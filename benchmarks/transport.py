@@ -54,8 +54,8 @@ def numbers(_directory: Path) -> pa.Table:
 
 def batches(table: pa.Table, rows: int, number: int = 1) -> list[Item]:
     """The first rows, in so many record batches."""
-    actual = table.slice(0, rows).combine_chunks().to_batches(max_chunksize=max(rows // number, 1))
-    return [TupleBatch(batch) for batch in actual]
+    parts = table.slice(0, rows).combine_chunks().to_batches(max_chunksize=max(rows // number, 1))
+    return [TupleBatch(batch) for batch in parts]
 
 
 def cost(path: Path, variants: dict[str, tuple[list[Item], str | None]], repeat: int) -> dict[str, tuple[float, int]]:
@@ -87,10 +87,10 @@ def rows(*, quick: bool = False) -> list[Row]:
             table = kind(path)
             name = f"{kind.__name__}, {table.num_columns} attributes"
             items = batches(table, ROWS)
-            actual = cost(path, {str(codec): (items, codec) for codec in CODECS}, repeat)
-            plain, size = actual["None"]
+            costs = cost(path, {str(codec): (items, codec) for codec in CODECS}, repeat)
+            plain, size = costs["None"]
             for codec in CODECS[1:]:
-                spent, bytes_ = actual[str(codec)]
+                spent, bytes_ = costs[str(codec)]
                 what = f"{name}: write and read a segment, {codec} / none"
                 result.append(Row(what, spent, "s", plain, 0.9, at_least=True))  # or the default is to be thought over
                 result.append(Row(f"{name}: bytes of it, {codec} / none", bytes_ / 1e6, "MB", size / 1e6))

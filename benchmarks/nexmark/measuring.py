@@ -32,7 +32,7 @@ READER: dict[Way, str] = {"operators": "Events", "sql": "Result"}
 def main(way: Way, files: str, events: str, results: str, *queries: str) -> None:
     """Measure."""
     os.environ[LIMIT] = "1"  # a batch is one slice
-    actual: dict[str, float] = {}
+    rates: dict[str, float] = {}
     with TemporaryDirectory(prefix="bench-") as scratch:
         spark = session(Path(scratch), queries=way == "sql")
         for query in queries:
@@ -42,10 +42,10 @@ def main(way: Way, files: str, events: str, results: str, *queries: str) -> None
             application = application_from_mapping(document(query, int(events), how=way, files=files))
             compilation = compile_application(application, Options(fusion="manual", pes=1))
             points = commits(spark, home, compilation, READER[way])
-            actual[query] = steady(points) * int(events) / points[-1][1]
-            print(f"  {query} with {way}: {actual[query]:,.0f} events/s", file=sys.stderr, flush=True)
+            rates[query] = steady(points) * int(events) / points[-1][1]
+            print(f"  {query} with {way}: {rates[query]:,.0f} events/s", file=sys.stderr, flush=True)
             shutil.copytree(home.results(f"nexmark_{query}") / "result", Path(results, f"{query}-{way}"))
-    print(json.dumps(actual))
+    print(json.dumps(rates))
 
 
 if __name__ == "__main__":

@@ -45,10 +45,10 @@ def largest(batch: TupleBatch, state: dict[str, Any], arguments: Mapping[str, An
     values = tuples.column(arguments["of"]).combine_chunks().to_numpy()
     starts = np.flatnonzero(np.r_[True, windows[1:] != windows[:-1]])
     most = np.repeat(np.maximum.reduceat(values, starts), np.diff(np.r_[starts, len(windows)]))
-    actual = np.flatnonzero(values == most)
-    open_from = np.searchsorted(actual, starts[-1])
-    state[KEPT] = tuples.take(pa.array(actual[open_from:]))
-    yield from map(TupleBatch, tuples.take(pa.array(actual[:open_from])).combine_chunks().to_batches())
+    hot = np.flatnonzero(values == most)
+    open_from = np.searchsorted(hot, starts[-1])
+    state[KEPT] = tuples.take(pa.array(hot[open_from:]))
+    yield from map(TupleBatch, tuples.take(pa.array(hot[:open_from])).combine_chunks().to_batches())
 
 
 def rest_of_largest(mark: Punctuation, state: dict[str, Any]) -> Iterator[TupleBatch]:
@@ -74,12 +74,12 @@ def sessions(batch: TupleBatch, state: dict[str, Any]) -> Iterator[TupleBatch]:
     begins = np.r_[True, (bidders[1:] != bidders[:-1]) | (firsts[1:] - lasts[:-1] > GAP)]
     starts = np.flatnonzero(begins)
     ends = np.r_[starts[1:], len(bidders)] - 1
-    actual = pa.table(
+    sessions = pa.table(
         {"bidder": bidders[starts], "n": np.add.reduceat(bids, starts), "first": firsts[starts], "last": lasts[ends]}
     )
-    over = pc.less(actual.column("last"), int(now - GAP))
-    state[KEPT] = actual.filter(pc.invert(over))
-    yield from _closed(actual.filter(over))
+    over = pc.less(sessions.column("last"), int(now - GAP))
+    state[KEPT] = sessions.filter(pc.invert(over))
+    yield from _closed(sessions.filter(over))
 
 
 def rest_of_sessions(mark: Punctuation, state: dict[str, Any]) -> Iterator[TupleBatch]:

@@ -47,14 +47,14 @@ def people(messages: list[Any]) -> list[tuple[str, Total]]:
     if not STARTED:
         STARTED.append(time.time())
     SEEN.append(len(messages))
-    actual = []
+    pairs = []
     for each in messages:
         click = json.loads(each.value)
         if not click["robot"]:
             milliseconds = click["milliseconds"]
             key = f"{click['page']},{click['at'] // 60_000}"
-            actual.append((key, (1, milliseconds / 1000, milliseconds)))
-    return actual
+            pairs.append((key, (1, milliseconds / 1000, milliseconds)))
+    return pairs
 
 
 def add(one: Total, other: Total) -> Total:

@@ -144,8 +144,8 @@ def highest_bids(streams: dict[str, Stream]) -> Stream:
         return [*most, bid] if bid[2] == most[0][2] else most
 
     keyed = op.key_on("all", streams["Bids"], lambda row: "all")
-    actual = w.fold_window("highest", keyed, clock(3), windower, list, higher, lambda one, more: one + more).down
-    return op.flat_map("rows", actual, lambda row: row[1][1])
+    highest = w.fold_window("highest", keyed, clock(3), windower, list, higher, lambda one, more: one + more).down
+    return op.flat_map("rows", highest, lambda row: row[1][1])
 
 
 def new_sellers(streams: dict[str, Stream]) -> Stream:
@@ -159,8 +159,8 @@ def new_sellers(streams: dict[str, Stream]) -> Stream:
     def joined(state: Any, name: str | None) -> tuple[Any, list]:
         known, sold, done = state or (None, False, False)
         known, sold = name or known, sold or name is None
-        actual = known is not None and sold and not done
-        return (known, sold, done or actual), [known] if actual else []
+        is_sale = known is not None and sold and not done
+        return (known, sold, done or is_sale), [known] if is_sale else []
 
     both = op.stateful_flat_map("join", keyed, joined)
     return op.map("rows", both, lambda row: (int(row[0].split(" ")[0]), row[1], int(row[0].split(" ")[1])))
@@ -176,18 +176,18 @@ def sessions(streams: dict[str, Stream]) -> Stream:
     """q11: the bids of a bidder without a pause of ten seconds."""
     keyed = op.key_on("bidder", streams["Bids"], lambda row: str(row[0]))
     moments = op.map("moment", keyed, lambda row: (row[0], (row[1][1],)))
-    actual = w.fold_window(
+    sessions = w.fold_window(
         "sessions", moments, clock(0), w.SessionWindower(TEN_SECONDS), list[datetime],
         noted, lambda one, other: one + other,
     ).down  # fmt: skip
-    return op.map("rows", actual, lambda row: (int(row[0]), len(row[1][1]), min(row[1][1]), max(row[1][1])))
+    return op.map("rows", sessions, lambda row: (int(row[0]), len(row[1][1]), min(row[1][1]), max(row[1][1])))
 
 
 def counts(streams: dict[str, Stream]) -> Stream:
     """q12: the bids of a bidder in ten seconds."""
     windower = w.TumblingWindower(length=TEN_SECONDS, align_to=EPOCH)
-    actual = w.count_window("counts", streams["Bids"], clock(1), windower, lambda row: str(row[0])).down
-    return op.map("rows", actual, lambda row: (int(row[0]), row[1][0], row[1][1]))
+    counts = w.count_window("counts", streams["Bids"], clock(1), windower, lambda row: str(row[0])).down
+    return op.map("rows", counts, lambda row: (int(row[0]), row[1][0], row[1][1]))
 
 
 def ranks(streams: dict[str, Stream]) -> Stream:
@@ -246,15 +246,15 @@ def run(query: str, files: str, slices: int) -> tuple[list[tuple], float]:
 
 def main(files: str, events: str, *queries: str) -> None:
     """Measure."""
-    actual: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for query in queries:
         if query in FLOWS:
             slices = len(list(Path(files, "Bids").iterdir()))
             taken = max(1, slices // PART)
             _, seconds = run(query, files, taken)
-            actual[query] = int(events) * taken / slices / seconds
-            print(f"  {query} in Bytewax: {actual[query]:,.0f} events/s", file=sys.stderr, flush=True)
-    print(json.dumps(actual))
+            rates[query] = int(events) * taken / slices / seconds
+            print(f"  {query} in Bytewax: {rates[query]:,.0f} events/s", file=sys.stderr, flush=True)
+    print(json.dumps(rates))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def main(files: str, events: str, *queries: str) -> None:
             f"WATERMARK FOR moment AS moment) WITH ('connector' = 'filesystem', 'path' = "
             f"'{Path(files).absolute() / stream}.csv', 'format' = 'csv')"
         )
-    actual: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for query in queries:
         if query not in SQL:
             continue
@@ -90,9 +90,9 @@ def main(files: str, events: str, *queries: str) -> None:
         job = environment.execute_sql(f"INSERT INTO Out_{query} {SQL[query]}").get_job_client()
         assert job is not None
         result = job.get_job_execution_result().result()
-        actual[query] = int(events) / (result.get_net_runtime() / 1000)
-        print(f"  {query} in Flink: {actual[query]:,.0f} events/s", file=sys.stderr, flush=True)
-    print(json.dumps(actual))
+        rates[query] = int(events) / (result.get_net_runtime() / 1000)
+        print(f"  {query} in Flink: {rates[query]:,.0f} events/s", file=sys.stderr, flush=True)
+    print(json.dumps(rates))
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def at_once(spark: SparkSession, query: str, files: str, results: str) -> None:
 
 def main(files: str, events: str, results: str, *queries: str) -> None:
     """Measure."""
-    actual: dict[str, float] = {}
+    rates: dict[str, float] = {}
     with TemporaryDirectory(prefix="bench-") as scratch:
         spark = session(Path(scratch))
         for name, value in {
@@ -60,11 +60,11 @@ def main(files: str, events: str, results: str, *queries: str) -> None:
             spark.conf.set(name, value)
         for query in queries:
             if query in STREAMED:
-                actual[query] = streamed(spark, query, files, int(events), Path(scratch))
-                print(f"  {query} in Spark: {actual[query]:,.0f} events/s", file=sys.stderr, flush=True)
+                rates[query] = streamed(spark, query, files, int(events), Path(scratch))
+                print(f"  {query} in Spark: {rates[query]:,.0f} events/s", file=sys.stderr, flush=True)
             at_once(spark, query, files, results)
         spark.stop()
-    print(json.dumps(actual))
+    print(json.dumps(rates))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ class Deployable:
 
     compilation: Compilation
     """With its deployment plan, and the warnings of its operators."""
-    plan: DeploymentPlan
-    """The same deployment plan."""
     fingerprint: str
     """What identifies the application, see `fingerprint`."""
 
@@ -25,6 +23,11 @@ class Deployable:
     def name(self) -> str:
         """The name of the application."""
         return self.compilation.logical.application
+
+    @property
+    def plan(self) -> DeploymentPlan:
+        """Its deployment plan."""
+        return need(self.compilation.deployment)
 
 
 def deployable(compilation: Compilation) -> Deployable:
@@ -44,4 +47,4 @@ def deployable(compilation: Compilation) -> Deployable:
         diagnostics = (*diagnostics, Diagnostic.of("SO5009", plan.refusal))
     if errors_of(diagnostics):
         raise ApplicationError(diagnostics)
-    return Deployable(replace(compilation, diagnostics=diagnostics), plan, fingerprint(compilation))
+    return Deployable(replace(compilation, diagnostics=diagnostics), fingerprint(compilation))
