@@ -118,10 +118,10 @@ class _Documents:
         listed: list[dict[str, Any]] = []
         for name in self.reader.applications():
             with suppress(NotDeployedError):
-                actual = self.reader.snapshot(name)
+                shown = self.reader.snapshot(name)
                 listed.append(
-                    {"name": name, "state": actual["state"], "deployed_at": actual["deployed_at"],
-                     "pes": len(actual["pes"]), "failed": [failure["unit"] for failure in actual["failures"]]}
+                    {"name": name, "state": shown["state"], "deployed_at": shown["deployed_at"],
+                     "pes": len(shown["pes"]), "failed": [failure["unit"] for failure in shown["failures"]]}
                 )  # fmt: skip
         return listed
 

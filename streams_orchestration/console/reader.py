@@ -79,10 +79,10 @@ class Reader:
         self.require(application)
         now = clock.now()
         status, metrics = read_status(self.home, application), read_metrics(self.home, application, now)
-        actual = snapshot(status, metrics, read_cuts(self.home, application), now)
+        taken = snapshot(status, metrics, read_cuts(self.home, application), now)
         with self._reading:
-            self.histories.setdefault(application, History()).add(actual)
-        return actual
+            self.histories.setdefault(application, History()).add(taken)
+        return taken
 
     def compilation(self, application: str) -> Compilation:
         """The plan that an application runs with, read once for each deployment.
