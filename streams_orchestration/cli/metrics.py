@@ -19,7 +19,7 @@ IDLE_CORES = 0.01
 """An operator that takes less of a processor is not worth naming."""
 BEHIND_SEGMENTS = 8
 """A reader that is so many segments behind is worth naming: at 32 its producer waits for it."""
-POINTED_AT = ("dropped", "errors")
+POINTED_AT = ("dropped", "errors", "late_rows")
 """Custom metrics that are worth naming when they are not 0."""
 
 
@@ -40,9 +40,15 @@ def facts(metrics: ApplicationMetrics) -> Iterator[Text]:
         if own.get(LAG_TUPLES):
             lag = f"{plural(int(own[LAG_TUPLES]), 'tuple')}, {duration(own.get(LAG_SECONDS, 0.0))}"
             yield Text(f"behind  {operator.name}: {lag}", "yellow")
+    yield from (Text(line, "yellow") for line in losses(metrics))
+
+
+def losses(metrics: ApplicationMetrics) -> Iterator[str]:
+    """A line for each operator that has dropped tuples, or met errors in them."""
+    for operator in metrics.operators:
         for metric in operator.custom:
             if metric.name in POINTED_AT and metric.value:
-                yield Text(f"{metric.name}  {count(metric.value)} by {operator.name}", "yellow")
+                yield f"{metric.name}  {count(metric.value)} by {operator.name}"
 
 
 def metrics_tables(metrics: ApplicationMetrics) -> RenderableType:

@@ -10,6 +10,7 @@ from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.restoring import begin_from, require_origin
 from streams_orchestration.cli.starting import locked_start, ready
@@ -19,6 +20,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import ApplicationChangedError, CatalogError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.metrics_reading import read_metrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 
@@ -95,5 +97,7 @@ def _completed(home: Home, status: ApplicationStatus, max_rows: int) -> int:
     for sink in status.sinks:
         if sink.path is not None:
             note(f"Files of {sink.operator}: {sink.path}")
+    for loss in losses(read_metrics(home, status.application)):
+        note(f"{loss}. `streams metrics {status.application}` says what that is.")
     note(f"Logs: {status.logs}")
     return answer(lambda: {**_facts(home, status), "results": [result_document(each) for each in shown]})

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.observing.compilations import deployed_compil
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.cli.made_up import host, sink, status, unit
+from streams_orchestration_tests.cli.made_up import host, metrics, sink, status, unit
 from streams_orchestration_tests.cli.specs import COPY
 from streams_orchestration_tests.runtime.starters import Starting
 
@@ -39,6 +39,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(running, "require_java", lambda: Path("java"))
     monkeypatch.setattr(running, "fingerprint", lambda _compilation: "abc")
+    monkeypatch.setattr(running, "read_metrics", lambda *_: metrics())
     (tmp_path / "lines.csv").write_text("x\n1\n")
     path = tmp_path / "copy.yaml"
     path.write_text(COPY)
@@ -73,7 +74,7 @@ def test_a_run_to_the_end_shows_the_result(spec: str, result: Any, monkeypatch: 
     assert calls == ["run"]
     assert "Copy: 3 rows" in captured.out
     assert f"1 more row in {result.path}" in " ".join(captured.out.split("\n"))
-    for part in ("copy is complete.", f"Files of Copy: {result.path}", "Logs: /logs"):
+    for part in ("copy is complete.", f"Files of Copy: {result.path}", "Logs: /logs", "dropped  12 by Delays. "):
         assert part in captured.err
 
 
