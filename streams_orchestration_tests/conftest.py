@@ -60,8 +60,8 @@ def _end(registered: int) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give every test its kind, and keep those with Spark, with Kafka and with MariaDB in one worker each."""
     for item in items:
-        if not item.get_closest_marker(actual := kind(item)):
-            item.add_marker(actual)
+        if not item.get_closest_marker(marker := kind(item)):
+            item.add_marker(marker)
         if item.get_closest_marker("java"):
             item.add_marker(pytest.mark.xdist_group("kafka" if "kafka" in needs(item) else "java"))
         elif "mariadb" in needs(item):

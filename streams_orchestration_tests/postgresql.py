@@ -27,9 +27,11 @@ LOGICAL = ("-c", "wal_level=logical")
 
 def binaries() -> Path | None:
     """The directory of initdb and postgres, of the newest version that is installed."""
-    actual = [Path(given).resolve().parent for name in ("postgres",) if (given := shutil.which(name))]
-    actual += sorted(Path("/").glob(PLACES.removeprefix("/")), key=lambda path: float(path.parent.name), reverse=True)
-    return next((path for path in actual if (path / "initdb").exists() and (path / "postgres").exists()), None)
+    directories = [Path(given).resolve().parent for name in ("postgres",) if (given := shutil.which(name))]
+    directories += sorted(
+        Path("/").glob(PLACES.removeprefix("/")), key=lambda path: float(path.parent.name), reverse=True
+    )
+    return next((path for path in directories if (path / "initdb").exists() and (path / "postgres").exists()), None)
 
 
 def _identity() -> Any:

@@ -63,15 +63,15 @@ def graph(*invocations: dict[str, Any], **parts: Any) -> Application:
 
 def logical(application: Application, **options: Any) -> tuple[LogicalGraph, list[Diagnostic]]:
     """The logical graph and its diagnostics without warnings of what is not used."""
-    actual, diagnostics = build_logical_graph(application, Options(**options))
-    return actual, [each for each in diagnostics if each.code not in ("SO0110", "SO0111")]
+    logical_graph, diagnostics = build_logical_graph(application, Options(**options))
+    return logical_graph, [each for each in diagnostics if each.code not in ("SO0110", "SO0111")]
 
 
 def physical(application: Application, **options: Any) -> PhysicalGraph:
     """The expanded graph of an application without errors."""
-    actual, diagnostics = logical(application, **options)
+    logical_graph, diagnostics = logical(application, **options)
     assert not diagnostics, diagnostics
-    return expand(actual)[0]
+    return expand(logical_graph)[0]
 
 
 def codes(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> list[str]:

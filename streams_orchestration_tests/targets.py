@@ -36,9 +36,9 @@ class Target:
                 cursor.executemany(marks, rows)
             else:
                 cursor.execute(marks)
-            actual = list(cursor.fetchall()) if cursor.description else []
+            selected = list(cursor.fetchall()) if cursor.description else []
             connection.commit()
-        return actual
+        return selected
 
     def rows(self, table: str = "totals") -> list[tuple[Any, ...]]:
         return sorted(self.run(f"SELECT * FROM {table}"))

@@ -64,8 +64,8 @@ def test_tuples_that_went_by_several_channels_keep_the_order_of_their_keys():
     swapped = RIGHT._replace(results={"Out": [("b", 2), ("a", 1), ("b", 2)]})
     assert differences(swapped, RIGHT, ["Out"], by_key=True) == []
     one_key = Outcome({"Out": [("a", 1), ("b", 1), ("a", 2)]}, {})
-    actual = one_key._replace(results={"Out": [("a", 2), ("b", 1), ("a", 1)]})
-    (difference,) = differences(actual, one_key, ["Out"], by_key=True)
+    mixed = one_key._replace(results={"Out": [("a", 2), ("b", 1), ("a", 1)]})
+    (difference,) = differences(mixed, one_key, ["Out"], by_key=True)
     assert "out of order from tuple 0 on: ('a', 2) in place of ('a', 1)" in difference
 
 

@@ -89,8 +89,8 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
             options["profile"] = read_profile(profile)
         if decoupled:
             plan = compile_spec(written(case, path), Options(fusion="manual"))
-            costs, actual = measured_costs(plan.logical, plan.physical, options["profile"])
-            return (*actual, *decide(plan.logical, plan.physical, plan.fusion, costs).solution.diagnostics)
+            costs, diagnostics = measured_costs(plan.logical, plan.physical, options["profile"])
+            return (*diagnostics, *decide(plan.logical, plan.physical, plan.fusion, costs).solution.diagnostics)
         if "decision" in case:
             fused = compile_spec(written(case, path))
             current = fusion_fingerprint(fused.logical, fused.physical, fused.fusion)

@@ -67,11 +67,11 @@ def edited(node: Any, draw: random.Random) -> Any:
     """The document with a few of its nodes dropped, doubled, moved, renamed or replaced."""
     document = copy.deepcopy(node)
     for _ in range(draw.randint(1, 3)):
-        actual = list(places(document))
-        if not actual:
+        choices = list(places(document))
+        if not choices:
             break
-        container, key = draw.choice(actual)
-        other, other_key = draw.choice(actual)
+        container, key = draw.choice(choices)
+        other, other_key = draw.choice(choices)
         match draw.randrange(6):
             case 0:
                 del container[key]
@@ -122,7 +122,7 @@ def test_a_mutated_spec_compiles_or_is_refused(batch: int, tmp_path: Path) -> No
             compilation = compile_spec(path, draw.choice(OPTIONS))
         except ApplicationError as error:
             refused += 1
-            assert any(actual.severity == "error" and actual.message for actual in error.diagnostics)
+            assert any(diagnostic.severity == "error" and diagnostic.message for diagnostic in error.diagnostics)
         else:
             plan_document(compilation)
             check_parameters(compilation)

@@ -128,8 +128,8 @@ def results(home: Home, directory: Path, sinks: set[str]) -> dict[str, bool]:
     with duckdb.connect() as connection:
         connection.execute(f"CREATE VIEW rows AS SELECT * FROM '{directory / 'rows.parquet'}'")
         for name in sinks:
-            actual = f"SELECT * FROM read_parquet('{home.results('queries')}/{name}/part-*.parquet')"
-            same[name] = sorted(connection.execute(actual).fetchall(), key=str) == sorted(
+            statement = f"SELECT * FROM read_parquet('{home.results('queries')}/{name}/part-*.parquet')"
+            same[name] = sorted(connection.execute(statement).fetchall(), key=str) == sorted(
                 connection.execute(WANTED[name]).fetchall(), key=str
             )
     return same

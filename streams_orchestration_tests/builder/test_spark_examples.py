@@ -56,12 +56,12 @@ def test_functions_of_the_guide_do_here_what_they_do_there():
     events = [(f"u{number % 2}", at(40 * number + 1000 * (number // 8))) for number in range(40)]
     shown = [(number, at(60 * number)) for number in range(40)]
     clicks = [(number, at(60 * number + 1000 * (number % 5))) for number in range(0, 40, 2)]
-    actual = application().test({"Words": words, "Events": events, "Shown": shown, "Clicks": clicks}, batch=15)
-    counts = {(row["window"]["start"], row["word"]): row["count"] for row in actual["CountsOut"].to_pylist()}
+    tables = application().test({"Words": words, "Events": events, "Shown": shown, "Clicks": clicks}, batch=15)
+    counts = {(row["window"]["start"], row["word"]): row["count"] for row in tables["CountsOut"].to_pylist()}
     assert counts == counted(words)
-    ended = Counter((row["user"], row["events"], row["seconds"]) for row in actual["EndedOut"].to_pylist())
+    ended = Counter((row["user"], row["events"], row["seconds"]) for row in tables["EndedOut"].to_pylist())
     assert ended == in_sessions(events)
-    clicked = {row["impressionAdId"]: row["clickAdId"] for row in actual["ClickedOut"].to_pylist()}
+    clicked = {row["impressionAdId"]: row["clickAdId"] for row in tables["ClickedOut"].to_pylist()}
     wanted = {number for number, time in clicks if time <= at(60 * number + 3600)}
     assert clicked == {number: number if number in wanted else None for number, _ in shown}
 

@@ -378,12 +378,12 @@ def _left(home: Home, application: str) -> list[str]:
 
 def _processes(home: Home, application: str) -> list[str]:
     """Of hosts of this home."""
-    actual = []
+    processes = []
     for process in psutil.process_iter(["pid", "cmdline"]):
         command = " ".join(process.info["cmdline"] or ())
         if str(home.root) in command and ("host_process" in command or "java" in command or "pyspark" in command):
-            actual.append(f"{process.info['pid']} {command[:80]}")
-    return actual
+            processes.append(f"{process.info['pid']} {command[:80]}")
+    return processes
 
 
 def as_document(verdict: Verdict) -> dict[str, object]:

@@ -129,10 +129,10 @@ class Scene:
         host = jvm.parent()
         children = [child for child in host.children(recursive=True) if child.pid != jvm.pid] if host else []
         idle = [child for child in children if any(kind in " ".join(command_of(child)) for kind in STARTERS)]
-        actual = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
-        if not actual:
+        candidates = children if self.choose.random() < 0.1 else [child for child in children if child not in idle]
+        if not candidates:
             raise LookupError
-        return self.choose.choice(actual), units
+        return self.choose.choice(candidates), units
 
 
 Fault = Callable[[Scene], Happened]

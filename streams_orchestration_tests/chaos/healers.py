@@ -177,12 +177,12 @@ def is_changed(home: Home, application: str) -> bool:
 
 def without_hosts(process: psutil.Process) -> list[psutil.Process]:
     """What a process has started, without the hosts: they go on without it, with all that they have started."""
-    actual: list[psutil.Process] = []
+    descendants: list[psutil.Process] = []
     for child in process.children():
         with contextlib.suppress(psutil.Error):
             if not any("host_process" in part or "local_host" in part for part in child.cmdline()):
-                actual += [child, *without_hosts(child)]
-    return actual
+                descendants += [child, *without_hosts(child)]
+    return descendants
 
 
 def end(process: subprocess.Popen[bytes] | None) -> None:

@@ -68,19 +68,19 @@ class Pairing(Operator):
         self.waiting = DictState(), DictState()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        actual: dict[str, list] = {"k": [], "n": []}
+        columns: dict[str, list] = {"k": [], "n": []}
         for row in batch.to_pylist():
             key = row["k"], row["n"]
             if self.waiting[1 - port].get(key) is not None:
                 del self.waiting[1 - port][key]
-                actual["k"].append(row["k"])
-                actual["n"].append(row["n"])
+                columns["k"].append(row["k"])
+                columns["n"].append(row["n"])
             else:
                 self.waiting[port][key] = 1
         schema = self.context.outputs[0]
         assert schema is not None
-        if actual["k"]:
-            self.submit(TupleBatch.from_columns(actual, schema))
+        if columns["k"]:
+            self.submit(TupleBatch.from_columns(columns, schema))
 
     def checkpoint(self) -> State:
         return {f"waiting{port}": waiting for port, waiting in enumerate(self.waiting)}

@@ -97,7 +97,7 @@ def differences(actual: Outcome, wanted: Outcome, ordered: Iterable[str], *, by_
     """What a run has lost, doubled or mixed up; nothing when it is as it should be.
 
     Args:
-        found: of the run.
+        actual: of the run.
         wanted: of an undisturbed one.
         ordered: sinks whose tuples come in one order only.
         by_key: this holds for the tuples of each key: they went by several channels at times.

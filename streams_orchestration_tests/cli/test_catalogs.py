@@ -20,8 +20,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
     assert main(["catalog", *arguments]) == status
-    actual = capsys.readouterr()
-    return " ".join((actual.out + actual.err).split())
+    captured = capsys.readouterr()
+    return " ".join((captured.out + captured.err).split())
 
 
 def test_it_says_where_the_catalog_is(home: Home, capsys: pytest.CaptureFixture[str]):

@@ -135,7 +135,7 @@ def test_the_table_shows_regions_pes_and_copies(tiny: str, capsys: Capture):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "output"),
+    ("arguments", "message"),
     [
         (["--set", "foo"], "'--set': 'foo' is not NAME=VALUE. Write for example --set width=4."),
         (["--set", "=4"], "'--set': '=4' is not NAME=VALUE."),
@@ -151,11 +151,11 @@ def test_the_table_shows_regions_pes_and_copies(tiny: str, capsys: Capture):
         (["--fusoin", "legacy"], "No such option '--fusoin'"),
     ],
 )
-def test_a_wrong_option_is_one_line_and_exit_status_2(arguments: list[str], output: str, tiny: str, capsys: Capture):
+def test_a_wrong_option_is_one_line_and_exit_status_2(arguments: list[str], message: str, tiny: str, capsys: Capture):
     assert main(["compile", tiny, *arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert output in captured.err
+    assert message in captured.err
     assert len(captured.err.splitlines()) == 1
 
 
@@ -220,7 +220,7 @@ def test_a_profile_that_is_not_there_is_named(tiny: str, capsys: Capture):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "output"),
+    ("pattern", "message"),
     [
         ("B", "no parallel region matches the width pattern B; the nearest is A"),
         ("Q*", "no parallel region matches the width pattern Q*; the nearest is A"),
@@ -229,12 +229,18 @@ def test_a_profile_that_is_not_there_is_named(tiny: str, capsys: Capture):
 )
 @pytest.mark.parametrize("command", ["compile", "run", "deploy", "graph", "explain"])
 def test_a_width_that_fits_no_region_is_an_error(
-    command: str, pattern: str, output: str, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    command: str,
+    pattern: str,
+    message: str,
+    tiny: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
 ):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     assert main([command, tiny, *(["A"] if command == "explain" else []), "--width", f"{pattern}=3"]) == 1
     captured = capsys.readouterr()
-    assert f"error SO0207: {output}" in captured.err
+    assert f"error SO0207: {message}" in captured.err
     assert captured.out == ""
 
 

@@ -173,7 +173,7 @@ def test_several_profiles_are_combined(spec: list[str], tmp_path: Path, capsys: 
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "output"),
+    ("options", "status", "message"),
     [
         (["SPEC"], 2, "streams profile APP --output FILE"),
         (["PROBLEM", "--pe", "0"], 2, "is a problem and no spec"),
@@ -185,13 +185,13 @@ def test_several_profiles_are_combined(spec: list[str], tmp_path: Path, capsys: 
     ],
 )
 def test_what_cannot_be_decided_is_said(
-    options: list[str], status: int, output: str, spec: list[str], problem: str, tmp_path: Path,
+    options: list[str], status: int, message: str, spec: list[str], problem: str, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ):  # fmt: skip
     (tmp_path / "other.yaml").write_text("{profileVersion: 1, application: other}")
     files = {"SPEC": spec[0], "PROBLEM": problem, "PROFILE": spec[2], "OTHER": str(tmp_path / "other.yaml")}
     assert main(["decouple", *(files.get(each, each) for each in options)]) == status
-    assert output in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_profile_of_other_pes_counts_and_is_told(spec: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):

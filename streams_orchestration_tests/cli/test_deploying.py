@@ -34,8 +34,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     return FakeJobs.asked
 
 
-def deployed(actual: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deploying, "read_status", lambda _home, _application: actual)
+def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deploying, "read_status", lambda _home, _application: current)
 
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):

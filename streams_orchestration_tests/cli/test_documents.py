@@ -13,7 +13,7 @@ from streams_orchestration.cli import deploying, foreground, main, running
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs
-from streams_orchestration_tests.cli.made_up import pe, sink, status, unit
+from streams_orchestration_tests.cli.made_up import metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import BROKEN, COPY, TINY
 
 Capture = pytest.CaptureFixture[str]
@@ -25,7 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     FakeJobs.asked = []
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     for module in (deploying, running):
-        monkeypatch.setattr(module, "status_document", lambda _home, actual: {"application": actual.application})
+        monkeypatch.setattr(module, "status_document", lambda _home, current: {"application": current.application})
         monkeypatch.setattr(module, "require_java", lambda: None)
     monkeypatch.setattr(deploying, "read_status", lambda _home, _name: status())
     return tmp_path / "home"
@@ -88,6 +88,7 @@ def test_a_run_has_its_results(
     follow(done, monkeypatch)
     monkeypatch.setattr(running, "fingerprint", lambda _compilation: "abc")
     monkeypatch.setattr(running, "status_if_deployed", lambda *_: done if before else None)
+    monkeypatch.setattr(running, "read_metrics", lambda *_: metrics())
     written = document(capsys, "run", spec, "--max-rows", "2")
     assert (written["application"], written["state"]) == ("copy", "COMPLETED")
     (result,) = written["results"]
@@ -150,7 +151,7 @@ def test_errors_of_an_application_are_in_the_document(command: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "output"),
+    ("arguments", "message"),
     [
         (["run"], "Missing argument 'SPEC'"),
         (["run", "nothing.yaml"], "does not exist"),
@@ -158,7 +159,7 @@ def test_errors_of_an_application_are_in_the_document(command: str, tmp_path: Pa
         (["logs", "flights", "--lines", "few"], "--lines"),
     ],
 )
-def test_errors_of_the_command_line_are_documents_too(arguments: list[str], output: str, capsys: Capture):
+def test_errors_of_the_command_line_are_documents_too(arguments: list[str], message: str, capsys: Capture):
     written = document(capsys, *arguments, exit_status=2)
     assert written["error"]["kind"] == "usage"
-    assert output in written["error"]["message"]
+    assert message in written["error"]["message"]

@@ -95,10 +95,10 @@ def test_a_status_is_watched_until_it_is_ended(capsys: pytest.CaptureFixture[str
     looks: list[Any] = ["one", CatalogUnavailableError("the catalog is away"), "two"]
 
     def look() -> Text:
-        actual = looks.pop(0)
-        if isinstance(actual, Exception):
-            raise actual
-        return Text(actual)
+        seen = looks.pop(0)
+        if isinstance(seen, Exception):
+            raise seen
+        return Text(seen)
 
     def pause() -> None:
         if not looks:

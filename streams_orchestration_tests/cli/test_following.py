@@ -50,8 +50,8 @@ class World:
         self.shown: list[ApplicationStatus] = []
 
     def read(self) -> ApplicationStatus:
-        actual = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        return replace(actual, hosts=tuple(replace(h, heartbeat_at=self.now) for h in actual.hosts))
+        scripted = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        return replace(scripted, hosts=tuple(replace(h, heartbeat_at=self.now) for h in scripted.hosts))
 
     def pause(self, seconds: float) -> bool:
         self.now += seconds
@@ -246,7 +246,7 @@ class Outages(World):
 def test_an_outage_of_the_catalog_is_waited_for_and_said_once():
     world = Outages([status(), status(), status(state="COMPLETED")], away=(POLL_SECONDS, 60.0))
     assert world.follower().follow().state == "COMPLETED"
-    assert [output.partition(":")[0] for output in world.said] == ["there", "The catalog can be used again."]
+    assert [message.partition(":")[0] for message in world.said] == ["there", "The catalog can be used again."]
 
 
 def test_after_an_outage_hosts_have_time_for_a_heartbeat_before_they_are_judged():

@@ -70,16 +70,16 @@ def test_details_say_what_to_do_about_a_failure():
 
 
 @pytest.mark.parametrize(
-    ("what", "output"),
+    ("what", "parts"),
     [
         ({"units": (unit(attempts=5),)}, ("5 of 5 resets in a row have failed. Mend", "--unit region-0 --force`")),
         ({"pes": (pe(0, state="FAILED", error="boom", permanent=True),)}, ("the same error again. Mend", "region-0`")),
         ({"pes": (pe(0, state="FAILED", error="boom", restartable=False),)}, ("`restartable: false`", "region-0`")),
     ],
 )
-def test_details_say_why_something_is_not_reset_by_itself(what: dict[str, Any], output: tuple[str, ...]):
+def test_details_say_why_something_is_not_reset_by_itself(what: dict[str, Any], parts: tuple[str, ...]):
     text = rendered(details(status(**{"pes": FAILED.pes, **what}), NOW, metrics()), colour=False, width=1000)
-    for part in ("It is not reset by itself: ", *output):
+    for part in ("It is not reset by itself: ", *parts):
         assert part in text
 
 

@@ -90,7 +90,7 @@ def test_what_is_not_deployed_is_not_measured(
 
 
 @pytest.mark.parametrize(
-    ("document", "status", "output"),
+    ("document", "status", "message"),
     [
         (
             "{decouplingVersion: 1, application: demo, fingerprint: x, machines: {}}",
@@ -101,17 +101,17 @@ def test_what_is_not_deployed_is_not_measured(
     ],
 )
 def test_what_a_decision_did_not_promise_is_not_compared(
-    document: str, status: int, output: str, asked: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    document: str, status: int, message: str, asked: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (tmp_path / "decision.yaml").write_text(document)
     assert main(["profile", "demo", "--compare", str(tmp_path / "decision.yaml")]) == status
-    assert output in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not asked, "that is told before it is measured"
 
 
 def test_a_comparison_has_both_figures():
-    actual = Outcome(100.0, 200.0, 380.0, 150.0, 300.0, (PeOutcome(0, 40.0, 50.0, 99.0),))
-    text = rendered(outcome_table(actual), colour=False)
+    outcome = Outcome(100.0, 200.0, 380.0, 150.0, 300.0, (PeOutcome(0, 40.0, 50.0, 99.0),))
+    text = rendered(outcome_table(outcome), colour=False)
     assert ["0", "40.0", "%", "50.0", "%", "99.0", "%"] in [line.split() for line in text.splitlines()]
     assert "predicted 1.90, measured 1.50 (27% off)" in text
     assert "150 tuples/s now, 100 when it was decided (1.50 times)" in text

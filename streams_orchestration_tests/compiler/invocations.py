@@ -29,11 +29,11 @@ def call(name: str, operator: str = "Work", inputs: Any = ("Src",), **parts: Any
 
 def built(application: Application, **options: Any) -> LogicalGraph:
     """The logical graph of an application that nothing is wrong with."""
-    actual, diagnostics = logical(application, **options)
+    logical_graph, diagnostics = logical(application, **options)
     assert not diagnostics, diagnostics
-    return actual
+    return logical_graph
 
 
-def by_name(actual: LogicalGraph) -> dict[str, LogicalOperator]:
+def by_name(logical_graph: LogicalGraph) -> dict[str, LogicalOperator]:
     """Its operators by their full names."""
-    return {operator.name: operator for operator in actual.operators}
+    return {operator.name: operator for operator in logical_graph.operators}

@@ -118,6 +118,6 @@ graph: [{name: X, operator: C}, {name: Y, operator: C}]
 
 
 def test_expansion_of_a_graph_in_error_does_not_fail() -> None:
-    actual, diagnostics = logical(graph(SOURCE, call("R", annotations={"parallel": {"width": "${nothing}"}})))
+    logical_graph, diagnostics = logical(graph(SOURCE, call("R", annotations={"parallel": {"width": "${nothing}"}})))
     assert codes(diagnostics) == ["SO0201"]
-    assert len(expand(actual)[0].operators) == 2
+    assert len(expand(logical_graph)[0].operators) == 2

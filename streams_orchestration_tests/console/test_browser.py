@@ -278,10 +278,10 @@ def test_it_is_accessible(browser: Any, address: str, width: int, scheme: str):
 def axe(page: Any) -> list[str]:
     """Serious findings of axe."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    actual = page.evaluate("axe.run()")["violations"]
+    violations = page.evaluate("axe.run()")["violations"]
     return [
         f"{each['id']}: {each['nodes'][0]['html'][:200]}"
-        for each in actual
+        for each in violations
         if each["impact"] in ("serious", "critical")
     ]
 

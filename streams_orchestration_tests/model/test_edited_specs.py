@@ -85,11 +85,11 @@ def test_edited_specs_compile_or_are_refused(tmp_path_factory: pytest.TempPathFa
     try:
         compilation = compile_spec(path)
     except ApplicationError as error:
-        actual = error.diagnostics
-        assert any(each.severity == "error" for each in actual)
+        diagnostics = error.diagnostics
+        assert any(each.severity == "error" for each in diagnostics)
     else:
-        actual = compilation.diagnostics
-        assert all(each.severity == "warning" for each in actual)
+        diagnostics = compilation.diagnostics
+        assert all(each.severity == "warning" for each in diagnostics)
 
 
 def test_the_full_spec_compiles(tmp_path: Path) -> None:

@@ -50,12 +50,12 @@ def summary(window: list[Row], *, partitioned: bool) -> list[Any]:
     groups: dict[Any, list[int | None]] = defaultdict(list)
     for p, g, n, _ in window:
         groups[(p, g) if partitioned else (g,)].append(n)
-    actual: list[Any] = []
+    tuples: list[Any] = []
     for key, numbers in groups.items():
         values = [n for n in numbers if n is not None]
         mean = sum(n * 0.1 for n in values) / len(values) if values else None
-        actual.append((*key, len(numbers), sum(values) if values else None, mean))
-    return actual
+        tuples.append((*key, len(numbers), sum(values) if values else None, mean))
+    return tuples
 
 
 def run(aggregated: Bench, data: list[Row], cuts: list[int], restarts: bool) -> list[Any]:

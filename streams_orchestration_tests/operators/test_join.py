@@ -34,12 +34,12 @@ def account(
 ) -> list[Row]:
     windows: list[list[list[Any]]] = [[], []]
     outer = (algorithm in ("leftOuter", "outer"), algorithm in ("rightOuter", "outer"))
-    actual: list[Row] = []
+    joined: list[Row] = []
 
     def tell(left: Row | None, right: Row | None) -> None:
         n, a = (left[1], left[0]) if left else (None, None)
         m, b = (right[1], right[0]) if right else (None, None)
-        actual.append((n, m, a, b))
+        joined.append((n, m, a, b))
 
     def leave(port: int) -> None:
         row, met = windows[port].pop(0)
@@ -63,7 +63,7 @@ def account(
     for port in (0, 1):
         while windows[port]:
             leave(port)
-    return actual
+    return joined
 
 
 @given(

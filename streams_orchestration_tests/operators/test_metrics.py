@@ -73,7 +73,7 @@ def test_only_what_is_new_is_taken():
 
 
 @pytest.mark.parametrize(
-    ("wrong", "output"),
+    ("wrong", "message"),
     [
         (lambda metrics: metrics.counter("n").add(-2), "a counter cannot go back by 2; a gauge can"),
         (lambda metrics: metrics.counter("level"), "metric level is a gauge, not a counter"),
@@ -84,9 +84,9 @@ def test_only_what_is_new_is_taken():
         (lambda metrics: [metrics.counter(f"user{n}") for n in range(METRICS_LIMIT)], "at most 64 metrics"),
     ],
 )
-def test_mistakes_are_named(wrong: Any, output: str):
+def test_mistakes_are_named(wrong: Any, message: str):
     metrics = Metrics()
     metrics.gauge("level")
     metrics.dropped.add()
-    with pytest.raises(ValueError, match=output):
+    with pytest.raises(ValueError, match=message):
         wrong(metrics)

@@ -126,11 +126,11 @@ def keyed(keys: str, values: str, **rows: Any) -> KeyedState:
 
 
 def log(ddl: str, *rows: dict[str, Any]) -> TupleLog:
-    actual = TupleLog(arrow_schema(ddl))
+    tuple_log = TupleLog(arrow_schema(ddl))
     if rows:
-        actual.append(pa.RecordBatch.from_pylist(list(rows), schema=actual.schema))
-        actual.flag(actual.places()[:1])
-    return actual
+        tuple_log.append(pa.RecordBatch.from_pylist(list(rows), schema=tuple_log.schema))
+        tuple_log.flag(tuple_log.places()[:1])
+    return tuple_log
 
 
 def test_columns_are_added_and_types_widened():

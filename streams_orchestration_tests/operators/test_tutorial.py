@@ -27,12 +27,12 @@ READING = "sensor string, value double"
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The blocks of the page that begin with the name of their file."""
-    actual: dict[str, str] = defaultdict(str)
+    blocks: dict[str, str] = defaultdict(str)
     page = (ROOT / "docs" / "operators.md").read_text()
     for name, text in re.findall(r"```\w+\n# (\S+)\n(.*?)```", page, re.DOTALL):
-        actual[name] += text
-    assert set(actual) == {"readings.py", "test_readings.py", "readings.yaml"}
-    for name, text in actual.items():
+        blocks[name] += text
+    assert set(blocks) == {"readings.py", "test_readings.py", "readings.yaml"}
+    for name, text in blocks.items():
         (tmp_path / name).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "readings", raising=False)

@@ -43,7 +43,7 @@ def test_a_new_deployment_has_time_for_its_first_cut():
 
 def test_only_a_failure_that_waits_for_somebody_is_a_problem():
     broken = failed(running())
-    for status, output in (
+    for status, problem in (
         (running(), ""),
         (broken, ""),
         (failed(running(), attempts=5), "5 of 5 resets in a row have failed"),
@@ -51,8 +51,8 @@ def test_only_a_failure_that_waits_for_somebody_is_a_problem():
         (failed(running(state="STOPPED"), attempts=5), ""),
     ):
         problems = " ".join(judge(status, NOW)[2].problems)
-        assert output in problems
-        assert bool(output) == bool(problems)
+        assert problem in problems
+        assert bool(problem) == bool(problems)
 
 
 def test_a_cut_that_was_restored_is_no_problem():
@@ -65,7 +65,7 @@ def test_a_cut_that_was_restored_is_no_problem():
 
 
 @pytest.mark.parametrize(
-    ("ago", "state", "output"),
+    ("ago", "state", "problem"),
     [
         ((10.0,), "RUNNING", None),
         ((599.0, 300.0, 1.0), "RUNNING", "region-0 was reset 3 times in 10 min, last cause: division by zero"),
@@ -74,13 +74,13 @@ def test_a_cut_that_was_restored_is_no_problem():
         ((60.0, 40.0, 20.0, 0.0), "COMPLETED", None),
     ],
 )
-def test_a_unit_that_is_reset_again_and_again_is_not_stable(ago: tuple[float, ...], state: str, output: str | None):
+def test_a_unit_that_is_reset_again_and_again_is_not_stable(ago: tuple[float, ...], state: str, problem: str | None):
     began = UnitEvent(NOW, "reset began", 1, 3, 1, cause="division by zero")
     events = tuple(replace(began, at=NOW - seconds) for seconds in ago)
     unit = replace(running().units[0], completed_epoch=100, events=events)
     stable = judge(running(units=(unit,), state=state), NOW)[3]
-    assert (stable.name, stable.passed) == ("units_are_stable", output is None)
-    assert output is None or stable.problems == (output,)
+    assert (stable.name, stable.passed) == ("units_are_stable", problem is None)
+    assert problem is None or stable.problems == (problem,)
 
 
 def test_resets_by_hand_do_not_make_a_unit_unstable():
@@ -89,7 +89,7 @@ def test_resets_by_hand_do_not_make_a_unit_unstable():
 
 
 @pytest.mark.parametrize(
-    ("state", "application", "output"),
+    ("state", "application", "problem"),
     [
         ("UP", "RUNNING", None),
         ("LOST", "RUNNING", "north is LOST: its lease has ended"),
@@ -99,17 +99,17 @@ def test_resets_by_hand_do_not_make_a_unit_unstable():
         ("LOST", "COMPLETED", None),
     ],
 )
-def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, application: str, output: str | None):
+def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, application: str, problem: str | None):
     machines = [MachineStatus(name, "a.b", each, (), 2, (), 0, None, 5.0, NOW, "1") for name, each in
                 (("north", state), ("south", "UP"))]  # fmt: skip
     check = judge(running(state=application), NOW, machines)[4]
-    assert (check.name, check.passed) == ("machines_are_up", output is None)
-    assert len(check.problems) == (output is not None)
-    assert (output or "") in " ".join(check.problems)
+    assert (check.name, check.passed) == ("machines_are_up", problem is None)
+    assert len(check.problems) == (problem is not None)
+    assert (problem or "") in " ".join(check.problems)
 
 
 @pytest.mark.parametrize(
-    ("facts", "output"),
+    ("facts", "problem"),
     [
         ({}, None),
         (AWAY, "host 0 has not reached the storage for 40 s: s3://b/p (endpoint http://s:9): cannot be reached"),
@@ -117,11 +117,11 @@ def test_a_machine_that_takes_no_hosts_is_a_problem_of_what_runs(state: str, app
         (AWAY | {"alive": False}, None),
     ],
 )
-def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, Any], output: str | None):
+def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, Any], problem: str | None):
     status = running()
     check = judge(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[5]
-    assert (check.name, check.passed) == ("storage_is_reached", output is None)
-    assert (output or "") in " ".join(check.problems)
+    assert (check.name, check.passed) == ("storage_is_reached", problem is None)
+    assert (problem or "") in " ".join(check.problems)
 
 
 def policy(spec: Path, home: Home) -> dg.FreshnessPolicy | None:

@@ -218,14 +218,14 @@ def test_what_an_import_reads_of_other_applications_is_upstream_of_it(tmp_path: 
 
 
 def test_descriptions_in_the_launchpad_hold_no_code_of_tests(defs: dg.Definitions):
-    actual: list[str] = []
+    descriptions: list[str] = []
 
     def visit(shape: Any) -> None:
         for field in getattr(shape, "fields", {}).values():
-            actual.append(field.description or "")
+            descriptions.append(field.description or "")
             visit(field.config_type)
 
     for job in defs.resolve_all_job_defs():
         visit(job.run_config_schema.run_config_schema_type)
-    assert any("state directory" in text for text in actual)
-    assert not [text for text in actual if ">>>" in text or "doctest" in text]
+    assert any("state directory" in text for text in descriptions)
+    assert not [text for text in descriptions if ">>>" in text or "doctest" in text]

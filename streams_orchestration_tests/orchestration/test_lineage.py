@@ -132,10 +132,10 @@ def specs(tmp_path: Path) -> dict[str, dg.AssetSpec]:
 
 def deps(spec: dg.AssetSpec) -> dict[str, list[tuple[str, str]]]:
     lineage = spec.metadata["dagster/column_lineage"]
-    actual = lineage.value if isinstance(lineage, dg.TableColumnLineageMetadataValue) else lineage
+    column_lineage = lineage.value if isinstance(lineage, dg.TableColumnLineageMetadataValue) else lineage
     return {
         column: [("/".join(dep.asset_key.path[1:]), dep.column_name) for dep in deps]
-        for column, deps in actual.deps_by_column.items()
+        for column, deps in column_lineage.deps_by_column.items()
     }
 
 

@@ -207,9 +207,9 @@ def tick(spec: Path, home: Home) -> str | None:
         context = dg.build_schedule_context(instance=instance, resources=resources)
         schedule = defs.resolve_schedule_def("redeploy_demo")
         assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
-        actual = schedule.evaluate_tick(context)
-    assert len(actual.run_requests or []) == (0 if actual.skip_message else 1)
-    return actual.skip_message
+        evaluation = schedule.evaluate_tick(context)
+    assert len(evaluation.run_requests or []) == (0 if evaluation.skip_message else 1)
+    return evaluation.skip_message
 
 
 SCHEDULED: dict[str, tuple[tuple[str, str] | None, Options, str | None]] = {

@@ -137,14 +137,14 @@ class Sensed:
         context = dg.build_sensor_context(
             instance=self.instance, cursor=self.cursor, definitions=self.defs, resources=self.resources
         )
-        actual = self.sensor.evaluate_tick(context)
-        self.cursor = actual.cursor or self.cursor
-        return actual
+        evaluation = self.sensor.evaluate_tick(context)
+        self.cursor = evaluation.cursor or self.cursor
+        return evaluation
 
     def skipped(self) -> str:
-        actual = self.tick()
-        assert not actual.run_requests
-        return actual.skip_message or ""
+        evaluation = self.tick()
+        assert not evaluation.run_requests
+        return evaluation.skip_message or ""
 
 
 @pytest.fixture

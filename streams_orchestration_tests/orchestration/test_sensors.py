@@ -150,7 +150,7 @@ def test_what_fails_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_one
 
 
 @pytest.mark.parametrize(
-    ("status", "output"),
+    ("status", "message"),
     [
         (running(), "nothing has failed"),
         (running(state="STOPPED"), "demo is STOPPED"),
@@ -158,10 +158,10 @@ def test_what_fails_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_one
         (failed(running(), attempts=5), "5 of 5 resets in a row have failed. Mend the cause"),
     ],
 )
-def test_a_tick_without_a_reset_says_why(daemon: Daemon, runtime: Runtime, status: ApplicationStatus, output: str):
+def test_a_tick_without_a_reset_says_why(daemon: Daemon, runtime: Runtime, status: ApplicationStatus, message: str):
     runtime.status = status
     tick = daemon.tick()
-    assert output in (tick.skip_message or "")
+    assert message in (tick.skip_message or "")
     assert tick.asset_events
 
 

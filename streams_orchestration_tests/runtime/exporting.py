@@ -105,11 +105,11 @@ def segments(application: LocalApplication) -> list[str]:
     """Exported ones that are there, in the catalog and as files."""
     s = tables.segment
     with application.catalog.read() as connection:
-        actual = connection.scalars(
+        paths = connection.scalars(
             select(s.c.path).where(s.c.application == application.name, s.c.stream == "Doubled")
         ).all()
-    assert set(actual) <= set(application.home.store.below(f"data/{application.name}/streams"))
-    return list(actual)
+    assert set(paths) <= set(application.home.store.below(f"data/{application.name}/streams"))
+    return list(paths)
 
 
 def happen(both: list[LocalApplication], events: list[tuple[str, int, int]]) -> None:

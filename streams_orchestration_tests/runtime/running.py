@@ -37,9 +37,9 @@ def joined(home: Home) -> Presence:
     """This process says that it is host 0."""
     with Catalog(home).write() as connection:
         connection.execute(update(tables.host).values(incarnation="mine"))
-    actual = Presence(Catalog(home), "app", 0, "mine")
-    actual.join(0.0)
-    return actual
+    presence = Presence(Catalog(home), "app", 0, "mine")
+    presence.join(0.0)
+    return presence
 
 
 class FakeHosts:
@@ -81,8 +81,8 @@ class Running:
 
     @property
     def failure(self) -> UnitFailure | None:
-        actual = failures(read_status(self.home, self.name), time.time())
-        return next((failure for failure in actual if failure.unit == self.unit_name), None)
+        reported = failures(read_status(self.home, self.name), time.time())
+        return next((failure for failure in reported if failure.unit == self.unit_name), None)
 
     @property
     def events(self) -> list[str]:

@@ -43,7 +43,7 @@ def local(tmp_path: Path) -> LocalApplication:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_the_consumer_names_it_and_a_reset_of_the_region_writes_it_anew(local: LocalApplication, damage: str):
-    happen, output = DAMAGES[damage]
+    happen, message = DAMAGES[damage]
     local.step(next(program for program in local.programs if program.sources))
     with local.catalog.read() as connection:
         stream, path = connection.execute(select(tables.segment.c.stream, tables.segment.c.path)).first() or ("", "")
@@ -53,7 +53,7 @@ def test_the_consumer_names_it_and_a_reset_of_the_region_writes_it_anew(local: L
     plan = local.plan(consumer)
     assert plan is not None
     (error,) = [result.error for result in local.execute(consumer, plan) if result.error]
-    assert f"stream {stream}: the segment {path} {output}" in error
+    assert f"stream {stream}: the segment {path} {message}" in error
     assert "A reset of the region" in error
     reset(local.home, local.name, "region-0")
     local.run()

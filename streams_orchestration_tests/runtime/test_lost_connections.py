@@ -84,7 +84,7 @@ def content(home: Home, name: str) -> dict[str, list[Any]]:
 def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[], Any]], Any]) -> list[Any]:
     """An application with resets and garbage collections; what the catalog says after every turn."""
     local = Tokened(home, compilation, source_limit=3)
-    output: list[Any] = []
+    contents: list[Any] = []
     for turn in range(1, 200):
         for program in local.programs:
             local.step(program)
@@ -96,11 +96,11 @@ def run(home: Home, compilation: Compilation, through: Callable[[str, Callable[[
             through("reset", lambda u=unit, g=generation: reset(home, local.name, u, generation=g, force=True))
         if turn % 2 == 0:
             through("collect", lambda: collect_garbage(local.catalog, local.name, local.programs))
-        output.append(content(home, local.name))
+        contents.append(content(home, local.name))
         if stepping.complete(local.catalog, local.name):
             break
     assert {name: published(local.published(name)) for name in expected_of_network(COUNT)} == expected_of_network(COUNT)
-    return output
+    return contents
 
 
 def test_after_a_fault_at_any_point_all_is_as_without(

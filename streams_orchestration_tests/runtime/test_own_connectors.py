@@ -28,9 +28,9 @@ READING = "sensor string, value double"
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The blocks of the page that begin with the name of their file."""
-    actual = dict(re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL))
-    assert set(actual) == {"connectors.py", "connectors.yaml"}
-    for name, text in actual.items():
+    blocks = dict(re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    assert set(blocks) == {"connectors.py", "connectors.yaml"}
+    for name, text in blocks.items():
         (tmp_path / name).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "connectors", raising=False)

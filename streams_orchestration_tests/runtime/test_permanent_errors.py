@@ -59,9 +59,9 @@ def test_a_state_that_is_gone_or_altered_cannot_come_back(
     for path in stored:
         harm(path)
     monkeypatch.setattr(stages, "_CACHE", InstanceCache())  # another worker, which has nothing in memory
-    actual = failed(local)
-    assert actual
-    for result in actual:
+    results = failed(local)
+    assert results
+    for result in results:
         assert result.permanent is permanent
         assert result.error is not None
         assert "cannot be read" in result.error
@@ -75,9 +75,9 @@ def test_a_file_that_an_operator_misses_may_be_there_after_a_reset(
         raise FileNotFoundError(2, "No such file or directory", "lookup.csv")
 
     monkeypatch.setattr(RunningTotals, "process", process)
-    actual = failed(local)
-    assert actual
-    assert not any(result.permanent for result in actual)
+    results = failed(local)
+    assert results
+    assert not any(result.permanent for result in results)
 
 
 def first_failed(tmp_path: Path, graph: list[dict[str, Any]]) -> TaskResult:

@@ -154,11 +154,11 @@ class Watched(Ordeal):
         given = [s.path for task in plan.inputs for _, _, s in task.segments] if plan else []
         with self.local.catalog.read() as connection:
             table = tables.segment
-            actual = connection.execute(
+            segments = connection.execute(
                 select(table.c.pe, table.c.batch, table.c.path).where(table.c.uncommitted)
             ).all()
-        batches = {(row.pe, row.batch) for row in actual if row.path in given}
-        assert {row.path for row in actual if (row.pe, row.batch) in batches} == set(given)
+        batches = {(row.pe, row.batch) for row in segments if row.path in given}
+        assert {row.path for row in segments if (row.pe, row.batch) in batches} == set(given)
 
 
 @given(events=st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 99)), max_size=40))

@@ -192,7 +192,7 @@ class Broker:
             "bootstrap.servers": f"127.0.0.1:{self.port}", "group.id": uuid.uuid4().hex, "enable.partition.eof": True,
             "isolation.level": "read_committed", "enable.auto.commit": False,
         })  # fmt: skip
-        actual: list[Any] = []
+        messages: list[Any] = []
         try:
             partitions = sorted(consumer.list_topics(topic, timeout=60).topics[topic].partitions)
             consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
@@ -203,12 +203,12 @@ class Broker:
                 for message in consumer.consume(1000, 1):
                     error: Any = message.error()
                     if error is None:
-                        actual.append(message)
+                        messages.append(message)
                     elif error.code() == KafkaError._PARTITION_EOF:
                         ended.add(cast("int", message.partition()))
         finally:
             consumer.close()
-        return sorted(actual, key=lambda message: (message.partition(), message.offset()))
+        return sorted(messages, key=lambda message: (message.partition(), message.offset()))
 
     def values(self, topic: str) -> list[bytes]:
         """The values of these messages."""

@@ -11,8 +11,8 @@ from moto.server import main
 
 def remember_hosts() -> None:
     """Let the servers of this process keep what they have found out."""
-    actual = DomainDispatcherApplication.get_backend_for_host
-    DomainDispatcherApplication.get_backend_for_host = functools.cache(actual)
+    original = DomainDispatcherApplication.get_backend_for_host
+    DomainDispatcherApplication.get_backend_for_host = functools.cache(original)
 
 
 if __name__ == "__main__":

@@ -65,8 +65,8 @@ class S3:
         from pyarrow.fs import FileSelector
 
         place = f"{BUCKET}/{directory}".rstrip("/")
-        actual = self.system().get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
-        return sorted(info.path.removeprefix(f"{BUCKET}/") for info in actual if info.is_file)
+        entries = self.system().get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
+        return sorted(info.path.removeprefix(f"{BUCKET}/") for info in entries if info.is_file)
 
     def content(self, name: str) -> bytes:
         with self.system().open_input_stream(f"{BUCKET}/{name}", compression=None) as source:

@@ -222,7 +222,7 @@ graph:
     )
     compilation = compile_spec(spec)
     assert check_parameters(compilation) == []
-    wrong_here = {actual.operator for actual in check_operators(compilation)}
+    wrong_here = {diagnostic.operator for diagnostic in check_operators(compilation)}
     assert wrong_here == {"S", "F", "G", "M", "A", "K", "C", "D", "E"}
 
 
@@ -233,14 +233,14 @@ def test_a_condition_may_be_a_truth_value(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "output"),
+    ("parameters", "message"),
     [
         ('{fliter: "a > 3"}', "the nearest is filter"),
         ("{filter: 5}", "should be a valid string"),
         ('{filter: "b > 3"}', "the attribute b, which the stream does not have"),
     ],
 )
-def test_what_is_wrong_anywhere_is_said_when_compiling(tmp_path: Path, parameters: str, output: str):
+def test_what_is_wrong_anywhere_is_said_when_compiling(tmp_path: Path, parameters: str, message: str):
     spec = tmp_path / "spec.yaml"
     spec.write_text(
         f"""
@@ -254,13 +254,13 @@ graph:
     )
     (actual,) = check_parameters(compile_spec(spec))
     assert (actual.operator, actual.severity) == ("F", "error")
-    assert output in actual.message
+    assert message in actual.message
     assert actual.location.endswith("spec.yaml:6")
 
 
 def enumerations() -> list[tuple[str, str, tuple[str, ...]]]:
     """Operator, parameter and values of every enumeration and truth value that a standard operator takes."""
-    actual = []
+    triples = []
     for name in sorted(STANDARD):
         for field, about in import_operator(STANDARD[name]).Parameters.model_fields.items():
             if get_origin(about.annotation) in (dict, tuple, list):
@@ -268,9 +268,9 @@ def enumerations() -> list[tuple[str, str, tuple[str, ...]]]:
             kinds = (about.annotation, *get_args(about.annotation))
             values = tuple(dict.fromkeys(each for kind in kinds for each in get_args(kind) if isinstance(each, str)))
             if values or bool in kinds:
-                actual.append((name, about.alias or field, values or ("true", "false")))
-    known = {(name, parameter) for name, parameter, _ in actual}
-    return actual + [
+                triples.append((name, about.alias or field, values or ("true", "false")))
+    known = {(name, parameter) for name, parameter, _ in triples}
+    return triples + [
         (name, parameter, values)
         for name, of_it in STREAMS_VALUES.items()
         for parameter, values in of_it.items()
@@ -288,7 +288,7 @@ def of_one(directory: Path, operator: str, parameters: dict[str, Any]) -> list[D
     source = {"name": "S", "operator": "Beacon", "outputs": [{"stream": "S", "schema": "n int"}], "annotations": region}
     head = "specVersion: 1\napplication: one\ngraph:"
     spec.write_text(f"{head}\n  - {json.dumps(source)}\n  - {json.dumps(invocation)}\n")
-    return [actual for actual in check_parameters(compile_spec(spec)) if actual.code == "SO5003"]
+    return [diagnostic for diagnostic in check_parameters(compile_spec(spec)) if diagnostic.code == "SO5003"]
 
 
 @pytest.mark.parametrize(("operator", "parameter", "values"), enumerations())

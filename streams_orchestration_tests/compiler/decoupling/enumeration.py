@@ -138,14 +138,14 @@ class Enumeration:
 
     def sends(self, goes: dict[Any, int], execute: dict[Any, int]) -> set[tuple[Any, int, int, tuple[float, float]]]:
         """(producer, from, to, (send, receive)): one for each producer and destination."""
-        actual = set()
+        sends = set()
         for name, op in self.ops.items():
             if op["kind"] not in (*LEAVES, "tee", "net_self") and goes[name] != execute[name]:
-                actual.add((name, execute[name], goes[name], self.price(name, name)))
+                sends.add((name, execute[name], goes[name], self.price(name, name)))
             for branch in self.branches[name]:
                 if goes[branch] != goes[name]:
-                    actual.add((("fan", name), goes[name], goes[branch], self.price(branch, name)))
-        return actual
+                    sends.add((("fan", name), goes[name], goes[branch], self.price(branch, name)))
+        return sends
 
     def price(self, output: Any, producer: Any) -> tuple[float, float]:
         """What sending an output costs, unless it is sent in any case, and what receiving it costs."""

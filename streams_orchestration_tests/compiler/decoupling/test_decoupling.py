@@ -103,14 +103,14 @@ def test_no_decision_is_better(document: dict[str, Any], solver: Any):
     assert answer["bound"] == pytest.approx(best[0].objective, rel=1e-6, abs=1e-6)
     assert decision.evaluation.total == pytest.approx(best[0].total, rel=1e-6, abs=1e-6)
     assert list(violations(decision.flow, decision.outputs)) == []
-    actual = [
+    matching = [
         outcome
         for outcome in enumeration.legal()
         if {str(name): machine for name, machine in outcome.execute.items()} == answer["execAt"]
         and outcome.loads == pytest.approx(answer["loads"], abs=1e-6)
         and len(outcome.sends) == answer["hops"]
     ]
-    assert actual, "the answer is none of the legal decisions, or costs something else"
+    assert matching, "the answer is none of the legal decisions, or costs something else"
 
 
 SENDS_ONLY = {

@@ -93,11 +93,11 @@ def test_bounds_hold(document: dict[str, Any]):
     best, contraction = enumeration.best(), contracted(document)
     assume(best)
     simple = simple_bound(contraction)
-    actual = [simple, block_bound(contraction, simple, 5.0)]
+    bounds = [simple, block_bound(contraction, simple, 5.0)]
     known = Search(contraction).best
     if known is not None:
-        actual.append(spreading_bound(contraction, simple, known, 5.0))
-    assert max(actual) <= best[0].objective * (1 + 1e-7) + 1e-9
+        bounds.append(spreading_bound(contraction, simple, known, 5.0))
+    assert max(bounds) <= best[0].objective * (1 + 1e-7) + 1e-9
 
 
 @pytest.mark.slow

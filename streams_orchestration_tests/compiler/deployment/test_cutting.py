@@ -210,7 +210,7 @@ def test_every_stateful_operator_is_in_exactly_one_task(
 
 def entries(program: PeProgram) -> dict[int, list[tuple[Any, Exchange]]]:
     """Operators behind exchanges, with the tasks that these come from; for a stream of another PE, that."""
-    actual: dict[int, list[tuple[Any, Exchange]]] = {}
+    by_operator: dict[int, list[tuple[Any, Exchange]]] = {}
 
     def look(origin: Any, deliveries: Any) -> None:
         for delivery in deliveries:
@@ -220,16 +220,16 @@ def entries(program: PeProgram) -> dict[int, list[tuple[Any, Exchange]]]:
                 case Split():
                     look(origin, delivery.channels)
                 case Exchange():
-                    actual.setdefault(delivery.operator, []).append((origin, delivery))
+                    by_operator.setdefault(delivery.operator, []).append((origin, delivery))
 
     for task in program.tasks:
         for operator in task.operators:
             look((task.level, task.partition), program.operators[operator].deliveries)
     for task in program.tasks:
         for stream in task.inputs:
-            if stream.operator in actual:
-                actual[stream.operator].append((stream.stream, Exchange(stream.operator, stream.port, -1, False)))
-    return actual
+            if stream.operator in by_operator:
+                by_operator[stream.operator].append((stream.stream, Exchange(stream.operator, stream.port, -1, False)))
+    return by_operator
 
 
 def check_exchanges_lead_to_later_levels(program: PeProgram, level: int, deliveries: Any) -> None:

@@ -145,8 +145,8 @@ def test_queries_that_are_colocated_are_one(tmp_path: Path):
 def test_what_does_not_fit_is_said_before_anything_starts(
     tmp_path: Path, operator: str, parameters: dict[str, Any], message: str
 ):
-    actual = compiled(spec(parameters, operator), tmp_path)
-    (matches,) = check_operators(actual)
+    compilation = compiled(spec(parameters, operator), tmp_path)
+    (matches,) = check_operators(compilation)
     assert matches.operator == "Work"
     assert message in matches.message
 

@@ -145,8 +145,8 @@ def test_a_document_lists_rules_one_by_one():
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_is_explained_with_where_it_was_raised(code: str):
-    actual = Diagnostic.of(code, "here", operator="Op", location="spec:3")
-    sections = {section.title: section.facts for section in code_explanation(code, [actual]).sections}
+    diagnostic = Diagnostic.of(code, "here", operator="Op", location="spec:3")
+    sections = {section.title: section.facts for section in code_explanation(code, [diagnostic]).sections}
     assert sections["Cause"][0].text == CODES[code].cause
     assert sections["Remedy"][0].text == CODES[code].remedy
     assert (sections["In this application"][0].text, sections["In this application"][0].location) == (

@@ -9,9 +9,9 @@ from streams_orchestration_tests.compiler.invocations import SOURCE, built, by_n
 from streams_orchestration_tests.specs import graph, logical
 
 
-def ends(actual: LogicalGraph) -> list[tuple[str, int, str, int]]:
-    names = [operator.name for operator in actual.operators]
-    return [(names[a], b, names[c], d) for a, b, c, d, _ in actual.connections]
+def ends(logical_graph: LogicalGraph) -> list[tuple[str, int, str, int]]:
+    names = [operator.name for operator in logical_graph.operators]
+    return [(names[a], b, names[c], d) for a, b, c, d, _ in logical_graph.connections]
 
 
 COMPOSITES: dict[str, Any] = {

@@ -19,8 +19,8 @@ WIDTHS = {
 
 def width(value: Any, **options: Any) -> tuple[int, list[str]]:
     application = graph(SOURCE, call("R", annotations={"parallel": {"width": value}}), submission=WIDTHS)
-    actual, diagnostics = logical(application, **options)
-    return actual.regions[0].width, codes(diagnostics)
+    logical_graph, diagnostics = logical(application, **options)
+    return logical_graph.regions[0].width, codes(diagnostics)
 
 
 def test_widths() -> None:
@@ -77,8 +77,8 @@ def routing(**parallel: Any) -> tuple[dict[str, Routing], list[str]]:
         ),
         schemas=FLIGHT,
     )
-    actual, diagnostics = logical(application)
-    return actual.regions[0].routing, codes(diagnostics)
+    logical_graph, diagnostics = logical(application)
+    return logical_graph.regions[0].routing, codes(diagnostics)
 
 
 def test_routing() -> None:

@@ -83,10 +83,11 @@ def test_channel_functions_in_replicas() -> None:
         call("C", "Comp", annotations={"parallel": {"width": 2}}),
         composites={"Comp": inner},
     )
-    actual = built(application)
+    logical_graph = built(application)
     replicas = {operator.name: operator for operator in physical(application).operators}
     texts = {
-        name: substitute_channels(actual.operators[each.logical].parameters, each) for name, each in replicas.items()
+        name: substitute_channels(logical_graph.operators[each.logical].parameters, each)
+        for name, each in replicas.items()
     }
     assert texts["C[1].W[4]"] == {"a": 4, "b": "1 of 3", "c": [4, 1], "d": "[6,2] 6"}
     assert texts["Src"] == {"a": -1, "b": "-1 of 0", "c": [-1], "d": "[0] 0"}

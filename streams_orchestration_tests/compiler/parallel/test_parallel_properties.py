@@ -89,23 +89,23 @@ def test_count_rule_and_order(application: Application) -> None:
     assert load(LogicalGraph, dump(logical)) == logical
 
 
-def check_splitters(actual: PhysicalGraph) -> None:
-    assert [each.index for each in actual.splitters] == list(range(len(actual.splitters)))
-    assert len({each.id for each in actual.splitters}) == len(actual.splitters)
-    keys = [(each.operator, each.port) for each in actual.splitters]
+def check_splitters(physical_graph: PhysicalGraph) -> None:
+    assert [each.index for each in physical_graph.splitters] == list(range(len(physical_graph.splitters)))
+    assert len({each.id for each in physical_graph.splitters}) == len(physical_graph.splitters)
+    keys = [(each.operator, each.port) for each in physical_graph.splitters]
     assert keys == sorted(keys)
-    held: dict[int, set[int]] = {each.index: set() for each in actual.splitters}
-    for each in actual.splitters:
+    held: dict[int, set[int]] = {each.index: set() for each in physical_graph.splitters}
+    for each in physical_graph.splitters:
         assert each.parent < each.index
         assert 0 <= each.start < each.width
         if each.parent >= 0:
-            parent = actual.splitters[each.parent]
+            parent = physical_graph.splitters[each.parent]
             assert (parent.operator, parent.port) == (each.operator, each.port)
             assert 0 <= each.parent_channel < parent.width
             held[each.parent].add(each.parent_channel)
-    for connection in actual.connections:
+    for connection in physical_graph.connections:
         if connection.splitter >= 0:
-            splitter = actual.splitters[connection.splitter]
+            splitter = physical_graph.splitters[connection.splitter]
             assert (splitter.operator, splitter.port) == (connection.source, connection.source_port)
             held[connection.splitter].add(connection.channel)
-    assert all(channels == set(range(actual.splitters[index].width)) for index, channels in held.items())
+    assert all(channels == set(range(physical_graph.splitters[index].width)) for index, channels in held.items())

@@ -44,8 +44,8 @@ def compiled(document: dict[str, Any] | None = None, *, width: int = 2, pes: int
 
 def rates(document: dict[str, Any], *, width: int = 2) -> dict[str, float]:
     done = compiled(document, width=width)
-    actual, _ = measured_rates(done.logical, done.physical, profile_from_mapping(document))
-    return {done.physical.operators[operator].name: rate for (operator, _), rate in actual.items()}
+    measured, _ = measured_rates(done.logical, done.physical, profile_from_mapping(document))
+    return {done.physical.operators[operator].name: rate for (operator, _), rate in measured.items()}
 
 
 def together(done: Compilation) -> set[frozenset[str]]:

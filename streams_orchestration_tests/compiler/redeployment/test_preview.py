@@ -48,7 +48,7 @@ def compiled(edits: dict[str, str]) -> Compilation:
     return compilation
 
 
-def actual(case: dict[str, Any]) -> Redeployment:
+def previewed(case: dict[str, Any]) -> Redeployment:
     also, edits = case.get("also", {}), case.get("edits", {})
     stored = case.get("stored")
     states = stored if stored is None else {
@@ -63,9 +63,9 @@ def test_what_a_redeploy_would_do(case: str):
     wanted = CASES[case]
     if "error" in wanted:
         with pytest.raises(NothingToDropError, match=wanted["error"]):
-            actual(wanted)
+            previewed(wanted)
         return
-    outcome = actual(wanted)
+    outcome = previewed(wanted)
     assert outcome.verdict == wanted["verdict"], outcome.document()
     assert outcome.acceptable == wanted.get("acceptable", outcome.verdict in ("unchanged", "kept"))
     if "units" in wanted:

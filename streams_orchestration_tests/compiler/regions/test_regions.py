@@ -27,10 +27,10 @@ REGION_CASES = yaml.safe_load((CASES / "regions.yaml").read_text())
 
 @pytest.mark.parametrize("case", REGION_CASES, ids=lambda case: case["id"])
 def test_cases(case: dict[str, Any]) -> None:
-    logical, actual = build_logical_graph(application_from_mapping(spec_of(case)), Options())
+    logical, logical_diagnostics = build_logical_graph(application_from_mapping(spec_of(case)), Options())
     physical, more = expand(logical)
     regions, diagnostics = map_regions(logical, physical)
-    diagnostics = [*actual, *more, *diagnostics]
+    diagnostics = [*logical_diagnostics, *more, *diagnostics]
     expect = case["expect"]
     assert codes(diagnostics) == sorted(expect.get("errors", []))
     names = [each.name.rpartition(".")[2] for each in logical.operators]

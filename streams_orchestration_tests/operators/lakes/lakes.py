@@ -105,8 +105,8 @@ class Delta:
         table = deltalake.DeltaTable(self.place)
         files, names = table.file_uris(), ", ".join(field.name for field in table.schema().fields)
         with duckdb.connect() as connection:
-            actual = connection.execute(f"SELECT {names} FROM read_parquet({files}, hive_partitioning = true)")
-            return _sorted(actual.fetchall())
+            selected = connection.execute(f"SELECT {names} FROM read_parquet({files}, hive_partitioning = true)")
+            return _sorted(selected.fetchall())
 
     def commits(self) -> list[dict[str, Any]]:
         """What each commit with an epoch says of itself, oldest first."""

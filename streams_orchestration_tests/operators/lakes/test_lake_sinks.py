@@ -272,8 +272,8 @@ def test_a_file_that_is_gone_is_named(lake: Delta):
 
 
 def test_a_library_that_is_missing_is_named_with_the_extra(lake: Delta, monkeypatch: pytest.MonkeyPatch):
-    actual = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lake.library else actual(name))
+    original = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lake.library else original(name))
     with pytest.raises(LakeError, match=rf"{lake.library}, .* pip install 'streams-orchestration\[{lake.extra}\]'"):
         lake.sink()
 

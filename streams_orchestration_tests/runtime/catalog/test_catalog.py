@@ -121,10 +121,10 @@ def test_a_read_only_directory_is_named(file_home: Home):
 def test_a_disk_that_may_not_be_written_for_a_while_is_waited_for(file_home: Home, mode: str):
     with (
         pytest.raises(CatalogUnavailableError, match="write permission"),
-        getattr(Catalog(file_home), mode)() as actual,
+        getattr(Catalog(file_home), mode)() as connection,
     ):
-        actual.exec_driver_sql("PRAGMA query_only = 1")
-        actual.exec_driver_sql("DELETE FROM application")
+        connection.exec_driver_sql("PRAGMA query_only = 1")
+        connection.exec_driver_sql("DELETE FROM application")
 
 
 def test_a_directory_that_is_away_may_come_back(tmp_path: Path):

@@ -43,9 +43,9 @@ def made_by(home: Home, revision: str) -> Catalog:
 
 def reflected(connection: Connection) -> list[Table]:
     """The tables that are there, whatever their revision."""
-    actual = MetaData()
-    actual.reflect(connection, only=[name for name in inspect(connection).get_table_names() if name != VERSION_TABLE])
-    return actual.sorted_tables
+    metadata = MetaData()
+    metadata.reflect(connection, only=[name for name in inspect(connection).get_table_names() if name != VERSION_TABLE])
+    return metadata.sorted_tables
 
 
 def value(column: Any) -> Any:

@@ -68,9 +68,9 @@ class FakeLauncher:
         assert child.stdout is not None
         assert child.stdout.readline() == b"up\n"
         self.started.append((start, child))
-        actual = identify(child.pid)
-        assert actual is not None
-        return actual
+        identity = identify(child.pid)
+        assert identity is not None
+        return identity
 
     def pid(self, number: int) -> int:
         """Of the host that was started last with this number."""
@@ -78,12 +78,12 @@ class FakeLauncher:
 
     def families(self, home: Home) -> dict[int, tuple[ProcessIdentity, ...]]:
         """The processes of every host, written down as a host does it."""
-        actual = {}
+        families = {}
         for start, child in self.started:
-            actual[start.host] = family(child.pid)
+            families[start.host] = family(child.pid)
             with Catalog(home).write() as connection:
-                record_processes(connection, "app", start.host, start.incarnation, actual[start.host])
-        return actual
+                record_processes(connection, "app", start.host, start.incarnation, families[start.host])
+        return families
 
 
 @pytest.fixture

@@ -19,13 +19,13 @@ WORKER = "import time; print('up', flush=True); time.sleep(600)"
 def workers() -> Iterator[list[ProcessIdentity]]:
     """Two processes that wait; the second one is stopped."""
     started = [subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE) for _ in range(2)]
-    actual = []
+    identities = []
     for process in started:
         assert process.stdout is not None
         process.stdout.readline()
-        actual.append(identify(process.pid))
-    stop(actual[1])
-    yield actual
+        identities.append(identify(process.pid))
+    stop(identities[1])
+    yield identities
     for process in started:
         process.kill()
         process.wait()

@@ -40,13 +40,13 @@ OURS = os.getpid()
 
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
-    actual = FakeHosts()
+    fake = FakeHosts()
     for module in (agents, status):
-        monkeypatch.setattr(module, "is_alive", lambda pid, started: pid == OURS or actual.alive(pid, started))
+        monkeypatch.setattr(module, "is_alive", lambda pid, started: pid == OURS or fake.alive(pid, started))
     for module in (agents, control, orphans):
-        monkeypatch.setattr(module, "kill", actual.kill)
+        monkeypatch.setattr(module, "kill", fake.kill)
     monkeypatch.setenv("STREAMS_MACHINE", "before")
-    return actual
+    return fake
 
 
 class Place:

@@ -77,15 +77,15 @@ class Channels:
 
     def rescaled(self, width: int) -> Channels:
         """The same with another width, states divided and proved, stored before and after."""
-        actual = Channels(*self._made_of, width)
-        actual._before = self.take()
+        rescaled = Channels(*self._made_of, width)
+        rescaled._before = self.take()
         states = [load_state(data for _, data in replica.checkpoint()) for replica in self.replicas]
-        move = StateMove(places(self.width), places(width), self.routing(), actual.routing())
+        move = StateMove(places(self.width), places(width), self.routing(), rescaled.routing())
         for replica, state in zip(
-            actual.replicas, divided_states(actual.replicas[0].operator, move, states), strict=True
+            rescaled.replicas, divided_states(rescaled.replicas[0].operator, move, states), strict=True
         ):
             replica.restart(((1, dump_state(state, 1).data),))
-        return actual
+        return rescaled
 
     def routing(self) -> Routing:
         """The splitters in front of it."""
@@ -94,11 +94,11 @@ class Channels:
 
     def take(self) -> list[Row]:
         """The tuples that were submitted since the last call, in whatever order."""
-        actual = self._before + [row for replica in self.replicas for row in replica.rows()]
+        rows = self._before + [row for replica in self.replicas for row in replica.rows()]
         self._before = []
         for replica in self.replicas:
             replica.sent.clear()
-        return actual
+        return rows
 
 
 def places(width: int) -> tuple[StatePlace, ...]:

@@ -203,10 +203,10 @@ def results(local: LocalApplication, application: Application) -> dict[str, Coun
     files = [] if application.sinks == "sql" else own
     files += ["Tails"] * application.tail + ["Row"] * application.row + ["FoursOut"] * application.aggregates
     files += ["Betweens"] * application.marked + ["Doubles"] * application.dealt + ["PartsOut"] * application.partitions
-    actual = {place: _of_files(local.home.results(local.name) / place) for place in files}
+    of_sinks = {place: _of_files(local.home.results(local.name) / place) for place in files}
     if application.sinks == "sql":
-        actual |= {place: _of_table(local.home.root / f"{place}.db") for place in own}
-    return actual
+        of_sinks |= {place: _of_table(local.home.root / f"{place}.db") for place in own}
+    return of_sinks
 
 
 def wanted(application: Application) -> dict[str, Counter[tuple[Any, ...]]]:
@@ -252,12 +252,12 @@ def last_counts(local: LocalApplication) -> dict[str, int]:
 
 
 def _of_files(directory: Path) -> Counter[tuple[Any, ...]]:
-    actual: Counter[tuple[Any, ...]] = Counter()
+    counts: Counter[tuple[Any, ...]] = Counter()
     for path in directory.rglob("*.parquet"):
         if "_pending" not in path.parts:
             keys = tuple(part.partition("=")[2] for part in path.relative_to(directory).parts[:-1])
-            actual.update((*keys, *row.values()) for row in pq.ParquetFile(path).read().to_pylist())
-    return actual
+            counts.update((*keys, *row.values()) for row in pq.ParquetFile(path).read().to_pylist())
+    return counts
 
 
 def _of_table(file: Path) -> Counter[tuple[Any, ...]]:

@@ -49,10 +49,10 @@ class Last(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         rows = batch.to_pylist()
-        actual = [self.last.get((row["k"], row["g"])) for row in rows]
+        previous = [self.last.get((row["k"], row["g"])) for row in rows]
         for row in rows:
             self.last[row["k"], row["g"]] = row["n"]
-        known = [(row["k"], n) for row, n in zip(rows, actual, strict=True) if n is not None]
+        known = [(row["k"], n) for row, n in zip(rows, previous, strict=True) if n is not None]
         columns = {"k": [k for k, _ in known], "n": [n for _, n in known]}
         self.submit(TupleBatch.from_columns(columns, self.context.outputs[0]))
 

@@ -55,9 +55,9 @@ WHOLE: dict[str, tuple[type[Operator], str, dict[str, Any]]] = {
 
 def in_time(rows: list[Any]) -> list[Row]:
     """Rows whose times and numbers rise by what each says."""
-    actual: list[Row] = []
+    timed: list[Row] = []
     now = 0
     for k, g, x, step in rows:
         now += step
-        actual.append((k, g, x, START + datetime.timedelta(seconds=now), now))
-    return actual
+        timed.append((k, g, x, START + datetime.timedelta(seconds=now), now))
+    return timed

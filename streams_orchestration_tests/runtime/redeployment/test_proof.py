@@ -33,11 +33,11 @@ class Renaming(Visits):
         super().restore(state)
 
     def checkpoint(self) -> State:
-        actual = KeyedState("k string", "count bigint")
+        state = KeyedState("k string", "count bigint")
         keys = [f"{key}!" for key in self.visits]
         if keys:
-            actual.put_many({"k": keys}, {"count": list(self.visits.values())})
-        return {"visits": actual}
+            state.put_many({"k": keys}, {"count": list(self.visits.values())})
+        return {"visits": state}
 
 
 class MergingAll(Merging):

@@ -70,11 +70,11 @@ class Sink:
     def restart(self) -> None:
         """The host's process begins anew."""
         local = self.local
-        (actual,) = deliverers(local.catalog, local.home, local.name, local.programs).values()
-        assert isinstance(actual, Gatherer)
-        actual.clock = lambda: self.now
-        self.gatherer = actual
-        local.deliverers["Out"] = actual
+        (gatherer,) = deliverers(local.catalog, local.home, local.name, local.programs).values()
+        assert isinstance(gatherer, Gatherer)
+        gatherer.clock = lambda: self.now
+        self.gatherer = gatherer
+        local.deliverers["Out"] = gatherer
 
     def commit(self, *, boundary: bool = False) -> bool:
         """A batch; gives whether there was one."""

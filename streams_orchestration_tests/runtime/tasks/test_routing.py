@@ -166,7 +166,7 @@ def test_splitting_is_a_partition_that_keeps_the_order(keys: list[str | None], w
         assert part is None or part.num_rows
         for key in [] if part is None else part.column("a").to_pylist():
             where[key].add(channel)
-    assert all(len(actual) == 1 for actual in where.values())
+    assert all(len(owners) == 1 for owners in where.values())
 
 
 @given(st.integers(0, 20), st.integers(1, 5), st.integers(0, 30))

@@ -36,9 +36,10 @@ def items(given: list[Punctuation | list]) -> list[Item]:
     ]
 
 
-def plain(actual: list[Item]) -> list[Punctuation | list]:
+def plain(contents: list[Item]) -> list[Punctuation | list]:
     return [
-        item if isinstance(item, Punctuation) else [tuple(row.values()) for row in item.to_pylist()] for item in actual
+        item if isinstance(item, Punctuation) else [tuple(row.values()) for row in item.to_pylist()]
+        for item in contents
     ]
 
 

@@ -68,11 +68,11 @@ def test_a_cut_needs_its_states_and_no_segments_of_its_own_region(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("damage", "output"),
+    ("damage", "message"),
     [(Path.unlink, "cannot be read: No such file"), (lambda path: os.truncate(path, 3), "has 3 of ")],
     ids=["removed", "truncated"],
 )
-def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damage, output: str):
+def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damage, message: str):
     local = application(tmp_path)
     lost = files(local)[-1]
     damage(place(local, lost.path))
@@ -80,7 +80,7 @@ def test_a_file_that_is_lost_is_named_once_with_what_to_do(tmp_path: Path, damag
         assert check_cuts(local.catalog, local.name).keys() == {"region-0"}
     assert kinds(local) == ["cut lost"]
     (unit,) = units(local)
-    for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, output):
+    for part in (f"epoch {unit.completed_epoch}, its last complete one", lost.path, message):
         assert part in (unit.lost or "")
 
 
@@ -121,10 +121,10 @@ def test_a_region_needs_what_it_will_read_again_of_another_one(tmp_path: Path):
 
 def test_a_look_takes_up_so_many_files_and_the_next_one_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     local = application(tmp_path)
-    actual = files(local)
+    needed = files(local)
     monkeypatch.setattr(cut_files, "MOST_FILES", 1)
-    place(local, actual[-1].path).unlink()
-    looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(actual))]
+    place(local, needed[-1].path).unlink()
+    looks = [check_cuts(local.catalog, local.name, turn=turn) for turn in range(len(needed))]
     assert "region-0" in looks[-1]
 
 

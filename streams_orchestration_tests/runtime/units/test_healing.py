@@ -60,23 +60,27 @@ def test_a_host_that_was_deployed_and_not_started_yet_is_waited_for():
     assert heal(application(hosts=(host(id=0), new)), NOW, {}).met == ()
 
 
-def failing(actual: ApplicationStatus, *pes: int) -> ApplicationStatus:
+def failing(current: ApplicationStatus, *pes: int) -> ApplicationStatus:
     return replace(
-        actual,
-        pes=tuple(replace(each, state="FAILED", error="boom") if each.id in pes else each for each in actual.pes),
+        current,
+        pes=tuple(replace(each, state="FAILED", error="boom") if each.id in pes else each for each in current.pes),
     )
 
 
-def unit_with(actual: ApplicationStatus, name: str, **facts: Any) -> ApplicationStatus:
-    return replace(actual, units=tuple(replace(each, **facts) if each.name == name else each for each in actual.units))
+def unit_with(current: ApplicationStatus, name: str, **facts: Any) -> ApplicationStatus:
+    return replace(
+        current, units=tuple(replace(each, **facts) if each.name == name else each for each in current.units)
+    )
 
 
-def host_with(actual: ApplicationStatus, number: int, **facts: Any) -> ApplicationStatus:
-    return replace(actual, hosts=tuple(replace(each, **facts) if each.id == number else each for each in actual.hosts))
+def host_with(current: ApplicationStatus, number: int, **facts: Any) -> ApplicationStatus:
+    return replace(
+        current, hosts=tuple(replace(each, **facts) if each.id == number else each for each in current.hosts)
+    )
 
 
-def asked(actual: ApplicationStatus, now: float, known: dict[str, Known]) -> tuple[list[str], dict[str, Known]]:
-    healing = heal(actual, now, known)
+def asked(current: ApplicationStatus, now: float, known: dict[str, Known]) -> tuple[list[str], dict[str, Known]]:
+    healing = heal(current, now, known)
     return [request.failure.unit for request in healing.resets], healing.known
 
 
@@ -131,23 +135,23 @@ def test_another_host_that_dies_while_the_first_comes_up_is_started_at_once():
 
 def test_a_host_that_does_not_come_up_is_started_less_and_less_often_and_then_no_more():
     now, known, launches = NOW, {}, []
-    actual = host_with(application(), 1, alive=False, launches=0)
+    current = host_with(application(), 1, alive=False, launches=0)
     for second in range(1000):
         now = NOW + second
-        actual = replace(actual, hosts=tuple(replace(each, heartbeat_at=now) for each in actual.hosts))
-        names, known = asked(actual, now, known)
+        current = replace(current, hosts=tuple(replace(each, heartbeat_at=now) for each in current.hosts))
+        names, known = asked(current, now, known)
         if names:
             launches.append(second)
-            actual = host_with(actual, 1, launched_at=now, launches=actual.hosts[1].launches + 1)
+            current = host_with(current, 1, launched_at=now, launches=current.hosts[1].launches + 1)
     waits = [later - earlier for earlier, later in itertools.pairwise(launches)]
     assert waits == [1, *(LAUNCH_PAUSE * LAUNCH_FACTOR**n for n in range(LAUNCHES - 2))]
-    assert [failure.unit for failure in heal(actual, now, known).exhausted] == ["pe-2"]
+    assert [failure.unit for failure in heal(current, now, known).exhausted] == ["pe-2"]
 
 
 def test_a_failure_that_a_reset_has_not_changed_is_answered_again_after_a_time_that_grows():
-    actual, known, at = failing(application(), 0), {}, []
+    current, known, at = failing(application(), 0), {}, []
     for second in range(0, 3600, 5):
-        alive = replace(actual, hosts=tuple(replace(each, heartbeat_at=NOW + second) for each in actual.hosts))
+        alive = replace(current, hosts=tuple(replace(each, heartbeat_at=NOW + second) for each in current.hosts))
         names, known = asked(alive, NOW + second, known)
         at += [second] * len(names)
     waits = [later - earlier for earlier, later in itertools.pairwise(at)]
@@ -163,10 +167,10 @@ def test_what_is_given_up_does_not_keep_others_from_their_reset():
 
 @pytest.mark.parametrize(("later", "wanted"), [(0.4, []), (0.5, ["region-0"])])
 def test_others_are_given_time_to_answer_first(later: float, wanted: list[str]):
-    actual = failing(application(), 0)
-    first = heal(actual, NOW, {}, patience=0.5)
+    current = failing(application(), 0)
+    first = heal(current, NOW, {}, patience=0.5)
     assert first.resets == ()
-    second = heal(actual, NOW + later, first.known, patience=0.5)
+    second = heal(current, NOW + later, first.known, patience=0.5)
     assert [request.failure.unit for request in second.resets] == wanted
     assert second.met == ()
 
@@ -218,33 +222,33 @@ CHANGES = st.tuples(
 
 @given(st.lists(CHANGES, max_size=30))
 def test_units_are_judged_apart_and_no_key_comes_twice(changes: list[tuple[str, int, int]]):
-    actual, now = application(), NOW
+    current, now = application(), NOW
     known: dict[str, Known] = {}
-    alone: dict[str, dict[str, Known]] = {each.name: {} for each in actual.units}
+    alone: dict[str, dict[str, Known]] = {each.name: {} for each in current.units}
     keys: list[str] = []
     for change, number, seconds in changes:
         now += seconds
-        name = actual.units[number].name
+        name = current.units[number].name
         match change:
             case "fail":
-                actual = failing(actual, number)
+                current = failing(current, number)
             case "mend":
-                actual = replace(actual, pes=tuple(pe(p.id, unit=p.unit, host=p.host) for p in actual.pes))
+                current = replace(current, pes=tuple(pe(p.id, unit=p.unit, host=p.host) for p in current.pes))
             case "die":
-                actual = host_with(actual, number % 2, alive=False)
+                current = host_with(current, number % 2, alive=False)
             case "launch":
-                actual = host_with(actual, number % 2, alive=True, launched_at=now)
+                current = host_with(current, number % 2, alive=True, launched_at=now)
             case "reset":
-                generation = actual.units[number].generation + 1
-                actual = unit_with(actual, name, generation=generation, state="RESETTING", asked=False)
+                generation = current.units[number].generation + 1
+                current = unit_with(current, name, generation=generation, state="RESETTING", asked=False)
             case _:
-                actual = unit_with(actual, name, state="UNHEALTHY", asked=True)
-        actual = replace(actual, hosts=tuple(replace(each, heartbeat_at=now) for each in actual.hosts))
-        healing = heal(actual, now, known)
+                current = unit_with(current, name, state="UNHEALTHY", asked=True)
+        current = replace(current, hosts=tuple(replace(each, heartbeat_at=now) for each in current.hosts))
+        healing = heal(current, now, known)
         known = healing.known
         keys += [request.key for request in healing.resets]
-        for each in actual.units:
-            single = heal(replace(actual, units=(each,)), now, alone[each.name])
+        for each in current.units:
+            single = heal(replace(current, units=(each,)), now, alone[each.name])
             alone[each.name] = single.known
             assert single.resets == tuple(r for r in healing.resets if r.failure.unit == each.name)
     assert len(set(keys)) == len(keys)

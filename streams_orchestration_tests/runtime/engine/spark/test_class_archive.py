@@ -37,10 +37,10 @@ def test_the_first_jvm_writes_it_and_the_next_ones_use_it(java: Path, tmp_path: 
 
 
 def test_another_java_and_other_options_have_their_own(java: Path, tmp_path: Path):
-    actual = {ClassArchive.find(java, options, tmp_path).path for options in ("-Xmx1g", "-Xmx2g")}
+    paths = {ClassArchive.find(java, options, tmp_path).path for options in ("-Xmx1g", "-Xmx2g")}
     os.utime(java, (1.0, 1.0))
-    actual.add(ClassArchive.find(java, "-Xmx1g", tmp_path).path)
-    assert len(actual) == 3
+    paths.add(ClassArchive.find(java, "-Xmx1g", tmp_path).path)
+    assert len(paths) == 3
 
 
 def test_a_jvm_that_was_killed_leaves_none(java: Path, tmp_path: Path):

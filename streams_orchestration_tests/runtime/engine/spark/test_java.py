@@ -37,18 +37,18 @@ def test_java_home_goes_before_the_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("body", "output"),
+    ("body", "message"),
     [
         ("""echo 'openjdk version "11.0.2"' >&2""", "is Java 11"),
         ("echo 'Unable to locate a Java Runtime.' >&2; exit 1", "is no working Java: Unable to locate a Java Runtime."),
     ],
 )
-def test_too_old_and_broken_ones_are_refused(body: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_too_old_and_broken_ones_are_refused(body: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     program = a_java(tmp_path, body)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JavaError) as raised:
         require_java()
-    assert f"{program} {output}" in str(raised.value)
+    assert f"{program} {message}" in str(raised.value)
     assert "sudo apt-get install openjdk-17-jre-headless" in str(raised.value)
     assert "brew install openjdk@17" in str(raised.value)
 

@@ -17,7 +17,7 @@ from streams_orchestration_tests.runtime.pe_views import program
 
 
 @pytest.mark.parametrize(
-    ("text", "output"),
+    ("text", "message"),
     [
         (
             "Job aborted\norg.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider\n"
@@ -41,8 +41,8 @@ from streams_orchestration_tests.runtime.pe_views import program
         ("", "unknown"),
     ],
 )
-def test_the_telling_line_is_found(text: str, output: str) -> None:
-    assert reason(text).startswith(output)
+def test_the_telling_line_is_found(text: str, message: str) -> None:
+    assert reason(text).startswith(message)
 
 
 class FailingQuery(SparkQuery):

@@ -89,11 +89,11 @@ def application(directory: Path, nodes: list[Any]) -> LocalApplication:
 
 def published(*locals_: LocalApplication) -> dict[str, Counter[Any]]:
     """Sink -> what was published, by one application after another."""
-    actual: dict[str, Counter[Any]] = {}
+    counters: dict[str, Counter[Any]] = {}
     for name in WANTED:
         files = [str(file) for local in locals_ for file in local.published(name)]
-        actual[name] = Counter(query("SELECT * FROM read_parquet($files)", files=files)) if files else Counter()
-    return actual
+        counters[name] = Counter(query("SELECT * FROM read_parquet($files)", files=files)) if files else Counter()
+    return counters
 
 
 def query(text: str, **values: Any) -> list[Any]:

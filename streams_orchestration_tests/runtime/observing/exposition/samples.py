@@ -25,8 +25,8 @@ def samples_of(text: str) -> Samples:
 
 def value(samples: Samples, name: str, **labels: str) -> float:
     """That of the one series with these labels, and maybe others."""
-    (actual,) = (number for (key, own), number in samples.items() if key == name and set(labels.items()) <= own)
-    return actual
+    (sample,) = (number for (key, own), number in samples.items() if key == name and set(labels.items()) <= own)
+    return sample
 
 
 def made_up(**facts: Any) -> Snapshot:

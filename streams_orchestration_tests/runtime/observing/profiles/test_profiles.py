@@ -154,8 +154,8 @@ def test_streams_of_several_sizes_show_both_parts(per_tuple: float, per_byte: fl
 
 
 @given(st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e4), st.floats(0, 1)), max_size=5))
-def test_no_part_is_negative(actual: list[tuple[float, float, float]]):
-    cost = fitted([Passage(tuples, tuples * size, seconds) for tuples, size, seconds in actual])
+def test_no_part_is_negative(measurements: list[tuple[float, float, float]]):
+    cost = fitted([Passage(tuples, tuples * size, seconds) for tuples, size, seconds in measurements])
     assert cost is None or (cost.per_tuple >= 0 and cost.per_byte >= 0)
 
 
