@@ -15,6 +15,10 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate
 Term = tuple[pulp.LpVariable, float]
 SCALE = 1000.0
 """What all loads add up to in the program, so that tolerances of solvers mean the same for every problem."""
+LEAST = 1e-6
+"""The loads of operators count as so much of all sends at least, where they take next to nothing."""
+NOTHING = 1e-200
+"""A load that need not be told from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Formulation:
         self._contraction = contraction
         self._machines = range(len(contraction.machines))
         params = contraction.flow.params
-        self.scale = SCALE / (sum(contraction.weights) or 1.0)
+        self.scale = SCALE / max(sum(contraction.weights), LEAST * self._crossing(), NOTHING)
         self.program = pulp.LpProblem("decoupling", pulp.LpMinimize)
         self._rows = 0
         self._place()
@@ -69,6 +73,12 @@ class Formulation:
         self._rows += 1
         row = pulp.LpConstraint(_sum(terms), pulp.LpConstraintGE, rhs=least)
         self.program.addConstraint(row, f"r{self._rows}")
+
+    def _crossing(self) -> float:
+        """The load of all sends, when every edge leads to another machine."""
+        fans = self._contraction.fans
+        copies = [len(fan.targets) if self._contraction.flow.params.tee == "exact" else 1 for fan in fans]
+        return sum(fan.send * copy + fan.receive for fan, copy in zip(fans, copies, strict=True))
 
     def _place(self) -> None:
         """Where each class is. Machines that no pin names are alike, so the heaviest classes take the first of them.
@@ -156,10 +166,7 @@ class Formulation:
 
         The big M of a row is the most that the group's load can be (rule Q7).
         """
-        fans = self._contraction.fans
-        copies = [len(fan.targets) if self._contraction.flow.params.tee == "exact" else 1 for fan in fans]
-        crossing = sum(fan.send * copy + fan.receive for fan, copy in zip(fans, copies, strict=True))
-        highest = SCALE + crossing * self.scale
+        highest = SCALE + self._crossing() * self.scale
         singles: list[list[Term]] = []
         spent: list[Term] = []
         for machine, load in enumerate(loads):

@@ -85,9 +85,21 @@ REACHED_AT_ONCE = {
 """A search finds a largest load that no decision is below, but not the least sum."""
 
 
+NEXT_TO_NOTHING = {
+    "params": {"k": 2, "ser_per_item": 1e6, "deser_per_item": 1, "tee": "each"},
+    "ops": [
+        {"id": 0, "kind": "source", "cpu": 1e-308, "card": 1e-9},
+        {"id": 1, "kind": "net_self", "cpu": 1e-308, "parents": [0], "bytes": 0.5},
+    ],
+}
+"""Loads that a scale makes infinite."""
+
+
 @examples(60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.sampled_from([2, 3]).flatmap(problems), st.sampled_from(SOLVERS))
 @example(document=REACHED_AT_ONCE, solver="highs")
+@example(document=NEXT_TO_NOTHING, solver="highs")
+@example(document=NEXT_TO_NOTHING, solver="cbc")
 def test_no_decision_is_better(document: dict[str, Any], solver: Any):
     enumeration = Enumeration(document)
     assume(enumeration.size <= 1100)
