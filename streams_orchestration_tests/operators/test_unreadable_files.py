@@ -35,6 +35,13 @@ def test_a_malformed_row_is_an_error_of_the_data_with_its_place(tmp_path: Path, 
         source(path).produce()
 
 
+def test_a_timestamp_without_a_zone_says_what_it_lacks(tmp_path: Path):
+    path = tmp_path / "rows.csv"
+    path.write_text("at\n2026-01-01T00:00:00Z\n2026-01-01T00:00:01\n")
+    with pytest.raises(DataError, match=r"line 3, column at: .* no time zone. Write 2026-01-01T00:00:01Z, or declare"):
+        source(path, "at timestamp").produce()
+
+
 def test_text_that_is_not_utf8_is_named(tmp_path: Path):
     path = tmp_path / "rows.csv"
     path.write_bytes(b"n,s\n1,a\n2,\xff\n")

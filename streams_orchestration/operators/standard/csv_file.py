@@ -157,5 +157,12 @@ def misfit(text: str, kind: pa.DataType) -> str:
     try:
         pa.scalar(text.strip()).cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return f"{text!r} is no {kind}"
+        return f"{text!r} is no {kind}{_without_zone(text, kind)}"
     return ""
+
+
+def _without_zone(text: str, kind: pa.DataType) -> str:
+    """What to do about a timestamp that lacks nothing but its time zone."""
+    if not pa.types.is_timestamp(kind) or kind.tz is None or misfit(text, pa.timestamp(kind.unit)):
+        return ""
+    return f": it has no time zone. Write {text.strip()}Z, or declare the attribute as timestamp_ntz"
