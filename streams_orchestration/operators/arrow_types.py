@@ -74,6 +74,14 @@ def schema_ddl(schema: pa.Schema) -> str:
     return Schema(tuple(attributes)).ddl
 
 
+def type_name(kind: pa.DataType) -> str:
+    """A type as tuple types write it, for messages; Arrow's name where no attribute can have it."""
+    try:
+        return _type_ddl("", kind)
+    except ValueError:
+        return str(kind)
+
+
 def _type_ddl(name: str, kind: pa.DataType) -> str:
     types = pa.types
     for text, simple in _simple_types().items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
@@ -47,7 +47,10 @@ class Assignments:
         for name, expression in self.columns.items():
             kind = source.field(name).type if expression is None else expression_type(expression, source)
             if not fits(kind, target.field(name).type):
-                message = f"output.{name}: the value is {kind}, the attribute is {target.field(name).type}; CAST it"
+                message = (
+                    f"output.{name}: the value is {type_name(kind)}, "
+                    f"the attribute is {type_name(target.field(name).type)}; CAST it"
+                )
                 raise ValueError(message)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:

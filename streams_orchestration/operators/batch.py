@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import row_layout
+from streams_orchestration.operators.arrow_types import row_layout, type_name
 from streams_orchestration.operators.errors import ConstTupleError, DataError
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -249,7 +249,7 @@ def _as_attribute(values: Any, field: pa.Field) -> pa.Array:
     try:
         return _as_array(values, field.type)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
-        message = f"attribute {field.name}: a value does not fit {field.type}: {error}"
+        message = f"attribute {field.name}: a value does not fit {type_name(field.type)}: {error}"
         raise DataError(message) from error
 
 

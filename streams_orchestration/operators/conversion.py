@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.incremental import Incremental
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import np, pa
@@ -67,15 +68,15 @@ def _part(name: str, part: Any, wanted: Any) -> Any:
 def _check(part: str, before: pa.Schema, after: pa.Schema, *, added: bool) -> None:
     for field in before:
         if field.name not in after.names:
-            message = f"has {field.name} {field.type} in its part {part}, which is there no more"
+            message = f"has {field.name} {type_name(field.type)} in its part {part}, which is there no more"
             raise ConversionError(message)
         now = after.field(field.name).type
         if not _holds(field.type, now):
-            message = f"has {field.name} {field.type} in its part {part}, which is {now} now"
+            message = f"has {field.name} {type_name(field.type)} in its part {part}, which is {type_name(now)} now"
             raise ConversionError(message)
     new = [field for field in after if field.name not in before.names]
     if new and not added:
-        message = f"has no key {new[0].name} in its part {part}, which is {new[0].type} now"
+        message = f"has no key {new[0].name} in its part {part}, which is {type_name(new[0].type)} now"
         raise ConversionError(message)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
 
@@ -71,7 +71,7 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
     condition = parse_expression(text, schema, parameter)
     kind = expression_type(condition, schema)
     if not pa.types.is_boolean(kind):
-        message = f"{parameter}: {text!r} is {kind}, a condition is wanted"
+        message = f"{parameter}: {text!r} is {type_name(kind)}, a condition is wanted"
         raise ValueError(message)
     return condition
 

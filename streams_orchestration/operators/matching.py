@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import UnknownAttributeError
@@ -50,7 +51,10 @@ class MatchingParameters(Parameters):
                     raise UnknownAttributeError(message)
                 kind, wanted = schema.field(name).type, schemas[0].field(first).type
                 if kind != wanted or pa.types.is_nested(kind):
-                    message = f"partitionBy: {name} of input port {port} is {kind}, {first} of input port 0 is {wanted}"
+                    message = (
+                        f"partitionBy: {name} of input port {port} is {type_name(kind)}, "
+                        f"{first} of input port 0 is {type_name(wanted)}"
+                    )
                     raise ValueError(message)
         return keys
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.expressions import frame
 from streams_orchestration.operators.keyed_state import KeyedState
@@ -196,5 +197,5 @@ def _typed(part: str, values: list[Any], attribute: str, schema: pa.Schema | Non
     try:
         return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        message = f"has keys in its part {part} that are no values of {attribute}, which is {kind}"
+        message = f"has keys in its part {part} that are no values of {attribute}, which is {kind and type_name(kind)}"
         raise RescaleError(message) from error

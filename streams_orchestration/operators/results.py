@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.libraries import pa
@@ -110,4 +111,4 @@ def check_offset(offset: object) -> None:
 
 def type_text(schema: pa.Schema) -> str:
     """A tuple type as errors show it."""
-    return ", ".join(f"{field.name} {field.type}" for field in schema)
+    return ", ".join(f"{field.name} {type_name(field.type)}" for field in schema)

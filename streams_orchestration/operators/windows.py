@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -61,7 +62,7 @@ class Policy:
         numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
         if not pa.types.is_timestamp(kind) and (self.kind == "time" or not numeric):
             wanted = "a timestamp" if self.kind == "time" else "a number or a timestamp"
-            message = f"{where}: {name} is {kind}, {wanted} is wanted"
+            message = f"{where}: {name} is {type_name(kind)}, {wanted} is wanted"
             raise ValueError(message)
         return Policy(self.kind, self.size * (1_000_000 if pa.types.is_timestamp(kind) else 1), name)
 

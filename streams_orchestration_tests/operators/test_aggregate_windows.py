@@ -209,7 +209,7 @@ def test_a_null_time_is_an_error_of_the_data():
         ("tumbling, delta(tt, 5)", {}, "window: the input stream has no attribute tt.*t"),
         ("tumbling, delta(g, 5)", {}, "window: g is string, a number or a timestamp is wanted"),
         ("tumbling, time(5)", {}, "time.5. needs timeAttribute"),
-        ("tumbling, time(5)", {"timeAttribute": "t"}, "timeAttribute: t is int64, a timestamp is wanted"),
+        ("tumbling, time(5)", {"timeAttribute": "t"}, "timeAttribute: t is bigint, a timestamp is wanted"),
         ("tumbling, count(5)", {"timeAttribute": "t"}, "timeAttribute: the window has no time"),
         ("tumbling, count(5), partitioned", {}, "partitionBy and a window that is 'partitioned' go together"),
         ("tumbling, count(5)", {"partitionBy": ["p"]}, "partitionBy and a window that is 'partitioned' go together"),

@@ -157,7 +157,7 @@ def test_set_takes_nulls_and_casts():
 
 
 def test_a_value_that_does_not_fit_names_its_attribute():
-    with pytest.raises(DataError, match="attribute n: a value does not fit int64"):
+    with pytest.raises(DataError, match="attribute n: a value does not fit bigint"):
         batch(["seven"])
     with pytest.raises(DataError, match=r"attribute n: .*int64"):
         batch([1]).set("n", np.array([1.5]))

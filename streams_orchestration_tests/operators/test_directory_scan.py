@@ -175,7 +175,7 @@ def test_an_object_store_is_a_directory(s3: S3):
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "no directory": ("file string", {"directory": "/nowhere"}, "/nowhere: no such directory"),
-    "a number": ("n int", {}, "metadata: n is int32, string is wanted for path"),
+    "a number": ("n int", {}, "metadata: n is int, string is wanted for path"),
     "several attributes": ("file string, n bigint", {}, "metadata: nothing says what n is"),
     "an attribute that is not there": (
         "file string",

@@ -120,7 +120,7 @@ def test_jsonl_cannot_hold_all_types():
 
 
 def test_csv_cannot_hold_nested_attributes():
-    with pytest.raises(ValueError, match="format csv: the attribute tags is list"):
+    with pytest.raises(ValueError, match="format csv: the attribute tags is array"):
         Bench(FileSink, ["tags array<string>"], file="out", format="csv")
 
 

@@ -129,7 +129,7 @@ def test_a_throttle_never_holds_up_its_task_for_long_but_says_so(clock: Clock, c
         (Split, [ROW], [ROW], {"key": "k", "file": "absent"}, "absent: no such file"),
         (Union, [ROW, "k string"], [ROW], {}, "input port 1: the stream has no attribute n"),
         (Union, [ROW, "k string, n double"], [ROW], {}, "input port 1: output.n: the value is double"),
-        (Punctor, [ROW], [ROW], {"punctuate": "n", "position": "after"}, "punctuate: 'n' is int64, a condition"),
+        (Punctor, [ROW], [ROW], {"punctuate": "n", "position": "after"}, "punctuate: 'n' is bigint, a condition"),
         (Punctor, [ROW], [ROW], {"punctuate": "n = 1", "position": "amid"}, "'before' or 'after'"),
         (Throttle, [ROW], [ROW], {"rate": 0}, "greater than 0"),
         (Throttle, [ROW], [ROW], {}, "rate"),

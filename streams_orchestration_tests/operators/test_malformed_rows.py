@@ -39,7 +39,7 @@ def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path
     assert (offset["row"], exhausted) == (7, True)
     assert bench.rows() == [(1, "a"), (4, "e\nf"), (6, "h")]
     assert bench.rows(1) == [
-        (3, "n", "'x' is no int32", "x,b"),
+        (3, "n", "'x' is no int", "x,b"),
         (4, "", "1 columns, 2 are wanted", "2"),
         (6, "", "3 columns, 2 are wanted", "3,c,d"),
         (9, "", "unexpected end of data", '5,"g'),
@@ -127,7 +127,7 @@ def test_the_log_has_the_first_ones_and_then_their_number(tmp_path: Path, caplog
         source(path).produce()
     texts = [record.getMessage().removeprefix(f"{path}: ") for record in caplog.records]
     assert texts == [
-        *(f"line {line}, column n: 'x' is no int32" for line in range(2, 7)),
+        *(f"line {line}, column n: 'x' is no int" for line in range(2, 7)),
         "10 malformed rows up to line 11",
         "100 malformed rows up to line 101",
         "250 malformed rows in all",
@@ -160,5 +160,5 @@ def test_what_a_second_port_cannot_be_is_said(
 def test_otherwise_a_malformed_row_fails(tmp_path: Path, parsing: str):
     path = tmp_path / "rows.csv"
     path.write_text(CSV)
-    with pytest.raises(DataError, match=r"rows.csv: line 3, column n: 'x' is no int32"):
+    with pytest.raises(DataError, match=r"rows.csv: line 3, column n: 'x' is no int"):
         source(path, parsing=parsing).produce()

@@ -83,7 +83,7 @@ WRONG: dict[str, tuple[list[str], Any, str]] = {
     "attributes of other types": (
         [ROW, "t int, s string"],
         "t",
-        "t of input port 1 is int32, t of input port 0 is int64",
+        "t of input port 1 is int, t of input port 0 is bigint",
     ),
     "a text": ([ROW, ROW], "s", "s is string, a number or a timestamp is wanted"),
     "streams that do not fit": ([ROW, "t bigint"], "t", "input port 1: output: nothing says what s is"),

@@ -52,13 +52,13 @@ def columns(**changed: Any) -> Callable[[TupleBatch], Any]:
         (columns(n={1: 2}), "attribute n: {1: 2} is dict, no column of values"),
         (columns(n=None), "attribute n: None is NoneType, no column of values"),
         (columns(n=[1]), "attribute n: 1 values, but 2 of k; columns are of one length"),
-        (columns(n=["1", "x"]), "attribute n: a value does not fit int64"),
-        (columns(n=[1, "x"]), "attribute n: a value does not fit int64"),
-        (columns(n=[1, 2**70]), "attribute n: a value does not fit int64"),
-        (columns(n=[object(), 1]), "attribute n: a value does not fit int64"),
+        (columns(n=["1", "x"]), "attribute n: a value does not fit bigint"),
+        (columns(n=[1, "x"]), "attribute n: a value does not fit bigint"),
+        (columns(n=[1, 2**70]), "attribute n: a value does not fit bigint"),
+        (columns(n=[object(), 1]), "attribute n: a value does not fit bigint"),
         (
             lambda batch: TupleBatch(batch.arrow.select(["n"])),
-            "it submits tuples of n int64, output port 0 has k",
+            "it submits tuples of n bigint, output port 0 has k",
         ),
     ],
 )

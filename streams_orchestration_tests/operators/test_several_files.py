@@ -103,7 +103,7 @@ def test_columns_that_are_new_or_elsewhere_do_no_harm(directory: Path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"n": ["1"], "s": ["a"]}, "b.parquet: column n is string, the attribute is int32"),
+        ({"n": ["1"], "s": ["a"]}, "b.parquet: column n is string, the attribute is int"),
         ({"m": [1], "s": ["a"]}, "b.parquet: the file has no column n"),
     ],
 )
@@ -155,7 +155,7 @@ def test_malformed_rows_of_files_that_tuples_name(directory: Path):
         ("d.csv", "d.csv: this is a directory, a file is wanted"),
         (None, "file is null, the name of a file is wanted"),
         ("t.csv", "t.csv: the file has no column s"),
-        ("x.csv", "x.csv: line 2, column n: 'x' is no int32"),
+        ("x.csv", "x.csv: line 2, column n: 'x' is no int"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(directory: Path, name: str | None, message: str):

@@ -325,7 +325,7 @@ PARAMETERS = [
     ({"key": ["n"], "suppress": ["n"]}, "key: n is not written"),
     ({"suppress": ["n", "l"]}, "suppress: no attribute is left"),
     ({"columns": {"n": "l"}}, "two attributes go to the column l"),
-    ({}, "the attribute l: it is list<.*>, which no column can hold"),
+    ({}, "the attribute l: it is array<.*>, which no column can hold"),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import pa
 
@@ -51,7 +52,7 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
         return sa.LargeBinary().with_variant(mysql.VARBINARY(KEY_LENGTH) if key else mysql.LONGBLOB(), "mysql")
     if types.is_decimal(kind):
         return sa.Numeric(kind.precision, kind.scale).with_variant(sa.Text(), "sqlite")
-    message = f"it is {kind}, which no column can hold; take it apart before, or leave it out with suppress"
+    message = f"it is {type_name(kind)}, which no column can hold; take it apart before, or leave it out with suppress"
     raise ValueError(message)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.libraries import pa
 
 CutValue = int | str | dict[str, str]
@@ -99,7 +100,7 @@ def attribute_values(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array
 
 def _misfit(row: int, value: Any, kind: pa.DataType) -> Misfit:
     shown = repr(value) if len(repr(value)) <= _SHOWN else repr(value)[:_SHOWN] + "…"
-    return Misfit(row, f"{shown} is no {kind}")
+    return Misfit(row, f"{shown} is no {type_name(kind)}")
 
 
 def _converter(kind: pa.DataType) -> Callable[[Any], Any]:

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
 from streams_orchestration.operators.epoch_sink import waiting_directory
@@ -108,8 +109,8 @@ class JournalSource(SourceOperator):
                 raise ValueError(message)
             if not wanted(schema.field(attribute).type):
                 message = (
-                    f"metadata: {attribute} is {schema.field(attribute).type}; number is a bigint, received a "
-                    f"timestamp, {cls.origin} a string"
+                    f"metadata: {attribute} is {type_name(schema.field(attribute).type)}; number is a bigint, "
+                    f"received a timestamp, {cls.origin} a string"
                 )
                 raise ValueError(message)
         check_decodable(decoded_schema(schema, parameters), parameters.format, parameters.separator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
@@ -20,7 +21,7 @@ def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
     }
     wanted, checks = known.get(kind, ("a string or binary", (types.is_string, types.is_binary)))
     if not any(check(type) for check in checks):
-        message = f"metadata: {attribute} is {type}; {kind} is {wanted}"
+        message = f"metadata: {attribute} is {type_name(type)}; {kind} is {wanted}"
         raise ValueError(message)
 
 

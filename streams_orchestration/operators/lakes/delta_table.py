@@ -13,6 +13,7 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaProtocolError, TableNotFoundError
 from deltalake.transaction import AddAction
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.epoch_sink import DeliveryKey
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
@@ -58,7 +59,7 @@ class DeltaTarget(LakeTarget):
             return deltalake.DeltaTable(self.name, storage_options=self.store.options())
         except TableNotFoundError:
             if not self.wanted.create:
-                columns = ", ".join(f"{field.name} {field.type}" for field in self.wanted.schema)
+                columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
                 message = f"there is no Delta table at {self.name}; say createTable: true, or make it with {columns}"
                 raise LakeError(message) from None
             return deltalake.DeltaTable.create(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.libraries import pa
 
@@ -76,7 +77,8 @@ def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wa
         elif not _same(field.type, column.type):
             if not _widens(field.type, column.type):
                 message = (
-                    f"the column {name} of {table} is {column.type}, but the tuples have {field.type}; "
+                    f"the column {name} of {table} is {type_name(column.type)}, "
+                    f"but the tuples have {type_name(field.type)}; "
                     "change it in a Functor before the sink, leave it out with suppress, or write another table"
                 )
                 raise LakeError(message)

@@ -24,6 +24,7 @@ from pyiceberg.schema import assign_fresh_schema_ids
 from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import IdentityTransform
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.epoch_sink import DeliveryKey
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
@@ -68,7 +69,7 @@ class IcebergTarget(LakeTarget):
             return self._catalog.load_table(self.name)
         except (NoSuchTableError, NoSuchNamespaceError):
             if not self.wanted.create:
-                columns = ", ".join(f"{field.name} {field.type}" for field in self.wanted.schema)
+                columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
                 message = f"there is no table {self.name}; say createTable: true, or make it with {columns}"
                 raise LakeError(message) from None
         return self._made()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
@@ -310,7 +310,10 @@ class LakeSource(SourceOperator):
                 raise DataError(message)
             kind = there.field(field.name).type
             if not fits(kind, field.type):
-                message = f"the column {field.name} of {self._table.place} is {kind}, the attribute is {field.type}"
+                message = (
+                    f"the column {field.name} of {self._table.place} is {type_name(kind)}, "
+                    f"the attribute is {type_name(field.type)}"
+                )
                 raise DataError(message)
 
 

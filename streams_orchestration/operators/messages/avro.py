@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.registry import RegisteredSchema
 from streams_orchestration.operators.messages.values import (
@@ -90,7 +91,10 @@ class AvroReader:
                 try:
                     self._converts[field.name] = _reading(fields[field.name], field.type, self._schema)
                 except UnfitError as error:
-                    message = f"schema {registered.number}, field {field.name}: {error}, the attribute is {field.type}"
+                    message = (
+                        f"schema {registered.number}, field {field.name}: {error}, "
+                        f"the attribute is {type_name(field.type)}"
+                    )
                     raise ValueError(message) from None
 
     def read(self, payload: bytes) -> dict[str, Any]:
@@ -244,7 +248,7 @@ def _derived(kind: pa.DataType, name: str) -> Avro:
     for check, simple in ((types.is_boolean, "boolean"), (types.is_string, "string"), (types.is_binary, "bytes")):
         if check(kind):
             return simple
-    message = f"format avro: {name} is {kind}, which avro cannot hold"
+    message = f"format avro: {name} is {type_name(kind)}, which avro cannot hold"
     raise ValueError(message)
 
 
@@ -305,7 +309,7 @@ def _writing_record(part: Avro, attributes: list[pa.Field], schema: AvroSchema) 
 def _writing(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
     part, _ = schema.type_of(part)
     types = pa.types
-    message = f"it is {_shown(part)}, the attribute is {kind}"
+    message = f"it is {_shown(part)}, the attribute is {type_name(kind)}"
     if isinstance(part, list):
         message = f"it is a union of {', '.join(map(_shown, part))}"
         raise UnfitError(message)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Literal, NamedTuple, TypeGuard, cast
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import np, pa, pa_csv
 from streams_orchestration.operators.standard.file_rows import RawRow, sift
@@ -58,7 +59,7 @@ def _check_format(schema: pa.Schema, format: MessageFormat) -> None:
                 raise ValueError(message)
         case _:
             if nested := next((field for field in schema if pa.types.is_nested(field.type)), None):
-                message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+                message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
                 raise ValueError(message)
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.decoders import MessageFormat, csv_nulls
@@ -32,7 +33,7 @@ def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
                 raise ValueError(message)
         case _:
             if nested := next((field for field in schema if pa.types.is_nested(field.type)), None):
-                message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+                message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
                 raise ValueError(message)
 
 

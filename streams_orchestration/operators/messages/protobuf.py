@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.framing import taken_path
 from streams_orchestration.operators.messages.protobuf_schema import message_types
@@ -81,7 +82,7 @@ def _reading_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> Convert:
             try:
                 converts.append((field.name, field.has_presence, _reading(field, attribute.type)))
             except UnfitError as error:
-                message = f"field {field.name}: {error}, the attribute is {attribute.type}"
+                message = f"field {field.name}: {error}, the attribute is {type_name(attribute.type)}"
                 raise UnfitError(message) from None
 
     def read(message: Any) -> dict[str, Any]:
@@ -207,7 +208,7 @@ def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
         try:
             _check_field(field, attribute.type)
         except UnfitError as error:
-            message = f"field {field.name}: {error}, the attribute is {attribute.type}"
+            message = f"field {field.name}: {error}, the attribute is {type_name(attribute.type)}"
             raise UnfitError(message) from None
 
 

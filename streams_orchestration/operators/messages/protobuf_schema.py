@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.registry import RegisteredSchema
 
@@ -174,5 +175,5 @@ def _one(kind: pa.DataType, name: str, before: Any) -> tuple[list[str], str]:
     simple: Mapping[Any, str] = {pa.bool_(): "bool", pa.string(): "string", pa.binary(): "bytes"}
     if kind in simple:
         return [], simple[kind]
-    message = f"format protobuf: {name} is {kind}, which protobuf cannot hold; make a text or a number of it"
+    message = f"format protobuf: {name} is {type_name(kind)}, which protobuf cannot hold; make a text or a number of it"
     raise ValueError(message)

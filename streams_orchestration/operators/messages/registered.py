@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.lakes.errors import require
 from streams_orchestration.operators.libraries import pa
@@ -152,7 +153,7 @@ class RegisteredDecoder:
         for row, position in zip(rows, positions, strict=True):
             if self._batch([row]) is None:
                 wrong = next(field for field in self._schema if not _holds(field.type, row.get(field.name)))
-                bad.append(Bad(position, f"{wrong.name}: the value is out of the range of {wrong.type}"))
+                bad.append(Bad(position, f"{wrong.name}: the value is out of the range of {type_name(wrong.type)}"))
             else:
                 good.append(row)
         batch = self._batch(good)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
@@ -86,7 +86,7 @@ class Aggregate(Operator):
                     message = f"{parameter}: the input stream has no attribute {name}{nearest(name, source.names)}"
                     raise UnknownAttributeError(message)
                 if pa.types.is_nested(source.field(name).type):
-                    message = f"{parameter}: {name} is {source.field(name).type}, which cannot make groups"
+                    message = f"{parameter}: {name} is {type_name(source.field(name).type)}, which cannot make groups"
                     raise ValueError(message)
         for name in parameters.output:
             if name not in target.names:
@@ -101,7 +101,10 @@ class Aggregate(Operator):
             measure = measures.get(field.name)
             kind = source.field(field.name).type if measure is None else measure.result_type
             if not fits(kind, field.type):
-                message = f"output.{field.name}: the value is {kind}, the output stream's attribute is {field.type}"
+                message = (
+                    f"output.{field.name}: the value is {type_name(kind)}, "
+                    f"the output stream's attribute is {type_name(field.type)}"
+                )
                 raise ValueError(message)
         return window, measures
 

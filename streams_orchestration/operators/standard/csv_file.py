@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
@@ -157,7 +158,7 @@ def misfit(text: str, kind: pa.DataType) -> str:
     try:
         pa.scalar(text.strip()).cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return f"{text!r} is no {kind}{_without_zone(text, kind)}"
+        return f"{text!r} is no {type_name(kind)}{_without_zone(text, kind)}"
     return ""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
@@ -106,7 +107,7 @@ class DeDuplicate(Operator):
         types = [expression_type(key, source) for key in keys]
         for text, kind in zip(texts or source.names, types, strict=True):
             if pa.types.is_nested(kind):
-                message = f"key: {text} is {kind}, which cannot be compared"
+                message = f"key: {text} is {type_name(kind)}, which cannot be compared"
                 raise ValueError(message)
         attribute = parameters.delta_attribute
         if attribute is not None:
@@ -115,7 +116,7 @@ class DeDuplicate(Operator):
                 raise UnknownAttributeError(message)
             kind = source.field(attribute).type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)):
-                message = f"deltaAttribute: {attribute} is {kind}, a number or a timestamp is wanted"
+                message = f"deltaAttribute: {attribute} is {type_name(kind)}, a number or a timestamp is wanted"
                 raise ValueError(message)
         return keys, types
 

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
@@ -91,7 +92,9 @@ class DirectoryScanParameters(Parameters):
                 raise ValueError(message)
             if not _fits(facts[field.name], field.type):
                 wanted = {"size": "bigint", "modified": "timestamp"}.get(facts[field.name], "string")
-                message = f"metadata: {field.name} is {field.type}, {wanted} is wanted for {facts[field.name]}"
+                message = (
+                    f"metadata: {field.name} is {type_name(field.type)}, {wanted} is wanted for {facts[field.name]}"
+                )
                 raise ValueError(message)
         return {name: facts[name] for name in schema.names}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
@@ -115,4 +116,4 @@ class DynamicFilter(Operator):
 
 
 def _listed(types: list[pa.DataType]) -> str:
-    return ", ".join(map(str, types))
+    return ", ".join(map(type_name, types))

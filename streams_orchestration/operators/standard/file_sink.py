@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.epoch_sink import waiting_directory
@@ -156,7 +157,7 @@ class FileSink(GatheringSink):
         if parameters.format == "csv":
             nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
             if nested is not None:
-                message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+                message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
                 raise ValueError(message)
         if parameters.format == "jsonl":
             check_json_schema(schema)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
@@ -77,7 +78,7 @@ class Format(Operator):
             raise ValueError(message)
         (row,) = rows
         if row in target.names and not _holds_bytes(target.field(row).type):
-            message = f"output.{row}: the attribute is {target.field(row).type}, binary or string is wanted"
+            message = f"output.{row}: the attribute is {type_name(target.field(row).type)}, binary or string is wanted"
             raise ValueError(message)
         others = {name: text for name, text in parameters.output.items() if name != row or row not in target.names}
         rest = pa.schema([field for field in target if field.name != row])

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError
@@ -60,7 +61,7 @@ class Gate(WaitingOperator):
         control = context.inputs[1]
         count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck")
         if not pa.types.is_integer(kind := expression_type(count, control)):
-            message = f"numTuplesToAck: {parameters.num_tuples_to_ack!r} is {kind}, an integer is wanted"
+            message = f"numTuplesToAck: {parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
             raise ValueError(message)
         return count
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
@@ -111,7 +112,8 @@ class Join(Operator):
         for left, right in zip(*keys, strict=True):
             kinds = context.inputs[0].field(left).type, context.inputs[1].field(right).type
             if kinds[0] != kinds[1] or pa.types.is_nested(kinds[0]):
-                message = f"equalityLHS: {left} is {kinds[0]}, {right} of the other stream is {kinds[1]}"
+                one, other = map(type_name, kinds)
+                message = f"equalityLHS: {left} is {one}, {right} of the other stream is {other}"
                 raise ValueError(message)
         policies = [
             parameters.eviction(side).resolved(schema, parameters.time_attribute)

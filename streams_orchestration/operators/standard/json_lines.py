@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
@@ -19,7 +20,9 @@ def check_json_schema(schema: pa.Schema, format: str = "jsonl") -> None:
     """Raises ValueError when an attribute has a type that an object of JSON cannot hold."""
     for field in schema:
         if not _is_representable(field.type, outermost=True):
-            message = f"format {format}: the attribute {field.name} is {field.type}, which {format} cannot hold"
+            message = (
+                f"format {format}: the attribute {field.name} is {type_name(field.type)}, which {format} cannot hold"
+            )
             raise ValueError(message)
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
@@ -105,10 +106,10 @@ class KafkaSink(EpochSink):
         types = pa.types
         partition, timestamp = parameters.partition, parameters.timestamp
         if partition is not None and not types.is_integer(schema.field(partition).type):
-            message = f"partition: {partition} is {schema.field(partition).type}, an int or bigint is wanted"
+            message = f"partition: {partition} is {type_name(schema.field(partition).type)}, an int or bigint is wanted"
             raise ValueError(message)
         if timestamp is not None and not types.is_timestamp(schema.field(timestamp).type):
-            message = f"timestamp: {timestamp} is {schema.field(timestamp).type}, a timestamp is wanted"
+            message = f"timestamp: {timestamp} is {type_name(schema.field(timestamp).type)}, a timestamp is wanted"
             raise ValueError(message)
         written = _written(schema, parameters)
         if not is_registered(parameters.format):

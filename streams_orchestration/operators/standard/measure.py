@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
@@ -173,6 +174,6 @@ def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
     kind = expression_type(expression, schema)
     whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not (whole or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {kind}"
+        message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {type_name(kind)}"
         raise ValueError(message)
     return Measure(function, expression, whole=whole)

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments, assignments_of_ports
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
@@ -44,7 +45,7 @@ class MergeParameters(Parameters):
                 raise UnknownAttributeError(message)
             policies.append(Policy("delta", 0, name).resolved(schema, None, "orderBy"))
             if schema.field(name).type != schemas[0].field(names[0]).type:
-                kinds = (schema.field(name).type, schemas[0].field(names[0]).type)
+                kinds = [type_name(each) for each in (schema.field(name).type, schemas[0].field(names[0]).type)]
                 message = (
                     f"orderBy: {name} of input port {port} is {kinds[0]}, {names[0]} of input port 0 is {kinds[1]}"
                 )

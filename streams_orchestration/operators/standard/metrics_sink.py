@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import DataError
@@ -102,7 +103,7 @@ class MetricsSink(Operator):
         for text, expression in zip(texts, expressions, strict=True):
             kind = expression_type(expression, source)
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                message = f"metrics: {text!r} is {kind}, a number is wanted"
+                message = f"metrics: {text!r} is {type_name(kind)}, a number is wanted"
                 raise ValueError(message)
         return dict(zip(parameters.all_names(), expressions, strict=True))
 

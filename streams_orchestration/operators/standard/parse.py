@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
@@ -71,7 +72,7 @@ class ParseParameters(RowParameters):
             raise UnknownAttributeError(message)
         kind = schema.field(name).type
         if not (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-            message = f"parseInput: {name} is {kind}, binary or string is wanted"
+            message = f"parseInput: {name} is {type_name(kind)}, binary or string is wanted"
             raise ValueError(message)
         return name
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -26,8 +27,8 @@ def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
         simple = (types.is_string, types.is_boolean, types.is_integer, types.is_decimal, types.is_date)
         if not any(check(kind) for check in (*simple, types.is_timestamp)):
             message = (
-                f"partitionBy: {name} is {kind}; directories are named by texts, truth values, integers, decimals, "
-                "dates and timestamps"
+                f"partitionBy: {name} is {type_name(kind)}; "
+                "directories are named by texts, truth values, integers, decimals, dates and timestamps"
             )
             raise ValueError(message)
 

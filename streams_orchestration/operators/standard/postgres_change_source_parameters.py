@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import OnBadTuple, check_malformed
 from streams_orchestration.operators.errors import UnknownAttributeError
@@ -93,11 +94,11 @@ def changed_columns(context: OperatorContext, parameters: PostgresChangeSourcePa
     for attribute, kind in parameters.metadata.items():
         wanted, fits = METADATA[kind]
         if not fits(schema.field(attribute).type):
-            message = f"metadata: {attribute} is {schema.field(attribute).type}; {kind} is {wanted}"
+            message = f"metadata: {attribute} is {type_name(schema.field(attribute).type)}; {kind} is {wanted}"
             raise ValueError(message)
     for field in schema:
         if pa.types.is_nested(field.type):
-            message = f"the attribute {field.name}: it is {field.type}, which no column holds"
+            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column holds"
             raise ValueError(message)
     check_malformed(context, parameters.on_bad_tuple)
     names = [str(name) for name in schema.names if name not in parameters.metadata]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
@@ -98,13 +99,13 @@ class Sort(Operator):
                 message = f"partitionBy: the input stream has no attribute {name}{nearest(name, source.names)}"
                 raise UnknownAttributeError(message)
             if pa.types.is_nested(source.field(name).type):
-                message = f"partitionBy: {name} is {source.field(name).type}, which cannot make partitions"
+                message = f"partitionBy: {name} is {type_name(source.field(name).type)}, which cannot make partitions"
                 raise ValueError(message)
         keys = [parse_expression(text, source, "sortBy") for text in parameters.sort_by]
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = expression_type(key, source)
             if pa.types.is_nested(kind):
-                message = f"sortBy: {text} is {kind}, which has no order"
+                message = f"sortBy: {text} is {type_name(kind)}, which has no order"
                 raise ValueError(message)
         return window, keys, Assignments({}, source, context.outputs[0] or source)
 

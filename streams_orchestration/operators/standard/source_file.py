@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits
+from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
@@ -59,7 +59,7 @@ class SourceFile:
         if self.format == "jsonl":
             check_json_schema(self.schema)
         if self.format == "csv" and nested is not None:
-            message = f"format csv: the attribute {nested.name} is {nested.type}, which csv cannot hold"
+            message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
             raise ValueError(message)
 
     def rows(self, background: Background, start: Place = BEGIN) -> ReadAhead[Rows]:
@@ -172,7 +172,10 @@ def _check_columnar(path: File, format: str, schema: pa.Schema) -> None:
     _check_columns(path, there.names, schema)
     for field in schema:
         if not fits(there.field(field.name).type, field.type):
-            message = f"{path}: column {field.name} is {there.field(field.name).type}, the attribute is {field.type}"
+            message = (
+                f"{path}: column {field.name} is {type_name(there.field(field.name).type)}, "
+                f"the attribute is {type_name(field.type)}"
+            )
             raise ValueError(message)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
@@ -72,7 +73,7 @@ class Split(Operator):
         indexes = [parse_expression(str(text), source, "index") for text in texts]
         for text, index in zip(texts, indexes, strict=True):
             if not pa.types.is_integer(kind := expression_type(index, source)):
-                message = f"index: {text!r} is {kind}, an integer is wanted; CAST it AS BIGINT"
+                message = f"index: {text!r} is {type_name(kind)}, an integer is wanted; CAST it AS BIGINT"
                 raise ValueError(message)
         return indexes, {}
 

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.row_tuples import check_malformed
 from streams_orchestration.operators.errors import UnknownAttributeError
@@ -66,7 +67,7 @@ def source_columns(context: OperatorContext, parameters: SqlSourceParameters) ->
             raise UnknownAttributeError(message)
     for field in schema:
         if pa.types.is_nested(field.type):
-            message = f"the attribute {field.name}: it is {field.type}, which no column holds"
+            message = f"the attribute {field.name}: it is {type_name(field.type)}, which no column holds"
             raise ValueError(message)
     check_malformed(context, parameters.on_bad_tuple)
     return {str(name): parameters.columns.get(str(name), str(name)) for name in schema.names}

@@ -294,7 +294,7 @@ def test_a_cluster_that_is_away_is_tried_again(kafka: Broker, monkeypatch: pytes
     [
         ({"key": "k"}, "key: the input stream has no attribute k"),
         ({"partition": "s"}, "partition: s is string"),
-        ({"timestamp": "n"}, "timestamp: n is int64"),
+        ({"timestamp": "n"}, "timestamp: n is bigint"),
         ({"suppress": ["n", "s"]}, "no attribute is left"),
         ({"format": "raw"}, "format raw: one attribute"),
     ],

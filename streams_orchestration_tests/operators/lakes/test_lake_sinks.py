@@ -183,7 +183,7 @@ TABLES: list[tuple[dict[str, Any], pa.Table | None, list[str], str]] = [
         {},
         pa.table({"k": ["x"], "n": ["y"]}),
         [],
-        "the column n of .* is (large_)?string, but the tuples have int64; cha",
+        "the column n of .* is (large_)?string, but the tuples have bigint; cha",
     ),
     (
         {},
@@ -284,7 +284,7 @@ PARAMETERS = [
     ({"partitionBy": ["m"]}, "partitionBy: no column m is written"),
     ({"partitionBy": ["k", "k"]}, "partitionBy: a column is named once"),
     ({"partitionBy": ["k", "n"]}, "partitionBy: no column is left"),
-    ({"partitionBy": ["l"]}, "partitionBy: l is list"),
+    ({"partitionBy": ["l"]}, "partitionBy: l is array"),
     ({"suppress": ["n", "l", "k"]}, "suppress: no attribute is left"),
 ]
 
