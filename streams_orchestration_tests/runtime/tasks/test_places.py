@@ -129,7 +129,7 @@ def test_a_segment_with_another_tuple_type_is_named_with_its_consumer(file: Path
     inputs = (replace(plan.inputs[0], segments=((operator, port, changed),)), *plan.inputs[1:])
     (bad,) = [result for result in local.execute(second, replace(plan, inputs=inputs)) if result.error]
     assert re.search(
-        r"segment \S+ has tuples of k string, n string, input port 0 of Same takes k string, n int64; .*--fresh",
+        r"segment \S+ has tuples of k string, n string, input port 0 of Same takes k string, n bigint; .*--fresh",
         str(bad.error),
     )
 
