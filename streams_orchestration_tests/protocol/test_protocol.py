@@ -62,7 +62,7 @@ DEEP_REDEPLOYS: dict[str, tuple[int, int]] = {
     "two channels": (1, 1),
     "autonomous consumer": (1, 1),
 }
-"""Two regions in a row have more than ten million worlds with a redeploy: its random walks are those of `test_model`."""
+"""Two regions in a row have more than ten million worlds with a redeploy: `test_model` walks through these."""
 
 
 @pytest.mark.parametrize(
