@@ -21,11 +21,11 @@ from streams_orchestration_tests.operators.row_files import CSV, FORMATS, ROWS, 
 @pytest.mark.parametrize(
     ("content", "place"),
     [
-        ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is no int"),
+        ("n,s\n1,a\nx,b\n", "line 3, column n: 'x' is no int$"),
         ("n,s\n1,a\n2\n", "line 3: 1 columns, 2 are wanted"),
         ("n,s\n1,a\n\n2,b,c\n", "line 4: 3 columns, 2 are wanted"),
-        ("n,s\n1,a\n3000000000,b\n", "line 3, column n: '3000000000' is no int"),
-        ('n,s\n1,"a\nb"\n1.5,c\n', "line 4, column n: '1.5' is no int"),
+        ("n,s\n1,a\n3000000000,b\n", "line 3, column n: '3000000000' is no int$"),
+        ('n,s\n1,"a\nb"\n1.5,c\n', "line 4, column n: '1.5' is no int$"),
     ],
 )
 def test_a_malformed_row_is_an_error_of_the_data_with_its_place(tmp_path: Path, content: str, place: str):
@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_found_before_it_runs(
 def test_parquet_types_are_checked_before_it_runs(tmp_path: Path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"n": ["text"]}), path)
-    with pytest.raises(ValueError, match="column n is string, the attribute is int"):
+    with pytest.raises(ValueError, match="column n is string, the attribute is int$"):
         source(path, "n int", format="parquet")
 
 
