@@ -134,7 +134,7 @@ def test_what_does_not_fit_is_found_before_it_runs(
 def test_parquet_types_are_checked_before_it_runs(tmp_path: Path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"n": ["text"]}), path)
-    with pytest.raises(ValueError, match="column n is string, the attribute is int$"):
+    with pytest.raises(ValueError, match=r"column n is string, the attribute is int$"):
         source(path, "n int", format="parquet")
 
 
