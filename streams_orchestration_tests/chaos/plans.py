@@ -42,8 +42,7 @@ class Plans:
     def another(self) -> Compilation:
         """A plan with other widths, PEs, hosts and parameters."""
         for _ in range(TRIES):
-            # to a query with a watermark, what comes behind that of another channel is late
-            graph = _varied(self._shape.graph, self._choose, in_order=self._shape.needs_spark)
+            graph = _varied(self._shape.graph, self._choose, in_order=self._shape.in_order)
             shape = replace(self._shape, graph=graph)
             self._spec.write_text(yaml.safe_dump(shape.spec(self._hurry)))
             try:

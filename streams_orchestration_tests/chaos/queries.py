@@ -67,7 +67,7 @@ def query(make: Make, width: int) -> Shape:
         sink("WindowsOut", "Windows"),
         sink("JoinedOut", "Joined"),
     ]
-    return Shape("query", graph, composites=COMPOSITES, needs_spark=True)
+    return Shape("query", graph, composites=COMPOSITES, needs_spark=True, in_order=True)
 
 
 QUERIES: dict[str, Callable[[Make], Shape]] = {

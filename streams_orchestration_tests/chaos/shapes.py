@@ -79,6 +79,8 @@ class Shape:
     composites: dict[str, Any] = field(default_factory=dict[str, Any], kw_only=True)
     needs_spark: bool = field(default=False, kw_only=True)
     """It has queries of Spark's."""
+    in_order: bool = field(default=False, kw_only=True)
+    """Its operators stay in one channel: to a query with a watermark, what lags behind another channel is late."""
 
     def spec(self, hurry: Path) -> dict[str, Any]:
         """As a document; its sources take their time until the file exists."""

@@ -7,14 +7,13 @@ import time
 from collections.abc import Callable
 from random import Random
 
+from streams_orchestration.compiler.decoupling.dataflow import LEAST_LOAD
 from streams_orchestration.compiler.decoupling.tracked_assignment import TrackedAssignment
 
 _CHECK = 256
 """Steps between two looks at the clock."""
 _COOLING = 1e-4
 """Temperature at the end, as a part of that at the beginning."""
-_LEAST = 1e-6
-"""What counts as an average load at least, as a part of the largest: operators may take nothing, and sends all."""
 _NEAR = 0.9
 """The part of moves that go to a machine of a neighbour."""
 
@@ -49,7 +48,7 @@ def anneal(
     best, best_key = list(home), (max(loads), sum(loads))
     if pieces.machines < 2 or not movable or best_key[1] <= 0:
         return best
-    average = 1.0 / max(sum(pieces.weights) / pieces.machines, *pieces.weights, _LEAST * best_key[0])
+    average = 1.0 / max(sum(pieces.weights) / pieces.machines, *pieces.weights, LEAST_LOAD * best_key[0])
     random, choose = chance.random, target or _near(assignment, chance)
     cooling = _COOLING ** (1.0 / max(1, steps // _CHECK))
     temperature = heat

@@ -12,6 +12,8 @@ RECEIVED = ("net_recv", "net_self")
 """Kinds through which tuples come in from the network."""
 SINKS = ("net_send", "sink")
 """Kinds without an output; they get no variable (rule Q18)."""
+LEAST_LOAD = 1e-6
+"""Loads count as this part of all sends at least: operators may take next to nothing beside them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,12 @@ from typing import Any
 import pulp
 
 from streams_orchestration.compiler.decoupling.contraction import Contraction, Fan
-from streams_orchestration.compiler.decoupling.dataflow import SINKS
+from streams_orchestration.compiler.decoupling.dataflow import LEAST_LOAD, SINKS
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
 
 Term = tuple[pulp.LpVariable, float]
 SCALE = 1000.0
 """What all loads add up to in the program, so that tolerances of solvers mean the same for every problem."""
-LEAST = 1e-6
-"""The loads of operators count as so much of all sends at least, where they take next to nothing."""
 NOTHING = 1e-200
 """A load that need not be told from 0."""
 
@@ -43,7 +41,7 @@ class Formulation:
         self._contraction = contraction
         self._machines = range(len(contraction.machines))
         params = contraction.flow.params
-        self.scale = SCALE / max(sum(contraction.weights), LEAST * self._crossing(), NOTHING)
+        self.scale = SCALE / max(sum(contraction.weights), LEAST_LOAD * self._crossing(), NOTHING)
         self.program = pulp.LpProblem("decoupling", pulp.LpMinimize)
         self._rows = 0
         self._place()

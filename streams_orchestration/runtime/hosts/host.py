@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.outage import SETTLE_SECONDS, Outage
 from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.engine.port import Engine
@@ -33,7 +34,7 @@ from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.cut_files import check_cuts
-from streams_orchestration.runtime.units.garbage import Garbage, is_redeployed, sweep, unknown_pes
+from streams_orchestration.runtime.units.garbage import Garbage, sweep, unknown_pes
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
@@ -312,7 +313,7 @@ class Host:
             )
             if connection.execute(unfinished).first() is not None:
                 return False
-            return not is_redeployed(connection, self.application)
+            return not held_units(connection, self.application)
 
     def _quiesce(self) -> None:
         """Let the batches under way end: the readers plan no more, since the application is not wanted."""

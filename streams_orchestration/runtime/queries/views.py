@@ -8,9 +8,9 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, bindparam, or_, select
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.holds import held, is_held
 from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.limits import SEGMENTS_LIMIT
@@ -93,11 +93,6 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
         )
 
 
-def is_held(until: float | None) -> bool:
-    """Whether a unit is being drained; a redeploy that died holds nothing up for long."""
-    return until is not None and until > clock.now()
-
-
 def _has_begun(connection: Connection, program: PeProgram) -> bool:
     """The PE has committed something of the epoch that it works in."""
     p, c = tables.pe, tables.commit
@@ -113,14 +108,14 @@ def _has_begun(connection: Connection, program: PeProgram) -> bool:
 def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[str]:
     """The streams of a PE that come from units which are drained, too."""
     u, p = tables.unit, tables.pe
-    held = set(
+    producers = set(
         connection.scalars(
             select(p.c.id)
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
-            .where(p.c.application == program.application, u.c.held_until > clock.now())
+            .where(p.c.application == program.application, held())
         )
     )
-    return frozenset(stream.stream for stream in program.inputs if stream.producer in held)
+    return frozenset(stream.stream for stream in program.inputs if stream.producer in producers)
 
 
 def _streams(

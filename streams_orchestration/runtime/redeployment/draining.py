@@ -17,6 +17,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.retraction import retract
@@ -98,10 +99,8 @@ def redeploy_under_way(home: Home, application: str) -> str | None:
     Raises:
         CatalogError: it cannot be read.
     """
-    u = tables.unit
-    held = select(u.c.name).where(u.c.application == application, u.c.held_until > clock.now()).order_by(u.c.name)
     with opened_catalog(home, application).read() as connection:
-        names = list(connection.scalars(held))
+        names = held_units(connection, application)
         on_trial = is_on_trial(connection, application)
     if names:
         return f"{', '.join(names)} of {application} stand still for another plan"

@@ -19,9 +19,9 @@ from sqlalchemy import Connection, func, insert, select, update
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.storage.local import sync
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError, is_address
-from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.holds import is_held
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
@@ -142,9 +142,8 @@ class Gatherer:
             if size >= roll.size:
                 return number + 1
         passed = self.clock() - self._since[first.pending] >= roll.seconds
-        held = first.held_until is not None and first.held_until > clock.now()
         closed = first.completed_epoch - first.epoch + 1 >= roll.epochs
-        return len(rows) if passed or closed or first.ended or held or self.flushing else 0
+        return len(rows) if passed or closed or first.ended or is_held(first.held_until) or self.flushing else 0
 
     def _send(self, row: DueOutput) -> None:
         """Publish a file in an object store. Its epoch is complete, so that no reset takes it back."""

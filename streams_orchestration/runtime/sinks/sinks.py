@@ -146,8 +146,8 @@ def late_outputs(connection: Connection, application: str, pe: int, completed: i
     return max((int(count) for count in counts), default=0)
 
 
-def is_held(connection: Connection, application: str, unit: str, completed: int) -> bool:
-    """May no epoch end, since too many complete ones of a sink could not become visible."""
+def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
+    """Whether so many complete epochs of a sink could not become visible that no further one may end."""
     f, p = tables.sink_file, tables.pe
     late = (f.c.application == application, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted, p.c.unit == unit)
     counts = connection.scalars(

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.sinks.gathering import MERGED
 from streams_orchestration.runtime.sinks.outputs import unpublished_files
 from streams_orchestration.runtime.storage.home import Home, data_of
@@ -241,7 +242,7 @@ def sweep(
         named |= state_files(connection, application)
         f = tables.sink_file
         pending = set(connection.scalars(select(f.c.pending).where(f.c.application == application)))
-        if not is_redeployed(connection, application):
+        if not held_units(connection, application):
             candidates += states
     titles = {str(path_of(store, address)) for address in pending}  # what a publisher of this machine has taken
     titles |= {store.title(address) for address in named | pending}  # older versions have named files by their paths
@@ -271,14 +272,7 @@ def unknown_pes(catalog: Catalog, home: Home, application: str) -> tuple[int, ..
     numbers = {int(name) for file in files if (name := file.split("/")[3].removeprefix("pe-")).isdecimal()}
     p = tables.pe
     with catalog.read() as connection:
-        if is_redeployed(connection, application):
+        if held_units(connection, application):
             return ()
         deployed = connection.scalars(select(p.c.id).where(p.c.application == application))
         return tuple(sorted(numbers - set(deployed)))
-
-
-def is_redeployed(connection: Connection, application: str) -> bool:
-    """Whether units are held for another plan."""
-    u = tables.unit
-    held = select(u.c.name).where(u.c.application == application, u.c.held_until > clock.now())
-    return connection.execute(held.limit(1)).first() is not None

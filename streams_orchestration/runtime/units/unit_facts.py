@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
-from streams_orchestration.runtime.sinks.sinks import is_held
+from streams_orchestration.runtime.sinks.sinks import sinks_lag
 from streams_orchestration.runtime.units.region_events import (
     Action,
     CheckpointDone,
@@ -70,7 +70,7 @@ class Facts:
     """The reset of this generation is under way."""
     final_epoch: int | None
     drain_asked: int | None
-    held: bool = False
+    sinks_lag: bool = False
     """Too many complete epochs of a sink are not visible yet: no more may end, so that no drain times out for that."""
 
     @property
@@ -103,7 +103,7 @@ def read_facts(connection: Connection, units: Iterable[UnitRow], health: Mapping
             unit.asked == unit.generation,
             unit.final_epoch,
             unit.drain_asked,
-            unit.timer == "period" and is_held(connection, unit.application, name, unit.shown),
+            unit.timer == "period" and sinks_lag(connection, unit.application, name, unit.shown),
         )
         for name, unit in rows.items()
     }
@@ -148,7 +148,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
             return DrainReported(record.current)
     # a reset begins where it was taken up
     due = record.deadline is not None and at >= record.deadline and (record.timer == "period" or facts.taken_up)
-    if record.timer == "period" and facts.held:
+    if record.timer == "period" and facts.sinks_lag:
         return None
     return TimerFired(record.timer, record.number) if due and record.timer is not None else None
 
