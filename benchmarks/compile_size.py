@@ -15,10 +15,11 @@ import networkx as nx
 
 from benchmarks.harness import Row, memory, seconds
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_application, uncollected
+from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_text
 from streams_orchestration.model.application import Application
+from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.loading import application_from_mapping
 
 WIDTH, LENGTH = 126, 39

@@ -44,10 +44,7 @@ IMPORTS = (sys.executable, "-c", "import sqlalchemy, rich")
 def rows(*, quick: bool = False) -> list[Row]:
     """The first commit, its phases, and the commands that only look."""
     with TemporaryDirectory(prefix="bench-") as directory:
-        spec, home = Path(directory, "start.yaml"), Home(Path(directory, "home"))
-        spec.write_text(SPEC, encoding="utf-8")
-        started(spec, home)
-        await_hosts(home)
+        spec, home = archive_classes(Path(directory))
         ours, bare = [], []
         for _ in range(2 if quick else ROUNDS):
             bare.append(bare_seconds())
@@ -77,6 +74,24 @@ def rows(*, quick: bool = False) -> list[Row]:
     ]
 
 
+def archive_classes(directory: Path) -> tuple[Path, Home]:
+    """Run a first application, whose JVM writes the archive of Spark's classes unless it is there.
+
+    Args:
+        directory: an empty one.
+
+    Returns:
+        The spec of the application, and its state directory.
+    """
+    spec, home = directory / "start.yaml", Home(directory / "home")
+    spec.write_text(SPEC, encoding="utf-8")
+    started(spec, home)
+    for host in read_status(home, "start").hosts:
+        if host.pid is not None and psutil.pid_exists(host.pid):
+            psutil.wait_procs([psutil.Process(host.pid)], timeout=ARCHIVE_SECONDS)
+    return spec, home
+
+
 def started(spec: Path, home: Home) -> dict[str, float]:
     """Run the application anew; the phases of its start, in seconds."""
     done = subprocess.run(
@@ -87,13 +102,6 @@ def started(spec: Path, home: Home) -> dict[str, float]:
     (host,) = read_status(home, "start").hosts
     assert host.start_up is not None
     return dict(host.start_up)
-
-
-def await_hosts(home: Home) -> None:
-    """Wait until no host of the last run lives: it writes the archive of classes that the next JVM maps."""
-    for host in read_status(home, "start").hosts:
-        if host.pid is not None and psutil.pid_exists(host.pid):
-            psutil.wait_procs([psutil.Process(host.pid)], timeout=ARCHIVE_SECONDS)
 
 
 def bare_seconds() -> float:

@@ -253,6 +253,24 @@ def test_a_status_and_a_run_of_what_is_complete_load_only_what_they_need(module:
     assert loaded_by(f"import streams_orchestration.cli.{module}").isdisjoint(left)
 
 
+def test_a_host_starts_its_engine_before_it_loads_the_rest():
+    script = (
+        "import streams_orchestration.runtime.hosts.host_process, streams_orchestration.runtime.engine.spark.engine"
+    )
+    assert loaded_by(script).isdisjoint({*HEAVY, "pydantic", "yaml", "networkx"})
+
+
+def test_operators_are_checked_without_pandas():
+    """Pyarrow imports it with the first array that is made from Python's values or from numpy's."""
+    script = """
+import sys; from pathlib import Path
+from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.compiling import compile_spec
+deployable(compile_spec(Path(sys.argv[1])))
+"""
+    assert loaded_by(script, str(ROOT.parent / "specs" / "flights.yaml")).isdisjoint({"pandas", "pyspark", "dagster"})
+
+
 def test_what_the_command_line_loads_by_name_exists():
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "cli").glob("*.py")))
     text = text.replace("{CLI}", "streams_orchestration.cli")

@@ -12,9 +12,10 @@ from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.checked import checked
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import compile_spec, uncollected
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_text
+from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of

@@ -22,6 +22,7 @@ from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.model.collector import uncollected
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import await_engines, await_running, launch
@@ -163,7 +164,8 @@ class Foreground:
 
     @property
     def _jobs(self) -> Jobs:
-        from streams_orchestration.cli.jobs import Jobs
+        with uncollected():
+            from streams_orchestration.cli.jobs import Jobs
 
         return Jobs(self._home, self._name)
 

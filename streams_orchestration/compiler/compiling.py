@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.application import Application
+from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.declarations import check_declarations
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
 from streams_orchestration.model.loading import read_application
@@ -70,18 +69,6 @@ def violations(compilation: Compilation) -> Iterator[str]:
     """One sentence for each condition of a stage that its result does not meet, which is a bug of the compiler."""
     for stage in STAGES:
         yield from (f"{stage.name}: {violation}" for violation in stage.invariant(compilation))
-
-
-@contextmanager
-def uncollected() -> Generator[None]:
-    """No garbage collection meanwhile: compiling makes no cycles, and the collector would visit all that it makes."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @uncollected()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import ImplementationError, import_from, import_operator
+from streams_orchestration.operators.implementation import ImplementationError, import_operator
+from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 from streams_orchestration.model.names import nearest
@@ -57,12 +56,6 @@ def import_name(name: str, kind: type = object) -> Any:
         message = f"{name}: the module has no {inner}{nearest(inner, names)}"
         raise ImplementationError(message)
     return imported
-
-
-def import_from(directory: str) -> None:
-    """Have this process look for modules in a directory, too, behind all others."""
-    if directory and directory not in sys.path:
-        sys.path.append(directory)
 
 
 def _is_class(value: Any, kind: type) -> bool:

@@ -44,6 +44,21 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
     return first[order], ranks[codes]
 
 
+def count_keys(columns: Sequence[pa.Array]) -> int:
+    """How many keys `distinct` tells apart; for one column without numpy, since pyarrow imports pandas for that.
+
+    Args:
+        columns: the parts of the key, one at least.
+    """
+    if len(columns) == 1:
+        return len(_without_negative_zero(columns[0]).unique())
+    return len(distinct(columns, len(columns[0]))[0])
+
+
+def _without_negative_zero(column: pa.Array) -> pa.Array:
+    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column
+
+
 def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
     """Numbers that tell values apart, and how many there may be."""
     if pa.types.is_integer(column.type) and not column.null_count:
@@ -51,9 +66,7 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
         least, most = int(values.min()), int(values.max())
         if most - least < DENSE * len(values) and most < 1 << 62:
             return values.astype(np.int64, copy=False) - least, most - least + 1
-    if pa.types.is_floating(column.type):
-        column = pc.add(column, pa.scalar(0, column.type))  # so that -0.0 is 0.0
-    encoding = encoded(column)
+    encoding = encoded(_without_negative_zero(column))
     return encoding.indices.to_numpy(zero_copy_only=False), len(encoding.dictionary)
 
 

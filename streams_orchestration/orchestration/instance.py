@@ -15,6 +15,7 @@ from typing import Any
 import dagster as dg
 import yaml
 
+from streams_orchestration.model.collector import uncollected
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.storage.home import Home
 
@@ -27,6 +28,8 @@ NOT_AGAIN = {"dagster/max_retries": "0"}
 """Tag of runs whose failure is reported at once: the daemon would repeat them unseen."""
 RETRIES_USED_UP = "DagsterMaxRetriesExceededError"
 """What Dagster raises then; it is a `DagsterError` without a public name of its own."""
+STORAGE = "history"
+"""Where Dagster keeps runs and events in SQLite."""
 SETTINGS, UNCAPTURED_SETTINGS = "dagster.yaml", "uncaptured.yaml"
 NO_CAPTURE = {"module": "dagster.core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
 """The setting `compute_logs` of Dagster by which output of steps stays where it is."""
@@ -66,14 +69,16 @@ def dagster_instance(home: Home, *, captured: bool = True) -> dg.DagsterInstance
     try:
         directory.mkdir(parents=True, exist_ok=True)
         # Two processes that create or migrate SQLite storage at once corrupt it (dagster#27390).
-        with _lock(directory):
+        with _lock(directory), uncollected():
             own = directory == home.dagster.absolute()
+            was_there = (directory / STORAGE).exists()
             if own and not (directory / SETTINGS).exists():
                 shutil.copyfile(settings_file(), directory / SETTINGS)
             settings = SETTINGS if captured else _uncaptured(directory)
             instance = dg.DagsterInstance.from_config(str(directory), settings)
             if own:
-                _migrate(instance, directory / ".migrated")
+                is_new = not was_there and (directory / STORAGE).exists()
+                _migrate(instance, directory / ".migrated", is_new=is_new)
             return instance
     except OSError as error:
         raise StateDirectoryError(directory, error.strerror or str(error)) from error
@@ -87,12 +92,13 @@ def _uncaptured(directory: Path) -> str:
     return UNCAPTURED_SETTINGS
 
 
-def _migrate(instance: dg.DagsterInstance, marker: Path) -> None:
-    """Bring the storage to this Dagster's schema, unless the marker says that it is."""
+def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> None:
+    """Bring the storage to this Dagster's schema, unless it was made with it or the marker says that it has it."""
     if marker.exists() and marker.read_text() == dg.__version__:
         return
-    with redirect_stdout(io.StringIO()):  # it reports its steps there
-        instance.upgrade()
+    if not is_new:
+        with redirect_stdout(io.StringIO()):  # it reports its steps there
+            instance.upgrade()
     marker.write_text(dg.__version__)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.encoding import encoded, forget, remember
-from streams_orchestration.operators.keys import distinct
+from streams_orchestration.operators.keys import count_keys, distinct
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", None]), max_size=12)
 
@@ -40,3 +40,14 @@ def test_what_is_remembered_makes_the_same_keys_as_what_is_found(values: list[st
     expected = [part.tolist() for part in distinct([pa.array(column.to_pylist(), pa.string())], 4)]
     remember(column, indices, dictionary)
     assert [part.tolist() for part in distinct([column], 4)] == expected
+
+
+NUMBERS = st.lists(st.sampled_from([0.0, -0.0, 1.5, float("nan"), None]), max_size=12)
+
+
+@given(NUMBERS, TEXTS)
+def test_keys_are_counted_as_they_are_told_apart(numbers: list[float | None], texts: list[str | None]):
+    count = min(len(numbers), len(texts))
+    columns = [pa.array(numbers[:count], pa.float64()), pa.array(texts[:count], pa.string())]
+    for key in ([columns[0]], [columns[1]], columns):
+        assert count_keys(key) == len(distinct(key, count)[0])

@@ -109,6 +109,8 @@ class Protocol:
             # what is held closes its epoch at once, and ends none without need
             wanted = not is_at_cut(self.topology, world, number) if number in world.held else not progress
             if self._triggers(number, unit) and (unit.trigger < self.epochs or wanted):
+                # of several units the first goes on, since a later one could end empty epochs for ever
+                progress = True
                 triggered = unit._replace(trigger=unit.current)
                 yield ("trigger", number, 0), partial(world.with_unit, number, triggered)
         for pe, flights in enumerate(world.flights):

@@ -27,15 +27,15 @@ BOUNDS: dict[str, tuple[int, int]] = {
 }
 """Epochs that the period ends, and faults."""
 DEEP_BOUNDS: dict[str, tuple[int, int]] = {
-    "query": (2, 2),
-    "chain of 2": (3, 3),
-    "chain of 3": (3, 2),
-    "diamond": (3, 2),
-    "two channels": (2, 1),
-    "two starts that join": (3, 2),
-    "autonomous consumer": (2, 1),
-    "autonomous consumer behind the region": (2, 1),
-    "two regions in a row": (1, 1),
+    "query": (4, 4),
+    "chain of 2": (4, 4),
+    "chain of 3": (4, 3),
+    "diamond": (4, 3),
+    "two channels": (3, 2),
+    "two starts that join": (4, 3),
+    "autonomous consumer": (3, 2),
+    "autonomous consumer behind the region": (3, 2),
+    "two regions in a row": (2, 2),
 }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import re
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
+from streams_orchestration.model.collector import uncollected
 from streams_orchestration.operators.kafka.client import (
     REACH_SECONDS,
     Cluster,
@@ -141,7 +141,7 @@ class KafkaReader:
             self._assign(positions)
             wait = FIRST_SECONDS
         count, until = 0, time.monotonic() + wait
-        with _uncollected():
+        with uncollected():  # looking at new messages would take longer than making them
             while count < limit:
                 messages, is_empty = self._taken(limit - count, patient=patient)
                 positions.update(self._at)
@@ -209,18 +209,6 @@ class KafkaReader:
             case _:
                 self._at = {}
                 raise self._cluster.translated(message.error(), shown(partition))
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Have the garbage collector rest: it would look at new messages again and again, longer than making them takes."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def shown(partition: Partition) -> str:

@@ -16,7 +16,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.encoding import encoded, remember
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.key_index import KeyIndex
-from streams_orchestration.operators.keys import key_batch, key_schema
+from streams_orchestration.operators.keys import count_keys, key_batch, key_schema
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 
@@ -90,9 +90,7 @@ class Lookup(Operator):
             message = "algorithm: the second output port gets tuples without a row under inner only"
             raise ValueError(message)
         table = _read_table(context, parameters)
-        keys = KeyIndex(key_schema([table.column(name).type for name in parameters.columns()]))
-        keys.add(_key_columns(table, parameters.columns()))
-        if keys.count != table.num_rows:
+        if count_keys([table.column(name).combine_chunks() for name in parameters.columns()]) != table.num_rows:
             message = f"table: {parameters.table} has the same {', '.join(parameters.columns())} in several rows"
             raise ValueError(message)
 
@@ -156,7 +154,8 @@ def _listed(names: str | list[str]) -> list[str]:
 
 def _key_columns(table: pa.Table, names: list[str]) -> pa.RecordBatch:
     """The keys of all rows."""
-    return key_batch([table.column(name).combine_chunks() for name in names], np.arange(table.num_rows))
+    columns = [table.column(name).combine_chunks() for name in names]
+    return pa.RecordBatch.from_arrays(columns, schema=key_schema([column.type for column in columns]))
 
 
 def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.port import Engine, EngineStart
 from streams_orchestration.runtime.settings import LOCAL, EngineSettings, SettingError
 from streams_orchestration.runtime.storage.home import Home
@@ -128,8 +129,6 @@ def _say_ready(engine: Engine, descriptor: int) -> None:
 
 def _assigned(standby: EngineStart) -> EngineStart | None:
     """Wait until this standby is to be a host, and write to that one's log; None when its agent has ended."""
-    from streams_orchestration.operators.implementation import import_from
-
     line = sys.stdin.readline()
     if not line:
         return None

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.implementation import import_from
+from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.storage.directories import Directories
 

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.engine.spark.jvm import spark_home
 FREE_BYTES = 1024 * 1024 * 1024
 """Left on the disk, or else no archive is written; it takes some 150 MB."""
 KEPT = 2
-"""Archives that are kept, the youngest ones."""
+"""Archives that are kept, those that were used last."""
 STALE_SECONDS = 3600.0
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 """An archive that does not fit is no matter for the log."""
@@ -53,6 +53,8 @@ class ClassArchive:
         program, jars = java.resolve(), spark_home() / "jars"
         parts = [options, version("pyspark"), *(f"{path} {path.stat().st_mtime_ns}" for path in (program, jars))]
         path = directory / f"spark-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}.jsa"
+        with contextlib.suppress(OSError):
+            os.utime(path)
         if path.exists():
             return cls(path, None)
         with contextlib.suppress(OSError):
@@ -96,7 +98,7 @@ class ClassArchive:
                 path.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """Take the archive that the JVM has written; leave only the youngest ones."""
+        """Take the archive that the JVM has written; leave only those that were used last."""
         if self.writes is None or not self.writes.exists():
             return
         try:

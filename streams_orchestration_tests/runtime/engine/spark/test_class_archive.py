@@ -67,8 +67,17 @@ def test_a_directory_that_cannot_be_made_is_no_error(java: Path, tmp_path: Path)
     assert (archive.writes, archive.options) == (None, "")
 
 
-def test_only_the_youngest_are_kept(java: Path, tmp_path: Path):
+def test_only_the_last_ones_are_kept(java: Path, tmp_path: Path):
     made = [written(ClassArchive.find(java, f"-Xmx{number}g", tmp_path)) for number in range(1, KEPT + 3)]
     left = sorted(tmp_path.glob("spark-*.jsa"))
     assert len(left) == KEPT
     assert made[-1].path in left
+
+
+def test_one_that_is_in_use_is_kept(java: Path, tmp_path: Path):
+    made = [written(ClassArchive.find(java, f"-Xmx{number}g", tmp_path)) for number in range(1, KEPT + 1)]
+    for hour, archive in enumerate(made):
+        os.utime(archive.path, (3600.0 * hour, 3600.0 * hour))
+    used = ClassArchive.find(java, "-Xmx1g", tmp_path)
+    newest = written(ClassArchive.find(java, "-Xmx9g", tmp_path))
+    assert sorted(tmp_path.glob("spark-*.jsa")) == sorted([used.path, newest.path])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.query_columns import ColumnOrigin
-from streams_orchestration.operators.implementation import import_from
+from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
