@@ -58,7 +58,7 @@ def measure(names: Sequence[str], *, quick: bool) -> list[str]:
             try:
                 with patch.dict(os.environ):
                     rows += import_module(f"benchmarks.{name}").rows(quick=quick)
-            except Exception:  # noqa: BLE001  whatever keeps one from its figures
+            except (Exception, SystemExit):  # noqa: BLE001  whatever keeps one from its figures
                 traceback.print_exc()
                 failed.append(name)
     finally:

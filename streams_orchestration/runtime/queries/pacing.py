@@ -51,7 +51,7 @@ class Pace:
             levels.setdefault(result.level, []).append(result)
         fullest = max((result for results in levels.values() for result in results), key=lambda r: r.rows_in)
         rows = fullest.rows_in
-        if rows < self.limit // 2:
+        if rows < max(self.limit // 2, 1):
             return
         work = sum(
             max(*(result.seconds for result in level), sum(result.seconds for result in level) / self.cores)

@@ -64,6 +64,13 @@ def test_a_source_that_had_little_teaches_nothing():
     assert pace.limit == FIRST
 
 
+@pytest.mark.parametrize("ceiling", [1, 2, 100])
+def test_a_batch_without_tuples_teaches_nothing(ceiling: int):
+    pace = Pace(ceiling, cores=2)
+    pace.learn([TaskResult(0, 0, 0, seconds=0.1)], 0.1, PERIOD)
+    assert pace.limit == ceiling
+
+
 def test_tasks_that_share_the_cores_count_together():
     alone, beside = Pace(1 << 24, cores=1), Pace(1 << 24, cores=4)
     for pace in (alone, beside):
