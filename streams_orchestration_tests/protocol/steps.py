@@ -106,11 +106,11 @@ class Protocol:
             progress = True
             yield step, outcome
         for number, unit in enumerate(world.units):
-            # what is held closes its epoch at once, and ends none without need
-            wanted = not is_at_cut(self.topology, world, number) if number in world.held else not progress
+            # what is held closes its epoch at once, and ends none without need; else one could end empty ones for ever
+            waits = progress or world.held or (world.tried and is_passed(self.topology, world))
+            wanted = not is_at_cut(self.topology, world, number) if number in world.held else not waits
             if self._triggers(number, unit) and (unit.trigger < self.epochs or wanted):
-                # of several units the first goes on, since a later one could end empty epochs for ever
-                progress = True
+                progress = True  # of several units the first one goes on
                 triggered = unit._replace(trigger=unit.current)
                 yield ("trigger", number, 0), partial(world.with_unit, number, triggered)
         for pe, flights in enumerate(world.flights):

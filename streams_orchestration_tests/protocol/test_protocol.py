@@ -61,8 +61,8 @@ DEEP_REDEPLOYS: dict[str, tuple[int, int]] = {
     "chain of 3": (1, 1),
     "two channels": (1, 1),
     "autonomous consumer": (1, 1),
+    "two regions in a row": (1, 1),
 }
-"""Two regions in a row have more than ten million worlds with a redeploy: `test_model` walks through these."""
 
 
 @pytest.mark.parametrize(
