@@ -1,4 +1,4 @@
-"""The garbage collector of this process, which looks at all that is new again and again while much is being made."""
+"""Python's garbage collector, which visits new objects again and again while a process makes many of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Generator[None]:
-    """Let it rest meanwhile: for work that makes many objects and hardly any cycles."""
+    """Switch garbage collection off for a while: for work that makes many objects and hardly any cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:

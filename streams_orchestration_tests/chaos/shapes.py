@@ -80,7 +80,7 @@ class Shape:
     needs_spark: bool = field(default=False, kw_only=True)
     """It has queries of Spark's."""
     in_order: bool = field(default=False, kw_only=True)
-    """Its operators stay in one channel: to a query with a watermark, what lags behind another channel is late."""
+    """Plans do not change its widths: in channels, tuples could reach a query with a watermark too late."""
 
     def spec(self, hurry: Path) -> dict[str, Any]:
         """As a document; its sources take their time until the file exists."""

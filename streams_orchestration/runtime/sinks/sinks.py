@@ -147,7 +147,7 @@ def late_outputs(connection: Connection, application: str, pe: int, completed: i
 
 
 def sinks_lag(connection: Connection, application: str, unit: str, completed: int) -> bool:
-    """Whether so many complete epochs of a sink could not become visible that no further one may end."""
+    """Whether too many complete epochs of one of the unit's sinks are not visible yet: then no further one may end."""
     f, p = tables.sink_file, tables.pe
     late = (f.c.application == application, f.c.epoch <= completed, ~f.c.published, ~f.c.retracted, p.c.unit == unit)
     counts = connection.scalars(
