@@ -29,16 +29,19 @@ class Frontier:
 
     def reach(self, flows: Iterable[Flow], direction: int) -> None:
         """Add the units at the other ends of a unit that came into the container."""
-        reached = [flow for flow in flows if flow[0] in self._waiting]
-        if len(reached) > 1:
-            reached.sort(key=_UNIT, reverse=True)
+        waiting = self._waiting
+        reached = [flow for flow in flows if flow[0] in waiting]
+        if not reached:
+            return
+        reached.sort(key=_UNIT, reverse=True)
         shared, stacks = self._shared, self._stacks
         for unit, weight in reached:
             shared[unit] = amount = shared.get(unit, 0.0) + weight
-            if amount not in stacks:
-                stacks[amount] = [], []
+            stack = stacks.get(amount)
+            if stack is None:
+                stack = stacks[amount] = [], []
                 heapq.heappush(self._amounts, -amount)
-            stacks[amount][direction].append(unit)
+            stack[direction].append(unit)
 
     def pop(self) -> int | None:
         """Take out the first unit that is waiting still, None when there is none.

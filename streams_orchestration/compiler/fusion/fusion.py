@@ -149,11 +149,11 @@ def _loops(
     Such PEs never end: each waits for what the others still send. Within a consistent region none could close an epoch,
     so the manual scheme avoids loops there, too.
     """
-    if len(pes) < 2:
+    any_counts = options.fusion == "automatic"
+    if len(pes) < 2 or not (any_counts or max(regions.region_of, default=-1) >= 0):
         return []
     home = pes_of_operators(len(physical.operators), pes)
     members = [{regions.region_of[each] for each in operators} - {-1} for operators in pes]
-    any_counts = options.fusion == "automatic"
     flows = {(home[each[0]], home[each[2]]) for each in physical.connections}
     return looped_pes(len(pes), (each for each in flows if any_counts or members[each[0]] & members[each[1]]))
 
@@ -168,9 +168,9 @@ def _unlooped(
     """The PEs with those in loops parted, as far as it is not their operators that form the loop."""
     if not loops:
         return pes
-    successors: dict[int, list[int]] = {}
-    for each in physical.connections:
-        successors.setdefault(each.source, []).append(each.target)
+    successors: list[list[int]] = [[] for _ in physical.operators]
+    for source, _, target, *_ in physical.connections:
+        successors[source].append(target)
     looped = {pe for loop in loops for pe in loop}
     result = [operators for pe, operators in enumerate(pes) if pe not in looped]
     for loop in loops:

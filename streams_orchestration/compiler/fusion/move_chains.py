@@ -52,6 +52,10 @@ class MoveChains:
         self._between: dict[int, dict[int, float]] = {}
         """Traffic of such a unit with every other unit."""
         self._steps = max(_STEPS, len(units))
+        self._border = self._ends_of_crossing_flows(units)
+        """Units with traffic to another container: only a move of such a unit can save any."""
+        self._near_moves: set[int] = set()
+        """Units for which the border may have changed since."""
 
     def improve(self, units: Sequence[int]) -> None:
         """Move `units` for as long as it saves traffic, then disturb the packing and try again."""
@@ -89,9 +93,12 @@ class MoveChains:
             return 0.0
         waiting: dict[int, list[tuple[float, int, int]]] = {container: [] for container in self._operators}
         free = set(units)
-        for unit in units:
-            if self._at_border(unit):
-                self._offer(unit, waiting)
+        self._border -= self._near_moves
+        self._border.update(filter(self._at_border, self._near_moves))
+        self._near_moves.clear()
+        smallest = self._smallest()
+        for unit in self._border & free:
+            self._offer(unit, waiting, smallest)
         moves: list[tuple[int, int]] = []
         gained = best = 0.0
         length, overfull = 0, -1
@@ -107,15 +114,28 @@ class MoveChains:
             overfull = next((each for each in (there, here) if self._operators[each] > self._bound[each]), -1)
             if overfull < 0 and gained > best + _LEAST:
                 best, length = gained, len(moves)
+            smallest = self._smallest()
             for other in self._between[unit]:
                 if other in free:
-                    self._offer(other, waiting)
+                    self._offer(other, waiting, smallest)
         for unit, container in reversed(moves[length:]):
             self._go(unit, container)
         return best
 
+    def _ends_of_crossing_flows(self, units: Sequence[int]) -> set[int]:
+        home, containers = self._home, self._units
+        border: set[int] = set()
+        for unit in units:
+            here = home[unit]
+            for other, _ in self._flows.downstream[unit]:
+                there = home[other]
+                if there != here and there in containers:
+                    border.add(unit)
+                    border.add(other)
+        return border
+
     def _at_border(self, unit: int) -> bool:
-        """Has the unit traffic with another container? Only then a move of it alone can save any."""
+        """Has the unit traffic with another container?"""
         home, here = self._home, self._home[unit]
         return any(home[other] != here and home[other] in self._units for other, _ in self._flows.of(unit))
 
@@ -133,11 +153,15 @@ class MoveChains:
                 shared[container] = shared.get(container, 0.0) + weight
         return shared
 
-    def _offer(self, unit: int, waiting: dict[int, list[tuple[float, int, int]]]) -> None:
+    def _smallest(self) -> int:
+        """The container of the fewest operators."""
+        return min(self._operators, key=self._operators.__getitem__)
+
+    def _offer(self, unit: int, waiting: dict[int, list[tuple[float, int, int]]], smallest: int) -> None:
         """Queue the moves of a unit at its container: to those that it has traffic with, and to the smallest."""
         here, shared = self._home[unit], self._look(unit)
         stays = shared.get(here, 0.0)
-        targets = {*shared, min(self._operators, key=self._operators.__getitem__)}
+        targets = {*shared, smallest}
         targets.discard(here)
         for container in targets:
             heapq.heappush(waiting[here], (stays - shared.get(container, 0.0), unit, container))
@@ -187,6 +211,8 @@ class MoveChains:
         for container, sign in ((here, -1), (there, 1)):
             self._operators[container] += sign * self._sizes[unit]
             self._units[container] += sign
+        self._near_moves.add(unit)
+        self._near_moves.update(self._between[unit])
         for other, weight in self._between[unit].items():
             of_other = self._shared.get(other)
             if of_other is not None:

@@ -6,7 +6,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
@@ -35,7 +35,7 @@ def looped_pes(count: int, flows: Iterable[tuple[int, int]]) -> list[list[int]]:
 def without_loops(
     looped: Sequence[Sequence[int]],
     joined: DisjointSets,
-    successors: Mapping[int, Sequence[int]],
+    successors: Sequence[Sequence[int]],
     sharing: Sharing | None,
 ) -> list[list[int]]:
     """The PEs of one loop, parted until only operators that form a loop themselves are in one still.
@@ -52,9 +52,12 @@ def without_loops(
     for operator in sorted(pe_of):
         sets.setdefault(joined.find(operator), []).append(operator)
     units = list(sets.values())
-    unit_of = {operator: number for number, members in enumerate(units) for operator in members}
+    unit_of = [-1] * len(successors)
+    for number, members in enumerate(units):
+        for operator in members:
+            unit_of[operator] = number
     following = [
-        sorted({unit_of[other] for each in members for other in successors.get(each, ()) if other in pe_of} - {number})
+        sorted({unit_of[other] for each in members for other in successors[each]} - {number, -1})
         for number, members in enumerate(units)
     ]
     home = [pe_of[members[0]] for members in units]
@@ -98,19 +101,17 @@ def _parts(
 ) -> dict[tuple[int, int], list[int]]:
     """Units by PE and round: in every round each PE has its turn, by rank, so nothing is fed by what comes later."""
     round_of = [0] * len(home)
-    for component in order:
-        now = max(round_of[unit] for unit in component)
-        for unit in component:
-            round_of[unit] = now
-        for unit in component:
-            for other in following[unit]:
-                round_of[other] = max(round_of[other], now + (rank[home[unit]] > rank[home[other]]))
-        for unit in component:
-            round_of[unit] = now
+    turn_of = [rank[pe] for pe in home]
     parts: dict[tuple[int, int], list[int]] = {}
     for component in order:
+        now = max([round_of[unit] for unit in component])
         for unit in component:
-            parts.setdefault((round_of[unit], rank[home[unit]]), []).append(unit)
+            turn = turn_of[unit]
+            for other in following[unit]:
+                earliest = now + (turn > turn_of[other])
+                round_of[other] = max(round_of[other], earliest)
+        for unit in component:
+            parts.setdefault((now, turn_of[unit]), []).append(unit)
     return {key: parts[key] for key in sorted(parts)}
 
 

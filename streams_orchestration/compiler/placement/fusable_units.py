@@ -157,6 +157,7 @@ def fusable_units(
     quirk = options.faithful and options.fusion == "manual"
     flags = [(model.restartable, model.restartable and model.relocatable) for model in logical.operators]
     agreed = [flags[operator.logical] for operator in physical.operators]
+    dataframes = any(model.engine == "dataframe" for model in logical.operators)
     kinds: dict[tuple[tuple[bool, bool], int, HostSpec | None, Hashable, int], Kind] = {}
     """Of units of one operator."""
     units: list[FusableUnit] = []
@@ -172,7 +173,7 @@ def fusable_units(
         channel: Hashable = None
         if len(members) == 1:
             channel = innermost[first] if innermost else None
-            dataframe = dataframe_of(logical, physical.operators[first])
+            dataframe = dataframe_of(logical, physical.operators[first]) if dataframes else -1
             key = agreed[first], regions.region_of[first], spec, channel, dataframe
             if key not in kinds:
                 kinds[key] = Kind(*agreed[first], frozenset({regions.region_of[first]}), spec, channel, dataframe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from operator import or_
 
 from streams_orchestration.compiler.components import producers_first
 from streams_orchestration.compiler.logical_graph import LogicalGraph
@@ -142,5 +143,5 @@ def _count_few(threads: int) -> int:
     return MANY if threads < 0 else int(threads > 0)
 
 
-_EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, int.__or__, int.bit_count)
+_EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, or_, int.bit_count)
 _TRUNCATED = _Sets(_few, _join_few, _count_few)
