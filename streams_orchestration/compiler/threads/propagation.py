@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from operator import or_
+from operator import or_  # pyright: ignore[reportUnknownVariableType]
+from typing import cast
 
 from streams_orchestration.compiler.components import producers_first
 from streams_orchestration.compiler.logical_graph import LogicalGraph
@@ -143,5 +144,8 @@ def _count_few(threads: int) -> int:
     return MANY if threads < 0 else int(threads > 0)
 
 
-_EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, or_, int.bit_count)
+_join_exact = cast("Callable[[int, int], int]", or_)
+"""It takes less time to call than `int.__or__`."""
+
+_EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, _join_exact, int.bit_count)
 _TRUNCATED = _Sets(_few, _join_few, _count_few)
