@@ -41,7 +41,9 @@ class Assignments:
                 message = f"output: nothing says what {name} is; give it an expression"
                 raise ValueError(message)
         self.columns: dict[str, pl.Expr | None] = {
-            name: parse_expression(output[name], source, f"output.{name}") if name in output else None
+            name: parse_expression(output[name], source, f"output.{name}", target.field(name).type)
+            if name in output
+            else None
             for name in target.names
         }
         for name, expression in self.columns.items():

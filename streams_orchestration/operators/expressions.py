@@ -20,17 +20,25 @@ if TYPE_CHECKING:
 _ACROSS_TUPLES = frozenset(("Agg", "Over", "Window", "Len", "Rank", "Shift", "Random", "CumCount", "CumSum"))
 """Nodes whose value depends on other tuples of the batch, and so on where batches begin and end."""
 
+_QUOTED_OR_POINT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?<![\w.])(\d+\.\d*|\.\d+)(?![\w.])""")
+"""A text or a name in quotes, or a number with a decimal point and without an exponent."""
+_DECIMAL = re.compile(r"\b(decimal|numeric|dec)\b", re.IGNORECASE)
+
 Condition = Annotated[str, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
 """A parameter that is a condition; `true` and `false` need no quotes in a spec."""
 
 
-def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
+def parse_expression(text: str, schema: pa.Schema, parameter: str, target: pa.DataType | None = None) -> pl.Expr:
     """Read an expression and prove that it fits the stream.
+
+    A number with a decimal point is a double, since `n / 3.0` as a decimal has no more than six digits behind the
+    point. It is a decimal where the expression has to do with such: with an attribute, its target, or a cast.
 
     Args:
         text: for example `dep_delay IS NOT NULL AND dep_delay > 15`.
         schema: of the stream whose attributes it may use.
         parameter: named in errors.
+        target: the type of the attribute that the value is for.
 
     Raises:
         UnknownAttributeError: the stream lacks an attribute.
@@ -41,6 +49,9 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
 
     try:
         expression = pl.sql_expr(text)
+        types = [target, *(schema.field(name).type for name in expression.meta.root_names() if name in schema.names)]
+        if not _DECIMAL.search(text) and not any("decimal" in str(each) for each in types):
+            expression = pl.sql_expr(_QUOTED_OR_POINT.sub(_double, text))
     except pl.exceptions.PolarsError as error:
         message = f"{parameter}: {text!r} is not an expression: {_first_line(error)}"
         raise ValueError(message) from error
@@ -83,6 +94,11 @@ def condition_of(text: str, ddl: str, parameter: str) -> pl.Expr:
         ValueError: as `parse_condition`, or the text is no tuple type.
     """
     return parse_condition(text, arrow_schema(ddl), parameter)
+
+
+def _double(match: re.Match[str]) -> str:
+    quoted, number = match.groups()
+    return quoted or f"{number}e0"
 
 
 def _stands_unquoted(name: str, text: str) -> bool:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
-from streams_orchestration.operators.expressions import evaluate, parse_condition, parse_expression
+from streams_orchestration.operators.expressions import evaluate, expression_type, parse_condition, parse_expression
 
 SCHEMA = arrow_schema("n bigint, x double, s string, b boolean, t timestamp")
 TUPLES = pa.RecordBatch.from_pylist(
@@ -38,6 +38,30 @@ TUPLES = pa.RecordBatch.from_pylist(
 )
 def test_values(text: str, expected: list[Any]):
     assert evaluate(parse_expression(text, SCHEMA, "p"), TUPLES).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "kind"),
+    [
+        ("n / 3.0", None, pa.float64()),
+        ("-.5 * n", pa.float64(), pa.float64()),
+        ("1.5", None, pa.float64()),
+        ("s = '1.5'", None, pa.bool_()),
+        ("m * 0.1", pa.decimal128(10, 2), pa.decimal128(38, 3)),
+        ("m * 0.1", None, pa.decimal128(38, 3)),
+        ("n * 0.1", pa.decimal128(10, 2), pa.decimal128(38, 1)),
+        ("CAST(0.1 AS DECIMAL(3, 2))", None, pa.decimal128(3, 2)),
+    ],
+)
+def test_a_number_with_a_point_is_a_double_but_beside_decimals(
+    text: str, target: pa.DataType | None, kind: pa.DataType
+):
+    schema = arrow_schema("n bigint, s string, m decimal(10, 2)")
+    assert expression_type(parse_expression(text, schema, "p", target), schema) == kind
+
+
+def test_a_division_has_the_digits_of_a_double():
+    assert evaluate(parse_expression("n / 3.0", SCHEMA, "p"), TUPLES).to_pylist() == [1 / 3, None, -1.0]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
