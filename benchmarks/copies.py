@@ -7,6 +7,10 @@ writes; without it the compiler serves that one last and saves the copy, too.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +29,11 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 
 ATTRIBUTES, BATCHES, READERS = 100, 2, 3
 IN_A_ROW = 5
-"""Micro-batches of one variant before the next has its turn: memory is there already, as in a worker that goes on."""
+"""Micro-batches of one variant before the next has its turn, as in a worker that goes on."""
+NEW = {"MALLOC_MMAP_THRESHOLD_": "131072"}
+"""Environment in which the C library gives large memory back at once: each copy has its pages mapped anew."""
+KEPT = {"MALLOC_MMAP_THRESHOLD_": "33554432", "MALLOC_TRIM_THRESHOLD_": "1073741824"}
+"""One in which it keeps it. Without either it depends on what a process has done before."""
 
 
 def planned(*, faithful: bool = False) -> Compilation:
@@ -72,21 +80,32 @@ def batch(home: Path, compilation: Compilation) -> Callable[[], tuple[int, dict[
     return run
 
 
-def rows(*, quick: bool = False) -> list[Row]:
-    """Time of a micro-batch, and copies in it."""
+def measured(repeat: int) -> dict[str, tuple[int, float]]:
+    """Variant -> copies in a micro-batch, and its time."""
     variants = {"planned": planned(), "faithful": planned(faithful=True), "always": always(planned())}
     with TemporaryDirectory(prefix="bench-") as directory:
         runs = [batch(Path(directory, name), compilation) for name, compilation in variants.items()]
         (none, expected), (few, actual), (many, too) = (run() for run in runs)
         assert actual == expected == too, f"the consumers saw other tuples: {expected}, {actual}, {too}"
-        least, one, most = (
-            each / IN_A_ROW
-            for each in seconds(
-                *(lambda run=run: [run() for _ in range(IN_A_ROW)] for run in runs), repeat=3 if quick else 6
-            )
-        )
+        times = seconds(*(lambda run=run: [run() for _ in range(IN_A_ROW)] for run in runs), repeat=repeat)
+    each = zip((none, few, many), (time / IN_A_ROW for time in times), strict=True)
+    return dict(zip(variants, each, strict=True))
+
+
+def rows(*, quick: bool = False) -> list[Row]:
+    """Time of a micro-batch, and copies in it."""
+    result: list[Row] = []
     what = f"{READERS + 1} consumers of {ATTRIBUTES} attributes, one writes: copying always"
-    return [
-        Row(f"{what} ({many} copies) / as planned ({none})", most, "s", least, 2.0, at_least=True),
-        Row(f"{what} / as planned with --faithful ({few})", most, "s", one, at_least=True),
-    ]
+    for memory, environment, target in ((" in new memory", NEW, 2.0), (", memory is there", KEPT, None)):
+        command = [sys.executable, "-m", "benchmarks.copies", "3" if quick else "6"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **environment})
+        (none, least), (few, one), (many, most) = json.loads(done.stdout).values()
+        result += [
+            Row(f"{what} ({many} copies){memory} / as planned ({none})", most, "s", least, target, at_least=True),
+            Row(f"{what}{memory} / as planned with --faithful ({few})", most, "s", one, at_least=True),
+        ]
+    return result
+
+
+if __name__ == "__main__":
+    print(json.dumps(measured(int(sys.argv[1]))))
