@@ -9,17 +9,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Generator[None]:
-    """Switch garbage collection off for a while: for work that makes many objects and hardly any cycles.
-
-    What is left of them counts as old afterwards, else the first collection would visit it all.
-    """
+    """Switch garbage collection off for a while: for work that makes many objects and hardly any cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
