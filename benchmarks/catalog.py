@@ -12,8 +12,8 @@ from benchmarks.catalog_load import Load, run
 from benchmarks.harness import Row
 from streams_orchestration_tests.postgresql import why_not
 
-COMMITS, BUSY = 500, 0.8
-"""At least: a second over ten units; processors that these keep busy, so that units do not wait for one another."""
+COMMITS, GROWTH = 500, 2.0
+"""At least: a second over ten units; ten units to one."""
 
 
 def rows(*, quick: bool = False) -> list[Row]:
@@ -26,7 +26,7 @@ def rows(*, quick: bool = False) -> list[Row]:
     busy = ten.commits * (ten.client + ten.server) / 1e3
     return [
         Row("catalog: commits of 100 PEs in 10 units", ten.commits, "1/s", COMMITS, 1.0, at_least=True),
-        Row("catalog: processors that these keep busy", busy, "cores", cores, BUSY, at_least=True),
-        Row("catalog: the same commits, to one unit", ten.commits, "1/s", one.commits),
+        Row("catalog: processors that these keep busy", busy, "cores", cores),
+        Row("catalog: the same commits, to one unit", ten.commits, "1/s", one.commits, GROWTH, at_least=True),
         Row("catalog: the same, to bare inserts", ten.commits, "1/s", ten.bare),
     ]
