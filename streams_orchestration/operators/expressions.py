@@ -32,7 +32,7 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str, target: pa.Da
     """Read an expression and prove that it fits the stream.
 
     A number with a decimal point is a double, since `n / 3.0` as a decimal has no more than six digits behind the
-    point. It is a decimal where the expression has to do with such: with an attribute, its target, or a cast.
+    point. It is a decimal if the expression uses a decimal attribute, is for one, or casts to decimal.
 
     Args:
         text: for example `dep_delay IS NOT NULL AND dep_delay > 15`.
