@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterable
-from operator import itemgetter
 
 from streams_orchestration.compiler.fusion.unit_flows import Flow
-
-DOWNSTREAM, UPSTREAM = 0, 1
-_UNIT = itemgetter(0)
 
 
 class Frontier:
@@ -27,21 +23,18 @@ class Frontier:
         self._amounts: list[float] = []
         """All amounts with stacks, negated, as a heap."""
 
-    def reach(self, flows: Iterable[Flow], direction: int) -> None:
-        """Add the units at the other ends of a unit that came into the container."""
-        waiting = self._waiting
-        reached = [flow for flow in flows if flow[0] in waiting]
-        if not reached:
-            return
-        reached.sort(key=_UNIT, reverse=True)
-        shared, stacks = self._shared, self._stacks
-        for unit, weight in reached:
-            shared[unit] = amount = shared.get(unit, 0.0) + weight
-            stack = stacks.get(amount)
-            if stack is None:
-                stack = stacks[amount] = [], []
-                heapq.heappush(self._amounts, -amount)
-            stack[direction].append(unit)
+    def reach(self, downstream: Iterable[Flow], upstream: Iterable[Flow]) -> None:
+        """Add the units at the other ends of a unit that came into the container: the largest first of each."""
+        waiting, shared, stacks = self._waiting, self._shared, self._stacks
+        for direction, flows in enumerate((downstream, upstream)):
+            for unit, weight in flows:
+                if unit in waiting:
+                    shared[unit] = amount = shared.get(unit, 0.0) + weight
+                    stack = stacks.get(amount)
+                    if stack is None:
+                        stack = stacks[amount] = [], []
+                        heapq.heappush(self._amounts, -amount)
+                    stack[direction].append(unit)
 
     def pop(self) -> int | None:
         """Take out the first unit that is waiting still, None when there is none.

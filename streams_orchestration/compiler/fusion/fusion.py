@@ -154,7 +154,9 @@ def _loops(
         return []
     home = pes_of_operators(len(physical.operators), pes)
     members = [{regions.region_of[each] for each in operators} - {-1} for operators in pes]
-    flows = {(home[each[0]], home[each[2]]) for each in physical.connections}
+    flows = {
+        (source, target) for each in physical.connections if (source := home[each[0]]) != (target := home[each[2]])
+    }
     return looped_pes(len(pes), (each for each in flows if any_counts or members[each[0]] & members[each[1]]))
 
 

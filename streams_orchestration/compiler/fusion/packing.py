@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from streams_orchestration.compiler.fusion.frontier import DOWNSTREAM, UPSTREAM, Frontier
+from streams_orchestration.compiler.fusion.frontier import Frontier
 from streams_orchestration.compiler.fusion.move_chains import MoveChains
 from streams_orchestration.compiler.fusion.unit_flows import UnitFlows, unit_flows
 from streams_orchestration.compiler.logical_graph import LogicalGraph
@@ -96,8 +96,7 @@ class Packing:
                     break
                 self._put(container, unit)
                 waiting.remove(unit)
-                frontier.reach(flows.downstream[unit], DOWNSTREAM)
-                frontier.reach(flows.upstream[unit], UPSTREAM)
+                frontier.reach(flows.downstream[unit], flows.upstream[unit])
             operators_left -= container.operators
             if not container.operators:
                 self._containers.pop()

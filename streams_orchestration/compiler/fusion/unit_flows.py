@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
@@ -14,11 +15,12 @@ from streams_orchestration.compiler.profiles.traffic import connection_traffic
 
 Flow = tuple[int, float]
 """The unit at the other end of a connection, and the traffic on it."""
+_UNIT = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
 class UnitFlows:
-    """The connections of every unit with others."""
+    """The connections of every unit with others, those with the unit of the largest number first."""
 
     downstream: Sequence[Sequence[Flow]]
     upstream: Sequence[Sequence[Flow]]
@@ -29,7 +31,7 @@ class UnitFlows:
 
 
 def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> UnitFlows:
-    """The connections between units, in the order of the physical graph."""
+    """The connections between units."""
     unit_of = [0] * len(physical.operators)
     for number, unit in enumerate(units):
         for operator in unit.operators:
@@ -42,4 +44,7 @@ def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: Ph
         if source != target:
             downstream[source].append((target, weight))
             upstream[target].append((source, weight))
+    for flows in chain(downstream, upstream):
+        if len(flows) > 1:
+            flows.sort(key=_UNIT, reverse=True)
     return UnitFlows(downstream, upstream)
