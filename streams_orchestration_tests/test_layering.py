@@ -247,9 +247,10 @@ def test_java_is_looked_for_with_the_standard_library_alone():
     [
         ("observing", {"pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "networkx", "pydantic", "yaml"}),
         ("running", {"pyspark", "dagster", "pyarrow", "pandas", "numpy", "networkx"}),
+        ("jobs", {"pyspark", "polars", "pyarrow", "pandas", "numpy", "networkx"}),
     ],
 )
-def test_a_status_and_a_run_of_what_is_complete_load_only_what_they_need(module: str, left: set[str]):
+def test_a_status_a_run_of_what_is_complete_and_the_jobs_load_only_what_they_need(module: str, left: set[str]):
     assert loaded_by(f"import streams_orchestration.cli.{module}").isdisjoint(left)
 
 

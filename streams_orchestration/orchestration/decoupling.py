@@ -12,6 +12,7 @@ from pydantic import Field
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.jobs import job_tags
 from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts
@@ -127,7 +128,7 @@ def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> 
     """
 
     @dg.asset_sensor(
-        asset_key=dg.AssetKey([application, DECISION]),
+        asset_key=asset_key(application, DECISION),
         name=f"decoupling_gain_of_{application}",
         job=job,
         default_status=dg.DefaultSensorStatus.STOPPED,

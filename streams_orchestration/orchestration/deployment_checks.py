@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.cut_checks import (
     CHECKS,
     FRESH,
@@ -16,7 +17,6 @@ from streams_orchestration.orchestration.cut_checks import (
     judge,
 )
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.runtime import clock
 
 

@@ -12,6 +12,7 @@ import networkx as nx
 
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.console_links import console_metadata
 from streams_orchestration.orchestration.lineage import data_format, whole_row_columns
 from streams_orchestration.orchestration.watching import REPORT_INTERVAL
@@ -52,11 +53,6 @@ def _freshness(facts: Mapping[str, Any]) -> dg.FreshnessPolicy | None:
         return None
     warn = timedelta(seconds=2 * REPORT_INTERVAL + 5 * period)
     return dg.FreshnessPolicy.time_window(fail_window=2 * warn, warn_window=warn)
-
-
-def asset_key(application: str, node: str) -> dg.AssetKey:
-    """The asset of a lineage node: `pes/pe_0` of `flights` is `flights/pes/pe_0`."""
-    return dg.AssetKey([application, *node.split("/", 1)])
 
 
 def _kinds(facts: Mapping[str, Any]) -> set[str]:

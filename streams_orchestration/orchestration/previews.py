@@ -8,8 +8,8 @@ import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 
 KEEPS_STATE = "redeploy_keeps_state"

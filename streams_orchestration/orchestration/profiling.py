@@ -22,6 +22,7 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.jobs import job_tags
 from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
@@ -65,7 +66,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
     def spec(name: str, after: list[str], description: str) -> dg.AssetSpec:
         return dg.AssetSpec(
             key=[source.name, name],
-            deps=[dg.AssetKey([source.name, each]) for each in after],
+            deps=[asset_key(source.name, each) for each in after],
             group_name=f"{source.name}_profiling",
             description=f"{description} Made by job profile_{source.name}.",
             kinds={"json"},

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import NOTHING
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -113,7 +114,7 @@ def _record(
         context.log_event(_materialization(source, stage, result, store))
         context.instance.report_runless_asset_event(
             dg.AssetCheckEvaluation(
-                asset_key=dg.AssetKey([source.name, stage.name]),
+                asset_key=asset_key(source.name, stage.name),
                 check_name=stage.invariant_name,
                 passed=result.passed,
                 blocking=True,

@@ -21,6 +21,7 @@ from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_or
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.summaries import Metadata, diagnostics_table, summarise
@@ -190,7 +191,7 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
     own = spec_version(source).get(SPEC, "missing")[:12]
     return dg.AssetSpec(
         key=[source.name, stage.name],
-        deps=[dg.AssetKey([source.name, name]) for name in inputs],
+        deps=[asset_key(source.name, name) for name in inputs],
         group_name=source.name,
         description=description or stage.description,
         kinds={"json"},

@@ -8,8 +8,8 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.lineage_assets import asset_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime.errors import NotDeployedError
