@@ -35,7 +35,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.deployment.deployment import insert_pe, insert_unit
-from streams_orchestration.runtime.deployment.reset import _take_up
+from streams_orchestration.runtime.deployment.reset import begin_reset
 from streams_orchestration.runtime.errors import StaleGenerationError
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.processes import process_space, process_started
@@ -261,7 +261,7 @@ def host_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, 
 def reset_seconds(catalog: Catalog, unit: str) -> float:
     """Reset a unit; seconds of the transaction that takes it back."""
     began = time.perf_counter()
-    _take_up(catalog, APPLICATION, unit, generation=None, force=True)
+    begin_reset(catalog, APPLICATION, unit, generation=None, force=True)
     took = time.perf_counter() - began
     p, u = tables.pe, tables.unit
     with catalog.write() as connection:

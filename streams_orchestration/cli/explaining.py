@@ -20,7 +20,7 @@ from streams_orchestration.compiler.explain import (
     is_code,
 )
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.diagnostics import CODES, ApplicationError
+from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
@@ -42,7 +42,7 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
         message = f"Name what of {spec} is to be explained, an operator say; `streams explain -h` lists what there is."
         raise click.UsageError(message, click.get_current_context())
     try:
-        explanation = _of_code(spec) if isinstance(spec, str) else _answer(spec, options, " ".join(what))
+        explanation = code_explanation(spec) if isinstance(spec, str) else _answer(spec, options, " ".join(what))
     except UnknownSubjectError as error:
         message = f"{spec}: {error}."
         raise StreamsRuntimeError(message) from error
@@ -52,25 +52,13 @@ def explain_part(spec: Path | str, what: tuple[str, ...], options: Options, form
         write_table(_text(explanation), output)
 
 
-def _of_code(what: str) -> Explanation:
-    code = what.upper()
-    if code not in CODES:
-        message = f"there is no diagnostic code {code}"
-        raise UnknownSubjectError(message)
-    return code_explanation(code)
-
-
 def _answer(spec: Path, options: Options, what: str) -> Explanation:
-    code = what.strip().upper()
-    if is_code(what) and code not in CODES:
-        message = f"there is no diagnostic code {code}"
-        raise UnknownSubjectError(message)
     try:
         compilation = check(spec, options)
     except ApplicationError as error:
         if not is_code(what):
             raise
-        return code_explanation(code, error.diagnostics)
+        return code_explanation(what, error.diagnostics)
     return explain(as_it_runs(compilation), what)
 
 

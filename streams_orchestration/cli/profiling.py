@@ -75,11 +75,11 @@ def _compare(home: Home, application: str, profile: Profile, decision: dict[str,
         message = f"{application} does not run with that decision, so nothing is compared."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--compare'")
     path, kept = keep_outcome(home, application, outcome, clock.now())
-    (messages() if alone else results()).print(outcome_table(outcome))
+    (messages() if alone else results()).print(comparison_table(outcome))
     note(f"{path}: {len(kept)} comparisons")
 
 
-def outcome_table(outcome: Outcome) -> RenderableType:
+def comparison_table(outcome: Outcome) -> RenderableType:
     """Predicted and measured loads and speed-up."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("PE", "predicted", "measured", "in batches"):

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.sinks.results import published_rows
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
-class ResultError(StreamsRuntimeError):
+class UnreadableResultError(StreamsRuntimeError):
     """The files of a sink cannot be read."""
 
 
@@ -42,7 +42,7 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
         limit: read no more rows than this.
 
     Raises:
-        ResultError: the files are not there, or damaged.
+        UnreadableResultError: the files are not there, or damaged.
     """
     if sink.path is None:
         return Result(sink, pl.DataFrame(), sink.rows)
@@ -58,7 +58,7 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
             f"{sink.operator}: the result in {sink.path} cannot be read: {error}. "
             "Look at the files there, or run the application with --fresh to write them anew."
         )
-        raise ResultError(message) from error
+        raise UnreadableResultError(message) from error
     return Result(sink, rows, total)
 
 

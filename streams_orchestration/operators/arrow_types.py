@@ -130,11 +130,12 @@ def fits(kind: pa.DataType, target: pa.DataType) -> bool:
         return types.is_decimal(target) or types.is_floating(target)
     if types.is_date(kind):
         return types.is_date(target) or types.is_timestamp(target)
-    alike = (types.is_timestamp, _is_text, _is_binary, types.is_nested)
+    alike = (types.is_timestamp, is_text, _is_binary, types.is_nested)
     return any(check(kind) and check(target) for check in alike)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of an Arrow type are texts, whatever their layout."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 

@@ -8,8 +8,8 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.model.assignment_document import assignment_from_mapping, mapping_of_assignment
-from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
+from streams_orchestration.model.assignment_document import assignment_from_mapping
+from streams_orchestration.model.profile_document import profile_from_mapping
 
 
 class Width(dg.Config):
@@ -60,20 +60,3 @@ class CompileOptions(dg.Config):
             decoupling=assignment_from_mapping(self.decoupling) if self.decoupling else defaults.decoupling,
             faithful=self.faithful if self.faithful is not None else defaults.faithful,
         )
-
-
-def config_of(options: Options) -> dict[str, object]:
-    """Config of the first stage that asks for these options."""
-    config = {
-        "submission": dict(options.submission),
-        "widths": [{"pattern": pattern, "width": width} for pattern, width in options.widths],
-        "fusion": options.fusion,
-        "pes": options.pes,
-        "pe_capacity": options.pe_capacity,
-        "channel_fusion": options.channel_fusion,
-        "threading": options.threading,
-        "faithful": options.faithful,
-        "profile": mapping_of(options.profile) if options.profile else None,
-        "decoupling": mapping_of_assignment(options.decoupling) if options.decoupling else None,
-    }
-    return {name: value for name, value in config.items() if value not in (None, {}, [])}

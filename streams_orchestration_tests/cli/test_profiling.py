@@ -10,7 +10,7 @@ import pytest
 
 from streams_orchestration.cli import profiling
 from streams_orchestration.cli.entry import main
-from streams_orchestration.cli.profiling import outcome_table, profile_table
+from streams_orchestration.cli.profiling import comparison_table, profile_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.compiler.decoupling.outcome import Outcome, PeOutcome
 from streams_orchestration.model.profile import (
@@ -111,7 +111,7 @@ def test_what_a_decision_did_not_promise_is_not_compared(
 
 def test_a_comparison_has_both_figures():
     outcome = Outcome(100.0, 200.0, 380.0, 150.0, 300.0, (PeOutcome(0, 40.0, 50.0, 99.0),))
-    text = rendered(outcome_table(outcome), colour=False)
+    text = rendered(comparison_table(outcome), colour=False)
     assert ["0", "40.0", "%", "50.0", "%", "99.0", "%"] in [line.split() for line in text.splitlines()]
     assert "predicted 1.90, measured 1.50 (27% off)" in text
     assert "150 tuples/s now, 100 when it was decided (1.50 times)" in text

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from streams_orchestration.cli.results import Result, ResultError, read_result, result_table
+from streams_orchestration.cli.results import Result, UnreadableResultError, read_result, result_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration_tests.cli.made_up import sink
 
@@ -84,5 +84,5 @@ def test_nested_columns_are_no_sort_keys(tmp_path):
 
 def test_damaged_files_are_an_error_with_a_remedy(tmp_path):
     (tmp_path / "part-0.parquet").write_bytes(b"not parquet")
-    with pytest.raises(ResultError, match=r"Results: the result in .* cannot be read: .*--fresh"):
+    with pytest.raises(UnreadableResultError, match=r"Results: the result in .* cannot be read: .*--fresh"):
         read_result(sink(path=tmp_path), 40)

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.redeployment.carrying import Carried, read_cut
 from streams_orchestration.runtime.redeployment.draining import hold, release, under_way
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
-from streams_orchestration.runtime.redeployment.trying import _take_back
+from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.stepping import publish
 from streams_orchestration.runtime.storage.home import Home
@@ -173,7 +173,7 @@ class Product:
         decide(self.catalog, self.name)
 
     def revert(self) -> None:
-        assert _take_back(self.catalog, self.name, "for the test") is not None
+        assert revert_open(self.catalog, self.name, "for the test") is not None
         self.report_running()
 
     def publish(self) -> None:

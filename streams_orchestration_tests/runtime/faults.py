@@ -175,7 +175,7 @@ def kill_at(patch: pytest.MonkeyPatch, call: int) -> Callable[[], bool]:
 
     patch.setattr(os, "link", dying(os.link))
     patch.setattr(Path, "unlink", dying(Path.unlink))
-    patch.setattr(publishing, "sync", dying(publishing.sync))
-    patch.setattr(gathering, "sync", dying(gathering.sync))
+    patch.setattr(publishing, "sync_directory", dying(publishing.sync_directory))
+    patch.setattr(gathering, "sync_directory", dying(gathering.sync_directory))
     patch.setattr(Catalog, "write", dying(Catalog.write))
     return lambda: steps >= call

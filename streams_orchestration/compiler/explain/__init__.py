@@ -1,7 +1,7 @@
 """Why a compiled application is as it is: one module a kind of question, all from what the stages decided by."""
 
 from streams_orchestration.compiler.explain.codes import code_explanation, is_code
-from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section
-from streams_orchestration.compiler.explain.questions import UnknownSubjectError, explain
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, UnknownSubjectError
+from streams_orchestration.compiler.explain.questions import explain
 
 __all__ = ["Explanation", "Fact", "Section", "UnknownSubjectError", "code_explanation", "explain", "is_code"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from streams_orchestration.compiler.explain.explanation import Explanation, Fact, section
+from streams_orchestration.compiler.explain.explanation import Explanation, Fact, UnknownSubjectError, section
 from streams_orchestration.model.diagnostics import CODES, Diagnostic
+from streams_orchestration.model.names import nearest
 
 _CODE = re.compile(r"(CDIS[A-Z]\d{4}[A-Z]|SO\d{4})", re.IGNORECASE)
 
@@ -20,9 +21,16 @@ def code_explanation(code: str, diagnostics: Iterable[Diagnostic] | None = None)
     """What a code of the table stands for, and all that an application has of it.
 
     Args:
-        code: a code of `CODES`.
+        code: a code of `CODES`, in any case.
         diagnostics: all diagnostics of the application; None where there is none.
+
+    Raises:
+        UnknownSubjectError: there is no such code.
     """
+    code = code.strip().upper()
+    if code not in CODES:
+        message = f"there is no diagnostic code {code}{nearest(code, CODES)}; docs/diagnostics.md lists all"
+        raise UnknownSubjectError(message)
     row = CODES[code]
     raised = [
         Fact(f"{each.operator}: {each.message}" if each.operator else each.message, location=each.location)

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 
+class UnknownSubjectError(LookupError):
+    """The application has nothing of that name; the message proposes the nearest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One statement."""

@@ -7,7 +7,7 @@ import re
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.explain.codes import code_explanation, is_code
 from streams_orchestration.compiler.explain.deployment import stage_explanation
-from streams_orchestration.compiler.explain.explanation import Explanation
+from streams_orchestration.compiler.explain.explanation import Explanation, UnknownSubjectError
 from streams_orchestration.compiler.explain.lookup import Lookup
 from streams_orchestration.compiler.explain.operators import operator_explanation, pair_explanation, port_explanation
 from streams_orchestration.compiler.explain.parts import (
@@ -18,17 +18,12 @@ from streams_orchestration.compiler.explain.parts import (
 )
 from streams_orchestration.compiler.explain.regions import region_explanation
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.model.diagnostics import CODES
 from streams_orchestration.model.names import nearest
 
 _NUMBERED = re.compile(r"(pe|region)[\s_-]*(\d+)", re.IGNORECASE)
 _NAMED = re.compile(r"(operator|stream|splitter|region)\s+(\S+)", re.IGNORECASE)
 _PAIR = re.compile(r"(.+?)\s*(?:->|\.\.|\s)\s*(\S+)")
 _PORT = re.compile(r"(.+)[.:](\d+)")
-
-
-class UnknownSubjectError(LookupError):
-    """The application has nothing of that name; the message proposes the nearest."""
 
 
 def explain(compilation: Compilation, what: str) -> Explanation:
@@ -54,11 +49,7 @@ class _Question:
 
     def answer(self, what: str) -> Explanation:
         if is_code(what):
-            code = what.upper()
-            if code not in CODES:
-                message = f"there is no diagnostic code {code}{nearest(code, CODES)}"
-                raise UnknownSubjectError(message)
-            return code_explanation(code, self._lookup.compilation.diagnostics)
+            return code_explanation(what, self._lookup.compilation.diagnostics)
         return (
             self.numbered(what)
             or self.named(what)

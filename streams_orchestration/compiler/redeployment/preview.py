@@ -8,7 +8,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.compiler.redeployment.plans import Operators, numbering, paired
-from streams_orchestration.compiler.redeployment.states import Decided, Decisions, StoredState
+from streams_orchestration.compiler.redeployment.states import Decided, Decisions, StateFacts
 from streams_orchestration.compiler.redeployment.units import circle_of_changed, unit_actions
 from streams_orchestration.model.names import nearest
 
@@ -21,7 +21,7 @@ def preview(
     deployed: Compilation,
     wanted: Compilation,
     *,
-    states: Mapping[str, StoredState] | None = None,
+    states: Mapping[str, StateFacts] | None = None,
     drop: Collection[str] = (),
     drained: bool = False,
     predicted_seconds: float | None = None,

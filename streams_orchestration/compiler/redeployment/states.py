@@ -29,7 +29,7 @@ Channels = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredState:
+class StateFacts:
     """What there is of the state of a physical operator."""
 
     rows: int | None
@@ -84,7 +84,7 @@ class Decisions:
     """Of every operator of two plans."""
 
     def __init__(
-        self, old: Operators, new: Operators, numbers: Numbering, states: Mapping[str, StoredState] | None
+        self, old: Operators, new: Operators, numbers: Numbering, states: Mapping[str, StateFacts] | None
     ) -> None:
         """Nothing is decided yet.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 from urllib.parse import urlsplit
@@ -82,20 +81,6 @@ class BrokerParameters(JournalParameters):
             return None if text is None else resolved(text, name)
         except ReferenceError as error:
             raise RefusedError(str(error)) from None
-
-
-def require_broker(operator: str, module: str, package: str, extra: str) -> None:
-    """See that the library is installed; nothing is imported.
-
-    Raises:
-        ValueError: it is not; names the extra to install.
-    """
-    if importlib.util.find_spec(module) is None:
-        message = (
-            f"{operator} needs the Python package {package}, which is not installed here: "
-            f"pip install 'streams-orchestration[{extra}]'"
-        )
-        raise ValueError(message)
 
 
 async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> None:

@@ -23,10 +23,6 @@ _NO_RIGHT = "42501"
 _NO_SLOT_LEFT = "53400"
 
 
-class LostSlotError(DatabaseError):
-    """Changes that were not read yet are gone."""
-
-
 class SlotInUseError(DatabaseAwayError):
     """Another session reads the slot at this moment."""
 

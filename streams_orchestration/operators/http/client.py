@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import time
 from collections.abc import Mapping
@@ -97,21 +96,6 @@ def check_token(token: str | None) -> str | None:
         message = "a secret stands in it, and would stand in plans and logs, too; name where it is: ${env:NAME}"
         raise ValueError(message)
     return token
-
-
-def require_http(operator: str, *packages: str) -> None:
-    """See that the libraries are installed; nothing is imported.
-
-    Raises:
-        ValueError: one is not; names the extra to install.
-    """
-    for package in packages:
-        if importlib.util.find_spec(package) is None:
-            message = (
-                f"{operator} needs the Python package {package}, which is not installed here: "
-                "pip install 'streams-orchestration[http]'"
-            )
-            raise ValueError(message)
 
 
 class HttpTarget:

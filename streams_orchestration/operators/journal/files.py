@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.records import HEAD_SIZE, Record, load, size_of
 
@@ -125,25 +126,3 @@ def places(path: Path, begin: int = 0) -> Iterator[Place]:
                 return
             yield Place(record, at, at + size)
             at += size
-
-
-def write_whole(path: Path, text: str, *, durably: bool = True) -> None:
-    """Write a file so that it is there with all of its content or as it was before."""
-    aside = path.with_suffix(".part")
-    with aside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        if durably:
-            os.fsync(file.fileno())
-    aside.rename(path)
-    if durably:
-        sync_directory(path.parent)
-
-
-def sync_directory(directory: Path) -> None:
-    """Have the names in it on disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places, sync_directory
+from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
 from streams_orchestration.operators.journal.records import Arrival, Record
 
 SEGMENT_BYTES = 64 << 20

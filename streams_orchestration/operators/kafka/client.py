@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import re
 from typing import Any
@@ -61,20 +60,6 @@ class KafkaParameters(Parameters):
                 )
                 raise ValueError(message)
         return client
-
-
-def require_kafka(operator: str) -> None:
-    """See that the library is installed; nothing is imported.
-
-    Raises:
-        ValueError: it is not; names the extra to install.
-    """
-    if importlib.util.find_spec("confluent_kafka") is None:
-        message = (
-            f"{operator} needs the Python package confluent-kafka, which is not installed here: "
-            "pip install 'streams-orchestration[kafka]'"
-        )
-        raise ValueError(message)
 
 
 class Cluster:

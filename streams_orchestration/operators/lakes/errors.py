@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 
 _AWAY = re.compile(
@@ -25,17 +24,3 @@ def is_away(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def require(module: str, extra: str, operator: str) -> None:
-    """See that the library of a connector is installed; nothing is imported.
-
-    Raises:
-        LakeError: it is not; names the extra to install.
-    """
-    if importlib.util.find_spec(module) is None:
-        message = (
-            f"{operator} needs the Python package {module}, which is not installed here: "
-            f"pip install 'streams-orchestration[{extra}]'"
-        )
-        raise LakeError(message)

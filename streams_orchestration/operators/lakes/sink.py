@@ -15,10 +15,10 @@ from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, waiting_directory
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
-from streams_orchestration.operators.lakes.errors import require
 from streams_orchestration.operators.lakes.fitting import WantedTable
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.standard.partitions import check_partitions
 from streams_orchestration.operators.target_columns import target_columns
 
@@ -73,7 +73,7 @@ class LakeSink(EpochSink):
     def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:
         """Raises ValueError when attributes and columns do not fit, or the library is missing; connects to nothing."""
         check_partitions(written_schema(context, parameters), parameters.partition_by)
-        require(cls.module, cls.extra, cls.__name__)
+        require_package(cls.__name__, cls.module, cls.extra)
 
     def table(self) -> LakeTarget:
         """The table; nothing is connected yet."""

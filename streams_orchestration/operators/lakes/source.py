@@ -20,7 +20,7 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.hold_up import HoldUp
-from streams_orchestration.operators.lakes.errors import LakeError, is_away, require
+from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import (
     ChangePolicy,
     DataPart,
@@ -34,6 +34,7 @@ from streams_orchestration.operators.lakes.history import (
 from streams_orchestration.operators.lakes.part_reader import FEED, PartReader
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.packages import require_package
 
 
 class LakeSourceParameters(Parameters):
@@ -83,7 +84,7 @@ class LakeSource(SourceOperator):
         if parameters.on_change != "feed" and (named := [name for name in FEED if name in names]):
             message = f"the attribute {named[0]} is known of changes only: say onChange: feed"
             raise ValueError(message)
-        require(cls.module, cls.extra, cls.__name__)
+        require_package(cls.__name__, cls.module, cls.extra)
 
     def history(self) -> TableHistory:
         """The table; nothing is connected yet."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.lakes.errors import require
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages import avro, protobuf, protobuf_schema
 from streams_orchestration.operators.messages.decoders import Bad, Decoded, MessageFormat, check_decodable
@@ -20,6 +19,7 @@ from streams_orchestration.operators.messages.registry import (
     SchemaKind,
     UnknownSchemaError,
 )
+from streams_orchestration.operators.packages import require_package
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -60,8 +60,8 @@ def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> 
 def require_format(format: TopicFormat, operator: str) -> None:
     """Raises ValueError when a library of a format is not installed; names the extra to install."""
     if is_registered(format):
-        require("fastavro" if format == "avro" else "grpc_tools", format, f"{operator} with format {format}")
-        require("requests", format, f"{operator} with format {format}")
+        require_package(f"{operator} with format {format}", "fastavro" if format == "avro" else "grpc_tools", format)
+        require_package(f"{operator} with format {format}", "requests", format)
 
 
 def derived(schema: pa.Schema, format: SchemaKind, name: str, before: RegisteredSchema | None = None) -> str:

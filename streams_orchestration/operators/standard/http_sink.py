@@ -18,11 +18,11 @@ from streams_orchestration.operators.http.client import (
     HttpParameters,
     HttpTarget,
     Patience,
-    require_http,
 )
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
+from streams_orchestration.operators.packages import require_package
 
 BodyFormat = Literal["jsonl", "json", "csv"]
 KINDS: dict[BodyFormat, str] = {
@@ -71,7 +71,7 @@ class HttpSink(EpochSink):
                 message = f"suppress: the input stream has no attribute {name}{nearest(name, names)}"
                 raise UnknownAttributeError(message)
         check_encodable(_written(context.inputs[0], parameters), "csv" if parameters.format == "csv" else "json")
-        require_http("HttpSink", "requests")
+        require_package("HttpSink", "requests", "http")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSinkParameters) -> str:

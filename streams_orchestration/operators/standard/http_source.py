@@ -12,11 +12,12 @@ from pydantic import Field, field_validator, model_validator
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.http.bodies import BodyError, messages_of
-from streams_orchestration.operators.http.client import check_token, require_http
+from streams_orchestration.operators.http.client import check_token
 from streams_orchestration.operators.http.endpoint import Endpoint, application
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource, decoded_schema
+from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.references import ReferenceError, resolved
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class HttpSource(JournalSource):
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         """Raises ValueError when attributes and messages do not go together, or libraries are missing."""
         super().check(context, parameters)
-        require_http("HttpSource", "starlette", "uvicorn")
+        for package in ("starlette", "uvicorn"):
+            require_package("HttpSource", package, "http")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSourceParameters) -> str:

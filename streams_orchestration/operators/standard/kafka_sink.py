@@ -14,7 +14,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.kafka.client import KafkaParameters, require_kafka
+from streams_orchestration.operators.kafka.client import KafkaParameters
 from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
@@ -29,6 +29,7 @@ from streams_orchestration.operators.messages.registered import (
     require_format,
 )
 from streams_orchestration.operators.messages.registry import Registry, RegistryParameters
+from streams_orchestration.operators.packages import require_package
 
 
 class KafkaSinkParameters(KafkaParameters):
@@ -116,7 +117,7 @@ class KafkaSink(EpochSink):
             check_encodable(written, parameters.format)
         elif parameters.register_schema:
             derived(written, parameters.format, parameters.topic)
-        require_kafka("KafkaSink")
+        require_package("KafkaSink", "confluent_kafka", "kafka", "confluent-kafka")
         require_format(parameters.format, "KafkaSink")
 
     @classmethod

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import DataError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
     KafkaRefusedError,
-    require_kafka,
 )
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
@@ -36,6 +34,7 @@ from streams_orchestration.operators.messages.registered import (
     require_format,
 )
 from streams_orchestration.operators.messages.registry import Registry, RegistryAwayError
+from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.rescaling import Route
 from streams_orchestration.operators.state import State
@@ -103,7 +102,7 @@ class KafkaSource(SourceOperator):
             check_metadata(attribute, schema.field(attribute).type, parameters.metadata[attribute])
         check_readable(_decoded(schema, parameters), parameters.format, parameters.separator)
         _check_second_port(context, parameters)
-        require_kafka("KafkaSource")
+        require_package("KafkaSource", "confluent_kafka", "kafka", "confluent-kafka")
         require_format(parameters.format, "KafkaSource")
 
     @classmethod
@@ -251,7 +250,8 @@ class KafkaSource(SourceOperator):
             next = reader.at_time(partitions, self.parameters.start_time())
         end = {each: max(last, next[each]) for each, (_, last) in ranges.items()} if self.parameters.until else None
         offset = Positions(next, end).offset()
-        _write(place, json.dumps(offset))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, json.dumps(offset))
         return offset
 
     def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
@@ -342,14 +342,3 @@ def _check_second_port(context: OperatorContext, parameters: KafkaSourceParamete
             "message string`"
         )
         raise ValueError(message)
-
-
-def _write(place: Path, text: str) -> None:
-    """Durably, and whole."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    aside = place.with_suffix(".part")
-    with aside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.rename(place)

@@ -12,13 +12,13 @@ from streams_orchestration.operators.brokers.address import (
     REACH_SECONDS,
     BrokerParameters,
     Delivery,
-    require_broker,
     take,
 )
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.packages import require_package
 
 WAITING = 10_000
 """Messages that may wait to be written; of quality 1 a broker sends no more than its own limit without an answer."""
@@ -50,7 +50,7 @@ class MQTTSource(JournalSource):
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         """Raises ValueError when attributes and messages do not go together, or the library is missing."""
         super().check(context, parameters)
-        require_broker("MQTTSource", "paho", "paho-mqtt", "mqtt")
+        require_package("MQTTSource", "paho", "mqtt", "paho-mqtt")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: MqttSourceParameters) -> str:

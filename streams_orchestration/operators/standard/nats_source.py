@@ -13,7 +13,6 @@ from streams_orchestration.operators.brokers.address import (
     REACH_SECONDS,
     BrokerParameters,
     Delivery,
-    require_broker,
     take,
 )
 from streams_orchestration.operators.contract import OperatorContext
@@ -21,6 +20,7 @@ from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.http.client import check_token
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
 MOST_UNACKNOWLEDGED = 1000
@@ -58,7 +58,7 @@ class NATSSource(JournalSource):
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         """Raises ValueError when attributes and messages do not go together, or the library is missing."""
         super().check(context, parameters)
-        require_broker("NATSSource", "nats", "nats-py", "nats")
+        require_package("NATSSource", "nats", "nats", "nats-py")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: NatsSourceParameters) -> str:

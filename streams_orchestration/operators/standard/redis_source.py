@@ -13,13 +13,13 @@ from streams_orchestration.operators.brokers.address import (
     REACH_SECONDS,
     BrokerParameters,
     Delivery,
-    require_broker,
     take,
 )
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
 """Entries that are read at once, far fewer than keys are remembered: those that were not acknowledged come again."""
@@ -47,7 +47,7 @@ class RedisSource(JournalSource):
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
         """Raises ValueError when attributes and messages do not go together, or the library is missing."""
         super().check(context, parameters)
-        require_broker("RedisSource", "redis", "redis", "redis")
+        require_package("RedisSource", "redis", "redis")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: RedisSourceParameters) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
@@ -65,7 +65,7 @@ class Split(Operator):
         source = context.inputs[0]
         if parameters.key is not None and parameters.file is not None:
             key = parse_expression(parameters.key, source, "key")
-            if not pa.types.is_integer(expression_type(key, source)) and not _is_text(expression_type(key, source)):
+            if not pa.types.is_integer(expression_type(key, source)) and not is_text(expression_type(key, source)):
                 message = f"key: {parameters.key!r} is {expression_type(key, source)}, a text or an integer is wanted"
                 raise ValueError(message)
             return [key], _read_mapping(context, parameters.file)
@@ -119,7 +119,3 @@ def _read_mapping(context: OperatorContext, name: str) -> dict[str, list[int]]:
         message = f"file: {path}: no key has a port; lines are like `UA,0,2`, `{DEFAULT},1`"
         raise ValueError(message)
     return dict(mapping)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.operators.durable_files import sync_directory
 from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.storage.port import File, Listed
 
@@ -65,7 +66,7 @@ class LocalStorage:
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-        sync(path.parent)
+        sync_directory(path.parent)
 
     def copy(self, place: str, other: str) -> None:
         """Written aside, then named."""
@@ -101,13 +102,4 @@ def make_directory(directory: Path) -> None:
     if not directory.is_dir():
         make_directory(directory.parent)
         directory.mkdir(exist_ok=True)
-        sync(directory.parent)
-
-
-def sync(directory: Path) -> None:
-    """What was named in a directory is so after a loss of power, too."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_directory(directory.parent)

@@ -24,9 +24,9 @@ from streams_orchestration.runtime.processes import is_here, kill, process_space
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.controller import advance, take_up
+from streams_orchestration.runtime.units.controller import advance, mark_taken_up
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.reading import opened_catalog, read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_facts import Health, Trouble
@@ -67,18 +67,18 @@ def launch(
     Raises:
         NotDeployedError, HostLaunchError, JavaError: see there.
     """
-    read_units(home, application)
+    catalog = opened_catalog(home, application)
+    read_units(home, application, catalog)
     asked_at = None if asked_at is None else clock.shared(asked_at)
-    catalog = Catalog(home)
     observe(catalog, application)
-    failed = failures(read_units(home, application), clock.now()) if heal else ()
+    failed = failures(read_units(home, application, catalog), clock.now()) if heal else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
     a = tables.application
     with catalog.write() as connection:
         row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
         wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
         if wanted and heal:
-            take_up(connection, application, [*mendable, *_lost(connection, application)])
+            mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
         started = _start_missing(connection, home, row, launcher or LocalLauncher(), asked_at) if wanted else _Started()
     stop_orphans(home, application)
     if started.refusals:

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.processes import is_here, kill
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
-from streams_orchestration.runtime.units.controller import advance, take_up, unit_row
+from streams_orchestration.runtime.units.controller import advance, mark_taken_up, unit_row
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.health import read_health
 from streams_orchestration.runtime.units.reading import read_units
@@ -76,7 +76,7 @@ def reset(
         _refuse_lost(catalog, application, unit)
     _end_hosts(catalog, application, unit, generation)
     observe(catalog, application, [unit])
-    _take_up(catalog, application, unit, generation=generation, force=force)
+    begin_reset(catalog, application, unit, generation=generation, force=force)
     retract(catalog, application)  # hosts do it, too, whatever becomes of this process
     # also when the unit was reset before: that call may have died before it came this far
     launch(home, application, launcher=launcher, heal=False)
@@ -99,14 +99,14 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
         raise StreamsRuntimeError(message)
 
 
-def _take_up(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
+def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
     """Write down that the reset is taken up, and begin it if every host is there."""
     with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
         if row.state in ENDED or (generation is not None and row.generation > generation):
             return
         now = clock.now()
-        take_up(connection, application, [unit])
+        mark_taken_up(connection, application, [unit])
         health = read_health(connection, application, now, [unit])[unit]
         event: Event | None = ResetRequested(force=force, healthy=health.up)
         if row.timer in ("drain", "reset") and row.deadline is not None and now >= row.deadline:

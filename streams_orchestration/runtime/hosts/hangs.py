@@ -11,7 +11,7 @@ from streams_orchestration.runtime.processes import kill, process_started, threa
 log = logging.getLogger("streams.hangs")
 
 
-class Pulse:
+class EnginePing:
     """Asks something again and again on a thread of its own, so that others see when it is not answered.
 
     Time counts in beats of who looks, so one that was paused together with all the rest has time to answer.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse
+from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
 from streams_orchestration.runtime.hosts.presence import Presence, UnwantedHostError
 from streams_orchestration.runtime.hosts.stalls import Stalls
 from streams_orchestration.runtime.processes import kill, process_started
@@ -43,7 +43,7 @@ class Heart:
         self._busy = busy
         self._turned = time.monotonic() + ENGINE_SECONDS
         self._engine: Engine | None = None
-        self._pulse: Pulse | None = None
+        self._ping: EnginePing | None = None
         self._stalls = Stalls()
         self._unwanted: float | None = None
         """Since when the host is not wanted."""
@@ -62,11 +62,11 @@ class Heart:
         """The engine is up: every beat checks that it answers."""
         self._turned = time.monotonic()
         self._engine = engine
-        self._pulse = Pulse(engine.ping)
+        self._ping = EnginePing(engine.ping)
 
     def rest(self) -> None:
         """The engine need not answer any more."""
-        self._pulse = None
+        self._ping = None
 
     def engine_end(self, patience: float = 0.0) -> str | None:
         """How the engine has ended, in words; None while it lives, or is not up yet."""
@@ -80,9 +80,12 @@ class Heart:
         next_beat = 0.0
         while True:
             now = time.monotonic()
-            if now >= next_beat and self._report(now):
-                next_beat = now + HEARTBEAT_SECONDS
-            self._look_for_hangs(tasks, now)
+            try:
+                if now >= next_beat and self._report(now):
+                    next_beat = now + HEARTBEAT_SECONDS
+                self._look_for_hangs(tasks, now)
+            except Exception:  # a host without heartbeats would be reset, whatever it does
+                log.exception("A look after the host's processes failed; the next one follows")
             time.sleep(LOOK_SECONDS)
 
     def _report(self, now: float) -> bool:
@@ -103,9 +106,9 @@ class Heart:
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
         """End an engine's process that does not answer, and workers that stand still."""
-        if self._engine is None or self._pulse is None or self._hung is not None or not self._limit:
+        if self._engine is None or self._ping is None or self._hung is not None or not self._limit:
             return
-        if self._pulse.beat() * LOOK_SECONDS >= self._limit:
+        if self._ping.beat() * LOOK_SECONDS >= self._limit:
             pid = self._engine.pid
             name = self._engine.process_name
             self._hung = f"its {name} (pid {pid}) gave no answer for {self._limit} s and was killed"

@@ -19,17 +19,3 @@ def add(total: Counts, more: Counts) -> Counts:
         else:
             total[name] = total.get(name, 0) + value
     return total
-
-
-def difference(later: Counts, earlier: Counts) -> Counts:
-    """What came between two totals of the same thing; what is no sum is that of the later one."""
-    rest: Counts = {}
-    for name, value in later.items():
-        before = earlier.get(name)
-        if name in LAST:
-            rest[name] = dict(value)
-        elif isinstance(value, dict):
-            rest[name] = difference(value, before or {})
-        else:
-            rest[name] = value - (before or 0)
-    return rest

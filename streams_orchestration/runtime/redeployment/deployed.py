@@ -15,7 +15,7 @@ from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
-from streams_orchestration.compiler.redeployment.states import StoredState
+from streams_orchestration.compiler.redeployment.states import StateFacts
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import pa
@@ -24,7 +24,7 @@ from streams_orchestration.operators.tuple_log import TupleLog
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
-from streams_orchestration.runtime.programs.batches import StoredState as StateChain
+from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.programs.stored_compilation import read_stored
 from streams_orchestration.runtime.redeployment.predicting import read_prediction
 from streams_orchestration.runtime.storage.home import Home
@@ -77,7 +77,7 @@ def _read_plan(home: Home, application: str) -> Compilation:
         return deployed_plan(connection, home, application)
 
 
-def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StoredState]]:
+def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StateFacts]]:
     """What is deployed, and what it keeps; files that are collected while it runs are looked up again."""
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
@@ -87,7 +87,7 @@ def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StoredSt
     return deployed, {operator: each for operator, each in facts.items() if each is not None}
 
 
-def _facts_of(chain: StateChain, catalog: Catalog, application: str, deployed: Compilation) -> StoredState | None:
+def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: Compilation) -> StateFacts | None:
     """Of one operator; from its newest state, as often as that takes the place of the one that is read."""
     while True:
         try:
@@ -126,13 +126,13 @@ def deployed_plan(connection: Connection, home: Home, application: str) -> Compi
     return replace(compilation, deployment=DeploymentPlan(pes, units))
 
 
-def _state_chains(connection: Connection, application: str, deployed: Compilation) -> dict[str, StateChain]:
+def _state_chains(connection: Connection, application: str, deployed: Compilation) -> dict[str, StoredState]:
     assert deployed.deployment is not None
     pes = (program.pe for program in deployed.deployment.programs)
     return {operator: chain for pe in pes for operator, chain in newest_states(connection, application, pe).items()}
 
 
-def stored_facts(store: Store, chain: StateChain) -> StoredState | None:
+def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
     """What is stored of an operator; of a query of Spark's only its size is known.
 
     Raises:
@@ -140,11 +140,11 @@ def stored_facts(store: Store, chain: StateChain) -> StoredState | None:
     """
     if chain.is_checkpoint:
         check_state(store, chain)
-        return StoredState(None, sum(file.size for file in chain.files))
+        return StateFacts(None, sum(file.size for file in chain.files))
     return state_facts(read_state(store, chain), chain)
 
 
-def state_facts(state: State, chain: StateChain) -> StoredState | None:
+def state_facts(state: State, chain: StoredState) -> StateFacts | None:
     """What a state holds, None when that is nothing but positions of round robins; rows are values without tables."""
     parts = {name: part for name, part in state.items() if name != SPLITTERS}
     if not parts:
@@ -152,4 +152,4 @@ def state_facts(state: State, chain: StateChain) -> StoredState | None:
     keys = {name: tuple(part.keys_schema.names) if isinstance(part, KeyedState) else () for name, part in parts.items()}
     tables = [part for part in parts.values() if isinstance(part, KeyedState | DictState | TupleLog | pa.Table)]
     rows = sum(map(len, tables)) if tables else len(parts)
-    return StoredState(rows, sum(file.size for file in chain.files), keys)
+    return StateFacts(rows, sum(file.size for file in chain.files), keys)

@@ -33,7 +33,6 @@ from streams_orchestration.runtime.errors import (
     RevertedError,
     StreamsRuntimeError,
 )
-from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.redeployment.carrying import Carrier, read_cut
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
@@ -66,7 +65,6 @@ def redeploy(
     *,
     drop: Collection[str] = (),
     within: float = WITHIN_SECONDS,
-    launcher: HostLauncher | None = None,
 ) -> Redeployment:
     """Put a new plan in the place of the deployed one, start what it needs, and wait until it has proved itself.
 
@@ -78,7 +76,6 @@ def redeploy(
         wanted: the application with the new plan.
         drop: operators whose state may be lost.
         within: seconds in which the units that change must come to their cuts, and then complete an epoch.
-        launcher: of hosts; see `launch`.
 
     Returns:
         What was done.
@@ -90,8 +87,8 @@ def redeploy(
     application = wanted.name
     with lock_start(home.prepare(), application, "redeploy"):
         stopped = _is_stopped(create_catalog(home), application)
-        redeployment = begin_redeploy(home, wanted, drop=drop, within=within, launcher=launcher)
-        trial = await_trial(home, application, launcher)
+        redeployment = begin_redeploy(home, wanted, drop=drop, within=within)
+        trial = await_trial(home, application)
         if trial is None or redeployment.verdict == "unchanged":
             return redeployment
         if trial.state == "REVERTED":
@@ -107,7 +104,6 @@ def begin_redeploy(
     *,
     drop: Collection[str] = (),
     within: float = WITHIN_SECONDS,
-    launcher: HostLauncher | None = None,
 ) -> Redeployment:
     """As `redeploy`, without waiting for the end of the trial: hosts, and all that observe them, decide it.
 
@@ -122,7 +118,7 @@ def begin_redeploy(
     application = wanted.name
     with lock_start(home.prepare(), application, "redeploy"):
         catalog = create_catalog(home)
-        await_trial(home, application, launcher)  # of a redeploy whose process has died
+        await_trial(home, application)  # of a redeploy whose process has died
         redeployment = preview_redeploy(home, wanted, drop)
         if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
             return redeployment
@@ -131,13 +127,13 @@ def begin_redeploy(
         after = at_run_time(with_columns_of_queries(wanted), redeployment.numbering)
         stopped = _is_stopped(catalog, application)
         try:
-            garbage = _bring_to(home, catalog, after, redeployment, within, launcher)
+            garbage = _bring_to(home, catalog, after, redeployment, within)
         except BaseException:
             if stopped:
                 cancel(home, application)
             raise
         remove_files(catalog.store, garbage)
-        start(home, application, launcher)
+        start(home, application)
         return redeployment
 
 
@@ -168,7 +164,6 @@ def deploy_or_redeploy(home: Home, wanted: Deployable, *, drop: Collection[str] 
 
 def _bring_to(
     home: Home, catalog: Catalog, after: Compilation, redeployment: Redeployment, within: float,
-    launcher: HostLauncher | None,
 ) -> list[str]:  # fmt: skip
     """Drain what changes, and switch; the files that are no longer named."""
     application = redeployment.application
@@ -181,7 +176,7 @@ def _bring_to(
         with held(catalog, application, changed):
             while (garbage := _try_switch(home, catalog, programs, after, redeployment, changed, within)) is None:
                 # else there may be no host that runs, and none is needed
-                launch(home, application, launcher=launcher)
+                launch(home, application)
                 if rest := drain(catalog, application, programs, changed, until):
                     late = f"{rest} after {within:.0f} s"
                     raise NotDrainedError(late)

@@ -9,12 +9,11 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
-from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reading import opened_catalog, read_units
+from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 from streams_orchestration.runtime.units.trial import read_trial, revert
 from streams_orchestration.runtime.units.watch import observe
 
@@ -38,13 +37,12 @@ class NotRevertedError(StreamsRuntimeError):
     """There is no plan that could be brought back."""
 
 
-def await_trial(home: Home, application: str, launcher: HostLauncher | None = None) -> TrialRow | None:
+def await_trial(home: Home, application: str) -> TrialRow | None:
     """Wait until the last redeploy of an application is decided; what of it fails meanwhile is started again.
 
     Args:
         home: the state directory.
         application: its name.
-        launcher: of hosts; see `launch`.
 
     Returns:
         How it ended; None when there was none.
@@ -59,7 +57,7 @@ def await_trial(home: Home, application: str, launcher: HostLauncher | None = No
         try:
             mark = catalog.changes.mark()
             observe(catalog, application)
-            status = read_units(home, application)
+            status = read_units(home, application, catalog)
             with catalog.read() as connection:
                 trial = read_trial(connection, application)
             if trial is None or trial.state != "OPEN":
@@ -68,29 +66,28 @@ def await_trial(home: Home, application: str, launcher: HostLauncher | None = No
                 raise OnTrialError(application)
             if time.monotonic() - healed > HEAL_SECONDS and failures(status, clock.now()):
                 healed = time.monotonic()
-                start(home, application, launcher)
+                start(home, application)
             catalog.changes.wait(mark, LOOK_SECONDS)
         except CatalogUnavailableError:
             time.sleep(LOOK_SECONDS)
 
 
-def start(home: Home, application: str, launcher: HostLauncher | None = None) -> None:
+def start(home: Home, application: str) -> None:
     """Start the hosts that a new plan needs; when one cannot be started at all, take the plan back."""
     try:
-        launch(home, application, launcher=launcher)
+        launch(home, application)
     except HostLaunchError as error:
-        if not _take_back(Catalog(home), application, str(error)):
+        if not revert_open(Catalog(home), application, str(error)):
             raise
-        launch(home, application, launcher=launcher)
+        launch(home, application)
 
 
-def revert_redeploy(home: Home, application: str, launcher: HostLauncher | None = None) -> TrialRow:
+def revert_redeploy(home: Home, application: str) -> TrialRow:
     """Bring the plan before the last redeploy back, at its cut, and start what it needs.
 
     Args:
         home: the state directory.
         application: its name.
-        launcher: of hosts; see `launch`.
 
     Returns:
         The trial that was ended.
@@ -99,13 +96,14 @@ def revert_redeploy(home: Home, application: str, launcher: HostLauncher | None 
         NotRevertedError: the plan before is no longer kept; says why.
         NotDeployedError: the catalog does not know the application.
     """
-    read_units(home, application)
     catalog = opened_catalog(home, application)
-    trial = _take_back(catalog, application, BY_HAND)
+    with catalog.read() as connection:
+        application_row(connection, home, application)
+    trial = revert_open(catalog, application, BY_HAND)
     if trial is None:
         with catalog.read() as connection:
             raise NotRevertedError(_refusal(application, read_trial(connection, application)))
-    launch(home, application, launcher=launcher)
+    launch(home, application)
     return trial
 
 
@@ -120,7 +118,7 @@ def reverted_plan(home: Home, application: str) -> TrialRow | None:
     return trial if trial is not None and trial.state == "REVERTED" else None
 
 
-def _take_back(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
+def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
     """Revert an open trial; None when there is none."""
     with catalog.write() as connection:
         trial = read_trial(connection, application)

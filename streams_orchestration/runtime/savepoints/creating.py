@@ -24,7 +24,6 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, Connectio
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import resume
-from streams_orchestration.runtime.hosts.launcher import HostLauncher
 from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
@@ -86,7 +85,6 @@ def create_savepoint(
     name: str | None = None,
     *,
     within: float = WITHIN_SECONDS,
-    launcher: HostLauncher | None = None,
 ) -> Created:
     """Take a savepoint of an application, which runs on; one that was stopped amid an epoch runs up to its cut.
 
@@ -97,7 +95,6 @@ def create_savepoint(
         application: its name.
         name: of the savepoint; the time, UTC, when None.
         within: seconds in which the application must come to a cut.
-        launcher: of hosts; see `launch`.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
@@ -111,13 +108,13 @@ def create_savepoint(
     with catalog.read() as connection:
         import_from(application_row(connection, home, application).base)  # of operators beside the spec
     with lock_start(home.prepare(), application, "streams savepoint create"):
-        await_trial(home, application, launcher)
+        await_trial(home, application)
         sweep(home, application)
         place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
         programs = [pe.program for pe in deployed_pes(catalog, application)]
         began = time.monotonic()
         with new_directory(place) as directory:
-            with _at_rest(home, catalog, application, programs, within, launcher):
+            with _at_rest(home, catalog, application, programs, within):
                 taken = _take(home, catalog, application, programs, directory)
             paused = time.monotonic() - began
             manifest = _described(directory, place.name, taken)
@@ -127,9 +124,8 @@ def create_savepoint(
 
 @contextmanager
 def _at_rest(
-    home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float,
-    launcher: HostLauncher | None,
-) -> Generator[None]:  # fmt: skip
+    home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float
+) -> Generator[None]:
     """The application stands at a cut, with nothing unread between its units; afterwards it does what it did before."""
     units = {program.unit for program in programs}
     status = read_units(home, application)
@@ -148,7 +144,7 @@ def _at_rest(
             if rest:
                 resumed = stopped
                 _resume(home, catalog, application, for_a_while=stopped)
-                launch(home, application, launcher=launcher)
+                launch(home, application)
                 rest = drain(catalog, application, programs, units, time.monotonic() + within, mend=False)
             if rest:
                 message = (

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.storage.local import sync
+from streams_orchestration.operators.durable_files import sync_directory
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.manifest import (
     MANIFEST,
@@ -153,7 +153,7 @@ def _remove_directory(path: Path) -> None:
     gone = partial_of(path)
     with _alone(gone):
         path.rename(gone / "removed")
-        sync(path.parent)
+        sync_directory(path.parent)
 
 
 @contextmanager
@@ -195,9 +195,9 @@ def _beside(place: Path) -> Generator[Path]:
         (partial / "new" / STATES).mkdir(parents=True)
         yield partial / "new"
         for path in (partial / "new" / STATES, partial / "new"):
-            sync(path)
+            sync_directory(path)
         (partial / "new").rename(place)
-        sync(place.parent)
+        sync_directory(place.parent)
 
 
 def partial_of(place: Path) -> Path:

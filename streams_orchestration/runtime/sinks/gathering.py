@@ -7,7 +7,6 @@ every tuple is in one of them at any moment; its final name is written down befo
 from __future__ import annotations
 
 import itertools
-import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +15,8 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlalchemy import Connection, func, insert, select, update
 
+from streams_orchestration.operators.durable_files import sync_directory
 from streams_orchestration.operators.gathering import GatheringSink, Roll
-from streams_orchestration.operators.storage.local import sync
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -39,8 +38,6 @@ MANY = 64
 """So many files of a directory that wait are merged to fewer that wait on, since every look goes through all."""
 MERGED = "merged"
 """What names of merged files begin with."""
-
-log = logging.getLogger("streams.publisher")
 
 
 class Gatherer:
@@ -216,7 +213,7 @@ class Gatherer:
             for row in rows:
                 taken(store, row.pending)
             self.sink.merge(files, merged)
-            sync(merged.parent)
+            sync_directory(merged.parent)
             return hand_over(store, merged, self._waiting)
         except (OSError, pa.ArrowInvalid) as error:
             merged.unlink(missing_ok=True)

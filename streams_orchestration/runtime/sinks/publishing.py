@@ -12,7 +12,8 @@ from typing import cast
 
 from sqlalchemy import bindparam, select, update
 
-from streams_orchestration.operators.storage.local import LocalStorage, sync
+from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
@@ -127,7 +128,7 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
     if done:
         for directory in {row.place.parent for row in done if not row.published}:
             with contextlib.suppress(FileNotFoundError):
-                sync(directory)
+                sync_directory(directory)
         with catalog.write_unit(application, done[0].unit) as connection:
             for row in done:
                 if row.complete:

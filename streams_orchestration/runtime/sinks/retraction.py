@@ -37,7 +37,7 @@ class Output(SinkFileRow):
     visibility: Visibility
 
 
-def take_back(connection: Connection, application: str, unit: str, epoch: int) -> list[str]:
+def mark_retracted(connection: Connection, application: str, unit: str, epoch: int) -> list[str]:
     """Mark the outputs and segments of a unit after its cut as taken back, in the transaction of a reset.
 
     A segment that others read uncommitted stays until they have gone past it, since their batch under way may name it.

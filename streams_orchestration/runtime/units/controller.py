@@ -42,7 +42,7 @@ def units_with_news(
     return names
 
 
-def take_up(connection: Connection, application: str, units: Iterable[str]) -> None:
+def mark_taken_up(connection: Connection, application: str, units: Iterable[str]) -> None:
     """Record that the reset that these units need is taken up: it begins as soon as every host of theirs is there."""
     u = tables.unit
     for name in units:

@@ -84,7 +84,7 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
     highest = connection.scalar(select(func.max(u.c.generation)).where(u.c.application == application)) or 0
     generation = 1 + max(last.last_generation, highest)
     written = {stream: number for pe in pes for stream, number in pe.position["outputs"].items()}
-    garbage = _take_back(connection, application, tried)
+    garbage = _roll_back_tried(connection, application, tried)
     forget_units(connection, application, names)
     _enter(connection, "unit", before, epoch=epoch, generation=generation)
     _enter(connection, "pe", before, epoch=epoch, batch=batch, written=written)
@@ -109,7 +109,7 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
     return [path for path in garbage if path not in named]
 
 
-def _take_back(connection: Connection, application: str, units: Collection[UnitRow]) -> list[str]:
+def _roll_back_tried(connection: Connection, application: str, units: Collection[UnitRow]) -> list[str]:
     """Roll units back to where they were put on trial; the files of their states, and of outputs not visible yet."""
     s, f, k = tables.state, tables.sink_file, tables.sink
     garbage: list[str] = []

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 
 from sqlalchemy import Connection, bindparam, select
 
@@ -87,79 +90,82 @@ def read_units(home: Home, application: str, catalog: Catalog | None = None) -> 
 
 
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
-    """The same within a transaction."""
+    """Return the status of an application's hosts, PEs and units, read on an open transaction."""
     row, now = application_row(connection, home, application), clock.now()
     u, e, h, p = tables.unit, tables.unit_event, tables.host, tables.pe
     units = UnitRow.all(connection, select(u).where(u.c.application == application))
-    events: dict[str, list[UnitEvent]] = {}
+    events: dict[str, list[UnitEvent]] = defaultdict(list)
     for event in UnitEventRow.all(connection, select(e).where(e.c.application == application).order_by(e.c.number)):
-        events.setdefault(event.unit, []).append(
+        events[event.unit].append(
             UnitEvent(event.at, event.kind, event.generation, event.epoch, event.attempts, event.seconds, event.cause)
         )
     generations = {unit.name: unit.generation for unit in units}
-    logs = home.logs(application)
-    hosts = tuple(
-        HostStatus.of(
-            host, now, error=_disk_error(home),
-            log=logs / f"host-{host.id}.log",
-        )
-        for host in HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
-    )  # fmt: skip
-    pes = tuple(
-        PeStatus(
-            id=pe.id,
-            operators=tuple(pe.operators),
-            host=pe.host,
-            unit=pe.unit,
-            state=pe.state,
-            generation=generations[pe.unit],
-            batch=pe.batch,
-            epoch=pe.epoch,
-            rows_in=pe.rows_in,
-            rows_out=pe.rows_out,
-            busy_seconds=pe.busy_seconds,
-            committed_at=pe.committed_at,
-            error=pe.error,
-            log=logs / f"pe-{pe.id}.log",
-            permanent=pe.permanent,
-            levels=tuple(map(LevelSpread.of, pe.levels)),
-            restartable=pe.restartable,
-            running=pe.running,
-            failed_times=times_of_failure(pe.failures, now),
-        )
-        for pe in PeRow.all(connection, select(p).where(p.c.application == application).order_by(p.c.id))
-    )
+    logs, disk = home.logs(application), _disk_error(home)
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
+    rows = PeRow.all(connection, select(p).where(p.c.application == application).order_by(p.c.id))
+    pes = tuple(_pe_status(pe, generations[pe.unit], logs, now) for pe in rows)
+    pes_of: dict[str, list[PeStatus]] = defaultdict(list)
+    for pe in pes:
+        pes_of[pe.unit].append(pe)
     return UnitsStatus(
         application=application,
         state=_state(row.wanted, row.state),
         fingerprint=row.fingerprint,
         deployed_at=row.deployed_at,
-        hosts=hosts,
+        hosts=tuple(HostStatus.of(host, now, error=disk, log=logs / f"host-{host.id}.log") for host in hosts),
         pes=pes,
         units=tuple(
-            UnitStatus(
-                unit.name, unit.region, unit.state, unit.generation, unit.completed_epoch,
-                min(pe.epoch for pe in pes if pe.unit == unit.name), unit.attempts, unit.max_attempts,
-                tuple(pe.id for pe in pes if pe.unit == unit.name), unit.completed_at, unit.period,
-                current_epoch=unit.current_epoch,
-                drain_timeout=unit.drain_timeout,
-                reset_timeout=unit.reset_timeout,
-                since=unit.since,
-                dirty=unit.dirty,
-                cause=unit.cause,
-                asked=unit.asked == unit.generation,
-                timer=unit.timer,
-                deadline=unit.deadline,
-                resets=unit.reset_count,
-                restarts=unit.restarts,
-                drain_times=times_of(unit.drains),
-                reset_times=times_of(unit.resets),
-                outage=unit.outage,
-                events=tuple(events.get(unit.name, ())),
-            )
+            _unit_status(unit, pes_of[unit.name], events[unit.name])
             for unit in sorted(units, key=lambda unit: (unit.region is None, unit.region, unit.name))
         ),
         logs=logs,
+    )
+
+
+def _pe_status(pe: PeRow, generation: int, logs: Path, now: float) -> PeStatus:
+    return PeStatus(
+        id=pe.id,
+        operators=tuple(pe.operators),
+        host=pe.host,
+        unit=pe.unit,
+        state=pe.state,
+        generation=generation,
+        batch=pe.batch,
+        epoch=pe.epoch,
+        rows_in=pe.rows_in,
+        rows_out=pe.rows_out,
+        busy_seconds=pe.busy_seconds,
+        committed_at=pe.committed_at,
+        error=pe.error,
+        log=logs / f"pe-{pe.id}.log",
+        permanent=pe.permanent,
+        levels=tuple(map(LevelSpread.of, pe.levels)),
+        restartable=pe.restartable,
+        running=pe.running,
+        failed_times=times_of_failure(pe.failures, now),
+    )
+
+
+def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEvent]) -> UnitStatus:
+    return UnitStatus(
+        unit.name, unit.region, unit.state, unit.generation, unit.completed_epoch,
+        min(pe.epoch for pe in pes), unit.attempts, unit.max_attempts,
+        tuple(pe.id for pe in pes), unit.completed_at, unit.period,
+        current_epoch=unit.current_epoch,
+        drain_timeout=unit.drain_timeout,
+        reset_timeout=unit.reset_timeout,
+        since=unit.since,
+        dirty=unit.dirty,
+        cause=unit.cause,
+        asked=unit.asked == unit.generation,
+        timer=unit.timer,
+        deadline=unit.deadline,
+        resets=unit.reset_count,
+        restarts=unit.restarts,
+        drain_times=times_of(unit.drains),
+        reset_times=times_of(unit.resets),
+        outage=unit.outage,
+        events=tuple(events),
     )  # fmt: skip
 
 

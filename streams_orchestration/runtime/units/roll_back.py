@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.cuts import after_cut, members
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import CommitRow, StoredPosition, UnitRow
-from streams_orchestration.runtime.sinks.retraction import take_back
+from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
@@ -51,7 +51,7 @@ def roll_back(connection: Connection, unit: UnitRow, epoch: int) -> list[str]:
     closing = (c.c.application == application, c.c.pe.in_(members(application, name)), c.c.epoch == completed)
     cuts = {row.pe: row for row in CommitRow.all(connection, select(c).where(*closing, c.c.boundary))}
     garbage = drop_states_after(connection, application, name, completed)
-    garbage += take_back(connection, application, name, completed)
+    garbage += mark_retracted(connection, application, name, completed)
     connection.execute(delete(c).where(after_cut(c, application, name, completed)))
     if pes:
         rows = [{"of": application, "at": pe.id} | _at_cut(pe, cuts.get(pe.id), epoch) for pe in pes]

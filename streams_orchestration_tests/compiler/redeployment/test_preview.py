@@ -10,7 +10,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
-from streams_orchestration.compiler.redeployment.states import StoredState
+from streams_orchestration.compiler.redeployment.states import StateFacts
 from streams_orchestration_tests.specs import cases, read
 
 SPEC = """
@@ -52,7 +52,7 @@ def previewed(case: dict[str, Any]) -> Redeployment:
     also, edits = case.get("also", {}), case.get("edits", {})
     stored = case.get("stored")
     states = stored if stored is None else {
-        name: StoredState(each["rows"], 100 * each["rows"], {part: tuple(keys) for part, keys in each["keys"].items()})
+        name: StateFacts(each["rows"], 100 * each["rows"], {part: tuple(keys) for part, keys in each["keys"].items()})
         for name, each in stored.items()
     }  # fmt: skip
     return preview(compiled(also), compiled(also | edits), states=states, drop=case.get("drop", ()))

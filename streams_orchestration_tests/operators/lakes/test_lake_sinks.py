@@ -274,7 +274,7 @@ def test_a_file_that_is_gone_is_named(lake: Delta):
 def test_a_library_that_is_missing_is_named_with_the_extra(lake: Delta, monkeypatch: pytest.MonkeyPatch):
     original = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == lake.library else original(name))
-    with pytest.raises(LakeError, match=rf"{lake.library}, .* pip install 'streams-orchestration\[{lake.extra}\]'"):
+    with pytest.raises(ValueError, match=rf"{lake.library}, .* pip install 'streams-orchestration\[{lake.extra}\]'"):
         lake.sink()
 
 

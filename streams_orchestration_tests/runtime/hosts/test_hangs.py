@@ -13,7 +13,7 @@ import pytest
 
 from streams_orchestration.runtime.engine.spark.owners import Worker, owner_pids
 from streams_orchestration.runtime.errors import CatalogLostError
-from streams_orchestration.runtime.hosts.hangs import HungTasks, Pulse
+from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
 from streams_orchestration.runtime.hosts.heart import ENGINE_SECONDS, HEARTBEAT_SECONDS, STUCK_SECONDS, Heart
 from streams_orchestration.runtime.processes import process_started, thread_runs
 from streams_orchestration.runtime.queries.scratch import Scratch
@@ -26,12 +26,12 @@ WORKS = "import time\nprint('up', flush=True)\nwhile True: time.sleep(0.001)"
 
 def test_what_does_not_answer_is_counted_from_beat_to_beat():
     go_on = threading.Event()
-    pulse = Pulse(go_on.wait)
-    assert [pulse.beat() for _ in range(4)] == [0, 1, 2, 3]
+    ping = EnginePing(go_on.wait)
+    assert [ping.beat() for _ in range(4)] == [0, 1, 2, 3]
     go_on.set()
-    while pulse.beat():
+    while ping.beat():
         pass
-    assert pulse.beat() <= 1
+    assert ping.beat() <= 1
 
 
 def test_what_fails_to_answer_has_ended_and_does_not_hang():
@@ -39,10 +39,10 @@ def test_what_fails_to_answer_has_ended_and_does_not_hang():
         message = "the JVM is gone"
         raise ConnectionError(message)
 
-    pulse = Pulse(fail)
+    ping = EnginePing(fail)
     until = time.monotonic() + LIMIT
     for _ in range(3):
-        while pulse.beat():
+        while ping.beat():
             assert time.monotonic() < until
 
 

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import NotDeployedError, StaleGenerationError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
-from streams_orchestration.runtime.programs.counts import add, difference
+from streams_orchestration.runtime.programs.counts import add
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, Total, record
 from streams_orchestration.runtime.storage.home import Home
@@ -275,24 +275,5 @@ def test_an_application_that_is_not_there_is_named(deployed: LocalApplication):
         read_metrics(deployed.home, "other")
 
 
-numbers = st.integers(0, 2**40)
-counted = st.dictionaries(
-    st.sampled_from("abc"), st.dictionaries(st.sampled_from("xyz"), numbers, min_size=1), max_size=3
-)
-
-
-@given(counted, counted)
-def test_what_was_added_is_the_difference(before: dict[str, Any], more: dict[str, Any]):
-    later = add(add({}, before), more)
-    actual = difference(later, before)
-    for name, inner in more.items():
-        for key, value in inner.items():
-            assert actual[name][key] == value
-    assert sum(v for inner in actual.values() for v in inner.values()) == sum(
-        v for inner in more.values() for v in inner.values()
-    )
-
-
 def test_gauges_do_not_add_up():
     assert add({"gauges": {"a": 1, "b": 2}}, {"gauges": {"a": 5}}) == {"gauges": {"a": 5, "b": 2}}
-    assert difference({"gauges": {"a": 5}}, {"gauges": {"a": 1}}) == {"gauges": {"a": 5}}

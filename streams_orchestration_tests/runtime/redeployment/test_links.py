@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment.trying import _take_back
+from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration_tests.examples import examples
@@ -177,7 +177,7 @@ def test_what_is_exported_while_no_import_is_on_trial_is_read_after_a_revert(dat
     run_until_idle(writer)
     redeploy(writer, exporting(data, 0, 2, 0, True, 0))
     collect_garbage(writer.catalog, writer.name, writer.programs)
-    assert _take_back(reader.catalog, reader.name, "for the test") is not None
+    assert revert_open(reader.catalog, reader.name, "for the test") is not None
     adopt(reader)
     run_until_idle(writer, reader)
     assert Counter(published(reader.published("Kept"))) == Counter((k, 2 * n) for k, n in rows(COUNT))

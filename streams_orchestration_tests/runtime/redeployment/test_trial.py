@@ -72,7 +72,7 @@ def test_reverts_at_any_time_change_no_result(
         run_some(local, tried)
         if collected:
             collect_garbage(local.catalog, local.name, local.programs)
-        if back and trying._take_back(local.catalog, local.name, "for the test") is not None:
+        if back and trying.revert_open(local.catalog, local.name, "for the test") is not None:
             adopt(local)
     local.run()
     assert {name: published(local.published(name)) for name in expected_of_network(COUNT)} == expected_of_network(COUNT)
@@ -93,7 +93,7 @@ def test_states_that_were_divided_are_whole_again_after_a_revert(
         run_some(local, tried)
         if collected:
             collect_garbage(local.catalog, local.name, local.programs)
-        trying._take_back(local.catalog, local.name, "for the test")
+        trying.revert_open(local.catalog, local.name, "for the test")
         adopt(local)
     finish(local)
 
@@ -183,7 +183,7 @@ def test_whoever_looks_brings_the_plan_before_back(
 def test_the_process_that_redeploys_says_that_it_was_reverted_and_why(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(home: Home, application: str, launcher: object) -> None:
+    def fail(home: Home, application: str) -> None:
         an_operator_raises(local)
 
     monkeypatch.setattr(redeploying, "start", fail)

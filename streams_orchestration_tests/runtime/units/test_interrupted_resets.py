@@ -26,7 +26,7 @@ class CrashError(BaseException):
 
 
 def steps_of_a_reset() -> list[str]:
-    return ["_end_hosts", "observe", "_take_up", "launch", "remove_files"]
+    return ["_end_hosts", "observe", "begin_reset", "launch", "remove_files"]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_transaction_that_dies_at_any_statement_changes_nothing(
     with monkeypatch.context() as crashing:
         crashing.setattr(Connection, "execute", dying)
         try:
-            resetting._take_up(running.catalog, running.name, "region-0", generation=1, force=False)
+            resetting.begin_reset(running.catalog, running.name, "region-0", generation=1, force=False)
             assert statement > 20, "it has that many statements"
         except CrashError:
             crashing.undo()

@@ -20,7 +20,7 @@ LOOK_SECONDS = 1.0
 log = logging.getLogger("streams.hangs")
 
 
-class Progress:
+class StandstillWatch:
     """The tasks that this process runs, and for how many looks in a row none of its threads has run.
 
     Time counts in looks, so a process that was stopped with all its threads has time to go on.

@@ -15,7 +15,7 @@ from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
 from streams_orchestration.runtime.engine.spark.held import HeldPayloads, Taking
 from streams_orchestration.runtime.engine.spark.owners import Worker
-from streams_orchestration.runtime.engine.spark.progress import Progress
+from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Request, Row, record_batches, requests
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import operator_logger
@@ -115,7 +115,7 @@ def _serve(request: Request | Taking) -> list[Row] | pa.Buffer:
         return _run(request.scratch, task, plan, request.items)
 
 
-_PROGRESS = Progress()
+_PROGRESS = StandstillWatch()
 _WORKER = Worker(_serve)
 _HELD = HeldPayloads(lambda: _WORKER.address)
 

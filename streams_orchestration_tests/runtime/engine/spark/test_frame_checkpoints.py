@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from streams_orchestration.compiler.redeployment.states import StoredState as StoredFacts
+from streams_orchestration.compiler.redeployment.states import StateFacts
 from streams_orchestration.runtime.engine.spark.frames.checkpoints import (
     CheckpointError,
     last_batch,
@@ -163,7 +163,7 @@ def test_a_checkpoint_stands_at_the_batch_of_the_catalog_that_names_it(tmp_path:
 def test_a_savepoint_names_the_place_of_every_file(tmp_path: Path):
     live = checkpoint_of(tmp_path / "live", batches(2))
     stored = link_checkpoint(live, directories(tmp_path), "g1-b2", "Windows", 2, None)
-    assert stored_facts(Home(tmp_path).store, stored) == StoredFacts(None, sum(file.size for file in stored.files))
+    assert stored_facts(Home(tmp_path).store, stored) == StateFacts(None, sum(file.size for file in stored.files))
     saved = [
         SavedFile(name=f"states/0-{number}.state", size=file.size, checksum=file.checksum, place=file.place)
         for number, file in enumerate(stored.files)

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from streams_orchestration.runtime.engine.spark.progress import Progress
+from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
 
 STANDS_STILL = """
 import threading
-from streams_orchestration.runtime.engine.spark.progress import Progress
-with Progress().task(1):
+from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
+with StandstillWatch().task(1):
     threading.Event().wait()
 """
 
@@ -30,7 +30,7 @@ with Progress().task(1):
 )
 def test_only_what_stands_still_for_the_limit_is_ended(looks: list[int | None], ended: list[int]):
     actual: list[int] = []
-    progress = Progress(actual.append)
+    progress = StandstillWatch(actual.append)
     with progress.task(3):
         for runs in looks:
             progress.look(runs)
@@ -40,7 +40,7 @@ def test_only_what_stands_still_for_the_limit_is_ended(looks: list[int | None], 
 @pytest.mark.parametrize("limit", [0, 3])
 def test_who_runs_no_task_is_not_ended(limit: int):
     actual: list[int] = []
-    progress = Progress(actual.append)
+    progress = StandstillWatch(actual.append)
     with progress.task(limit):
         progress.look(5)
     for _ in range(9):
@@ -50,7 +50,7 @@ def test_who_runs_no_task_is_not_ended(limit: int):
 
 def test_without_a_limit_nothing_is_ended():
     actual: list[int] = []
-    progress = Progress(actual.append)
+    progress = StandstillWatch(actual.append)
     with progress.task(0):
         for _ in range(9):
             progress.look(5)

@@ -22,7 +22,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
-from streams_orchestration.runtime.redeployment.trying import _take_back
+from streams_orchestration.runtime.redeployment.trying import revert_open
 from streams_orchestration.runtime.savepoints import restoring
 from streams_orchestration.runtime.savepoints.copying import export_savepoint
 from streams_orchestration.runtime.stepping import StepError
@@ -164,7 +164,7 @@ def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Pat
         stepped = [local.step(program) for program in local.programs for _ in range(2)]
         assert all(stepped[:2]), "the plan on trial has done something, and completed no epoch"
         if by_hand:
-            assert _take_back(local.catalog, local.name, "by hand") is not None
+            assert revert_open(local.catalog, local.name, "by hand") is not None
         else:
             with local.catalog.write() as connection:
                 connection.execute(update(tables.trial).values(until=0.0))

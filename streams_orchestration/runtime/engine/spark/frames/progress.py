@@ -13,7 +13,7 @@ RETAINED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StateProgress:
     """Of a query since it was started."""
 
     batch: int = -1
@@ -23,13 +23,13 @@ class Progress:
     late_rows: int = 0
     """Rows that its operators have dropped since they came behind the watermark."""
 
-    def after(self, batches: Iterable[Any]) -> Progress:
+    def after(self, batches: Iterable[Any]) -> StateProgress:
         """The same with more batches, as `StreamingQuery.recentProgress` gives them; known ones count no more."""
         progress = self
         for each in batches:
             if each.batchId > progress.batch:
                 parts = each.stateOperators
-                progress = Progress(
+                progress = StateProgress(
                     each.batchId,
                     sum(part.numRowsTotal for part in parts),
                     progress.late_rows + sum(part.numRowsDroppedByWatermark for part in parts),
@@ -46,7 +46,7 @@ class ProgressNote:
 
     def __init__(self, scratch: str) -> None:
         self._path = Path(scratch) / "progress.json"
-        self._noted = Progress()
+        self._noted = StateProgress()
 
     def take(self, query: Any) -> None:
         """Note what is new of a query of Spark's that runs."""
@@ -60,9 +60,9 @@ class ProgressNote:
         part.replace(self._path)
         self._noted = progress
 
-    def read(self) -> Progress:
+    def read(self) -> StateProgress:
         """What was noted last."""
         try:
-            return replace(Progress(), **json.loads(self._path.read_text()))
+            return replace(StateProgress(), **json.loads(self._path.read_text()))
         except FileNotFoundError:
-            return Progress()
+            return StateProgress()
