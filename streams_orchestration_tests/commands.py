@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
+from streams_orchestration_tests.waiting import until
 
 SPECS = Path(__file__).parents[1] / "specs"
 LIMIT = 180.0
@@ -57,15 +57,16 @@ def wait_for(
     home: Home, condition: Callable[[ApplicationStatus], bool], application: str = "flights"
 ) -> ApplicationStatus:
     """The first status that meets the condition."""
-    until = time.monotonic() + LIMIT
-    deployed = False
-    while time.monotonic() < until:
-        deployed = deployed or application in deployed_applications(home)
-        if deployed and condition(status := read_status(home, application)):
-            return status
-        time.sleep(LOOK_SECONDS)
-    message = "the condition was not met in time"
-    raise AssertionError(message)
+
+    def met() -> ApplicationStatus | None:
+        status = read_status(home, application)
+        return status if condition(status) else None
+
+    def otherwise() -> str:
+        return f"the condition is not met: {read_status(home, application)}"
+
+    until(lambda: application in deployed_applications(home), f"{application} is not deployed", LIMIT, LOOK_SECONDS)
+    return until(met, otherwise, LIMIT, LOOK_SECONDS)
 
 
 def kill_host(status: ApplicationStatus) -> None:

@@ -8,9 +8,8 @@ import os
 import random
 import signal
 import socket
-import time
 from collections import Counter
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.chaos.healers import ByHand
 from streams_orchestration_tests.chaos.surroundings import environment
 from streams_orchestration_tests.servers.jars import free_port
+from streams_orchestration_tests.waiting import until
 
 SECRET = "planted-secret-of-the-test"
 KILLS = 4
@@ -47,15 +47,6 @@ def spec(tcp: int, http: int) -> dict[str, Any]:
              "parameters": {"file": f"{name}Out", "format": "jsonl", "closeMode": "batch"}},
         ]  # fmt: skip
     return {"specVersion": 1, "application": "received", "schemas": {"Row": "n bigint"}, "graph": graph}
-
-
-def until(done: Callable[[], Any]) -> Any:
-    """What it gives, as soon as that is something."""
-    end = time.monotonic() + PATIENCE
-    while not (given := done()):
-        assert time.monotonic() < end, "it does not come to that"
-        time.sleep(0.05)
-    return given
 
 
 def say(port: int, number: int) -> bool:
@@ -98,6 +89,15 @@ def test_what_was_acknowledged_is_there_once_after_hosts_were_killed(tmp_path: P
     path.write_text(yaml.safe_dump(spec(tcp, http)))
     lines, posts = list[int](), list[int]()
     again = Counter[int]()
+
+    def is_said(number: int) -> bool:
+        answered = say(tcp, number)
+        again[number] += not answered
+        return answered
+
+    def wait_for(sink: str, numbers: list[int]) -> None:
+        until(lambda: there(home, sink).keys() == set(numbers), f"{sink} is not complete", PATIENCE)
+
     with environment(home, None, "local"):
         os.environ["PLANTED"] = SECRET
         try:
@@ -106,16 +106,14 @@ def test_what_was_acknowledged_is_there_once_after_hosts_were_killed(tmp_path: P
                 for kill in range(KILLS + 1):
                     for _ in range(40):
                         number += 1
-                        while not say(tcp, number):
-                            again[number] += 1
-                            time.sleep(0.05)
+                        until(partial(is_said, number), f"line {number} is not answered", PATIENCE)
                         lines.append(number)
-                        until(lambda number=number: post(http, number))
+                        until(partial(post, http, number), f"request {number} is not taken", PATIENCE)
                         posts.append(number)
                     if kill < KILLS:
-                        os.kill(until(lambda: host_pid(home)), signal.SIGKILL)
-                until(lambda: there(home, "PostsOut").keys() == set(posts))
-                until(lambda: there(home, "LinesOut").keys() == set(lines))
+                        os.kill(until(lambda: host_pid(home), "no host runs", PATIENCE), signal.SIGKILL)
+                wait_for("PostsOut", posts)
+                wait_for("LinesOut", lines)
         finally:
             cancel(home, "received", 20.0)
     assert there(home, "PostsOut") == Counter(posts)  # a key makes what is posted again the same

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -27,8 +26,11 @@ from streams_orchestration_tests.postgresql import server
 from streams_orchestration_tests.runtime.stored import options_of
 from streams_orchestration_tests.servers.jars import free_port
 from streams_orchestration_tests.servers.s3 import BUCKET, moto
+from streams_orchestration_tests.waiting import until
 
 PATIENCE = 240.0
+LOOK_SECONDS = 0.1
+"""Between two looks; each takes processor time from what is looked at."""
 APART = {"placement": {"hostExlocation": ["apart"], "partitionExlocation": ["apart"]}}
 
 
@@ -42,10 +44,12 @@ class Field:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for something that comes."""
-        until = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < until, f"{what} does not come: {read_status(self.home, self.shape.name)}"
-            time.sleep(0.1)
+        until(
+            condition,
+            lambda: f"{what} does not come: {read_status(self.home, self.shape.name)}",
+            PATIENCE,
+            LOOK_SECONDS,
+        )
 
     @property
     def state(self) -> str:
@@ -121,10 +125,12 @@ def field_of(shape: Shape, place: Path, *names: str) -> Iterator[Field]:
         os.environ["STREAMS_STORAGE_OPTIONS"] = options_of(storage)
         os.environ |= storage.credentials
         there = stack.enter_context(machines(os.environ, place, **dict.fromkeys(names, "")))
-        until = time.monotonic() + PATIENCE
-        while len(read_machines(home)) < len(there):
-            assert time.monotonic() < until, [machine.log.read_text() for machine in there.values()]
-            time.sleep(0.1)
+        until(
+            lambda: len(read_machines(home)) >= len(there),
+            lambda: f"machines do not register: {[machine.log.read_text() for machine in there.values()]}",
+            PATIENCE,
+            LOOK_SECONDS,
+        )
         stack.enter_context(ByHand(home, shape.name, spec, random.Random(7)))
         field = Field(home, shape, hurry, there, wanted)
         field.goes_on()

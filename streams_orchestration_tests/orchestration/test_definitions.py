@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +152,7 @@ def test_an_interrupt_surfaces_as_such(home: Home, monkeypatch: pytest.MonkeyPat
     @dg.op
     def interrupted() -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(10)
+        signal.pause()
 
     job = dg.GraphDefinition(name="interrupted_job", node_defs=[interrupted]).to_job(
         executor_def=dg.in_process_executor

@@ -234,10 +234,14 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
 ):
     monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
-    for error, tries in ((CatalogUnavailableError("locked"), 3), (NotDeployedError("demo", (), home.root), 1)):
+    cases = (
+        (CatalogUnavailableError("locked"), 3, dg.DagsterError, "CatalogUnavailableError: locked"),
+        (NotDeployedError("demo", (), home.root), 1, NotDeployedError, "no such application"),
+    )
+    for error, tries, raised, message in cases:
         runtime.error = error
         runtime.calls.clear()
-        with pytest.raises(Exception):  # noqa: B017
+        with pytest.raises(raised, match=message):
             run(defs, "reset_demo", config)
         assert runtime.names == ["reset"] * tries
 
@@ -247,20 +251,31 @@ def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
 ):
     monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
     runtime.error = CatalogUnavailableError("away")
-    with pytest.raises(Exception):  # noqa: B017
+    with pytest.raises(dg.DagsterError, match="CatalogUnavailableError: away"):
         run(defs, "cancel_demo", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
     assert runtime.names == ["cancel"] * 3
 
 
-@pytest.mark.parametrize(("config", "tries"), [({"unit": "region-0"}, 1), ({"unit": "region-0", "generation": 1}, 3)])
+@pytest.mark.parametrize(
+    ("config", "tries", "raised"),
+    [
+        ({"unit": "region-0"}, 1, CommitUnknownError),
+        ({"unit": "region-0", "generation": 1}, 3, dg.DagsterError),
+    ],
+)
 def test_a_reset_whose_commit_is_in_doubt_is_repeated_only_if_that_cannot_make_two(
-    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, config: dict[str, object], tries: int
+    defs: dg.Definitions,
+    runtime: Runtime,
+    monkeypatch: pytest.MonkeyPatch,
+    config: dict[str, object],
+    tries: int,
+    raised: type[Exception],
 ):
     monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
     runtime.status = running()
     runtime.refused = "reset"
     runtime.error = CommitUnknownError("there", "the connection is gone")
-    with pytest.raises(Exception):  # noqa: B017
+    with pytest.raises(raised, match="the connection is gone"):
         run(defs, "reset_demo", {"ops": {"claim": {"config": config}}})
     assert runtime.names.count("reset") == tries
 

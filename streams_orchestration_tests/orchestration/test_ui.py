@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -51,10 +50,8 @@ def test_it_serves_on_the_loopback_address_and_stops_with_all_its_processes(home
         assert addresses == {"127.0.0.1"}
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
-        deadline = time.monotonic() + 10
-        while any(child.is_running() for child in children) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not [child for child in children if child.is_running()]
+        _, left = psutil.wait_procs(children, 10)
+        assert left == []
     finally:
         if process.poll() is None:
             process.terminate()

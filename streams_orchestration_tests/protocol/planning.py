@@ -4,48 +4,45 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from streams_orchestration.runtime.engine.spark.frames.planner import flush_before_end
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT
 from streams_orchestration.runtime.programs.batches import Position, Segment
 from streams_orchestration.runtime.queries.planning import PeView, StreamView, plan_batch
 from streams_orchestration_tests.protocol.queries import queried
+from streams_orchestration_tests.protocol.setting import Setting
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.trial import seen_epoch
 from streams_orchestration_tests.protocol.world import Flight, Pe, Piece, World
-
-if TYPE_CHECKING:
-    from streams_orchestration_tests.protocol.steps import Protocol
 
 HELD = OUTSTANDING_LIMIT // 2
 """A segment that waits counts as so many, so that two of them hold a producer up."""
 
 
-def begin(protocol: Protocol, world: World, pe: int) -> tuple[Flight, ...]:
+def begin(setting: Setting, world: World, pe: int) -> tuple[Flight, ...]:
     """Plan a batch and run its tasks; a source may make one tuple or all, a reader take one segment or all.
 
     Most worlds differ in what has no part in it, so it is found out once for all that it depends on.
     """
-    t = protocol.topology
+    t = setting.topology
     key = (
         *(pe, world.pes[pe], world.queries[pe], world.streams[pe], world.units),
         *(world.held, world.tried, world.last_epoch, world.plan),
         *((world.pes[producer].epoch, world.pes[producer].final, world.streams[producer]) for producer in t.reads[pe]),
         *(world.pes[reader].inputs for reader in t.readers[pe]),
     )
-    if key not in protocol.flights:
-        protocol.flights[key] = tuple(dict.fromkeys(_flights(protocol, world, pe)))
-    return protocol.flights[key]
+    if key not in setting.flights:
+        setting.flights[key] = tuple(dict.fromkeys(_flights(setting, world, pe)))
+    return setting.flights[key]
 
 
-def _flights(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
-    t, row = protocol.topology, world.pes[pe]
+def _flights(setting: Setting, world: World, pe: int) -> Iterator[Flight]:
+    t, row = setting.topology, world.pes[pe]
     for limit in (1, None) if t.reads[pe] else (None,):
-        plan = plan_batch(t.programs[pe], view(protocol, world, pe), source_limit=2, stream_limit=limit)
-        if plan is None or (t.query(pe) and protocol.compares and world.queries[pe].batch != row.batch):
+        plan = plan_batch(t.programs[pe], view(setting, world, pe), source_limit=2, stream_limit=limit)
+        if plan is None or (t.query(pe) and setting.compares and world.queries[pe].batch != row.batch):
             return
-        if t.query(pe) and protocol.flushes:
+        if t.query(pe) and setting.flushes:
             plan = flush_before_end(plan, t.query(pe), autonomous=t.programs[pe].autonomous)
         taken = tuple(
             item
@@ -73,25 +70,25 @@ def _flights(protocol: Protocol, world: World, pe: int) -> Iterator[Flight]:
             yield flight
 
 
-def view(protocol: Protocol, world: World, pe: int) -> PeView:
+def view(setting: Setting, world: World, pe: int) -> PeView:
     """`views.read_view`."""
-    t, row = protocol.topology, world.pes[pe]
+    t, row = setting.topology, world.pes[pe]
     unit = world.units[t.unit_of[pe]]
     streams = {}
     for stream, producer, read in zip(t.programs[pe].inputs, t.reads[pe], row.inputs, strict=True):
         writer = world.pes[producer]
-        completed = seen_epoch(protocol, world, t.unit_of[producer], t.unit_of[pe])
+        completed = seen_epoch(setting, world, t.unit_of[producer], t.unit_of[pe])
         shown = [p for p in world.streams[producer] if p.number >= read]
         ended = writer.final
         if stream.foreign:
             shown = [p for p in shown if p.epoch <= completed]
             ended = writer.final and completed >= writer.epoch - 1
         pieces = tuple(
-            (p.number, p.epoch if protocol.aligned or stream.foreign else row.epoch, _segment(stream.stream, p))
+            (p.number, p.epoch if setting.aligned or stream.foreign else row.epoch, _segment(stream.stream, p))
             for p in shown
         )
-        streams[stream.stream] = StreamView(pieces, writer.epoch if protocol.aligned else row.epoch + 1, ended)
-    behind = [_behind(protocol, world, pe, reader) for reader in t.readers[pe]]
+        streams[stream.stream] = StreamView(pieces, writer.epoch if setting.aligned else row.epoch + 1, ended)
+    behind = [_behind(setting, world, pe, reader) for reader in t.readers[pe]]
     return PeView(
         "life", True, unit.generation, row.batch, row.epoch, row.final, position(t, pe, row), {},
         unit.trigger, unit.last, streams, draining=_drained(t, world, pe),
@@ -107,12 +104,12 @@ def _drained(t: Topology, world: World, pe: int) -> frozenset[str] | None:
     return frozenset(stream.stream for stream, producer in own if t.unit_of[producer] in world.held)
 
 
-def _behind(protocol: Protocol, world: World, pe: int, reader: int) -> int:
+def _behind(setting: Setting, world: World, pe: int, reader: int) -> int:
     """How many segments of a PE a reader may read and has not."""
-    own, other = protocol.topology.unit_of[pe], protocol.topology.unit_of[reader]
-    inside = own == other or protocol.waits_for_outsiders
-    seen = seen_epoch(protocol, world, own, other)
-    read = world.pes[reader].inputs[protocol.topology.reads[reader].index(pe)]
+    own, other = setting.topology.unit_of[pe], setting.topology.unit_of[reader]
+    inside = own == other or setting.waits_for_outsiders
+    seen = seen_epoch(setting, world, own, other)
+    read = world.pes[reader].inputs[setting.topology.reads[reader].index(pe)]
     shown = (p for p in world.streams[pe] if inside or p.epoch <= seen)
     return sum(piece.number >= read for piece in shown)
 

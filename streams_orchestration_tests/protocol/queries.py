@@ -7,13 +7,10 @@ commits it, so it may be ahead by one batch. A query that starts anew begins wit
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from streams_orchestration_tests.protocol.setting import Setting
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Flight, Pe, Query, ViolationError, World, put
-
-if TYPE_CHECKING:
-    from streams_orchestration_tests.protocol.steps import Protocol
 
 
 def queried(flight: Flight, query: Query, *, flushed: bool) -> Flight:
@@ -37,10 +34,10 @@ def run(topology: Topology, world: World, pe: int, flight: Flight) -> World:
     return world._replace(queries=put(world.queries, pe, query))
 
 
-def anew(protocol: Protocol, world: World, pes: Iterable[int]) -> World:
+def anew(setting: Setting, world: World, pes: Iterable[int]) -> World:
     """`FrameQuery._restore`: queries begin with the newest checkpoint that a commit names, or with an empty one."""
     for pe in pes:
-        if protocol.topology.query(pe) and protocol.cuts_back:
+        if setting.topology.query(pe) and setting.cuts_back:
             row = world.pes[pe]
             query = Query(row.batch if row.stored < 0 else row.stored, row.state, row.closed)
             world = world._replace(queries=put(world.queries, pe, query))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from streams_orchestration_tests.protocol.planning import begin
 from streams_orchestration_tests.protocol.queries import refuse_apart
-from streams_orchestration_tests.protocol.steps import FAULTS, Protocol, Step
+from streams_orchestration_tests.protocol.setting import FAULTS
+from streams_orchestration_tests.protocol.steps import Protocol, Step
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Items, Pe, ViolationError, World
 

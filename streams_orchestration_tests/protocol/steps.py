@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from streams_orchestration_tests.protocol.planning import begin
 from streams_orchestration_tests.protocol.queries import is_unlinked, link, run
+from streams_orchestration_tests.protocol.setting import Setting
 from streams_orchestration_tests.protocol.switching import (
     carry,
     hold,
@@ -21,74 +22,19 @@ from streams_orchestration_tests.protocol.switching import (
     release,
     switch,
 )
-from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.transactions import collected, commit, mark, move, new_host, reset
 from streams_orchestration_tests.protocol.trial import is_passed, passed, revert, seen_epoch
-from streams_orchestration_tests.protocol.world import Flight, Pe, Query, Unit, World
+from streams_orchestration_tests.protocol.world import Pe, Query, Unit, World
 
 Step = tuple[str, int, int]
 """What happens; the PE or the unit; a number that tells alternatives from each other."""
 Outcome = Callable[[], World]
 """What the world is after a step; raises ViolationError when the step must not be possible."""
-FAULTS = ("reset", "new host")
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """What can happen to an application, and with which of the protocol's parts switched off."""
-
-    topology: Topology
-    epochs: int = 2
-    """Epochs that the period ends before nothing else is possible."""
-    faults: int = 1
-    kinds: tuple[str, ...] = FAULTS
-    """Of faults. What has crashed does nothing any more, which needs no step; what follows a crash does."""
-    fenced: bool = True
-    """A commit of another generation is refused."""
-    fenced_start: bool = True
-    """A host that is started anew has a generation of its own."""
-    aligned: bool = True
-    """An epoch ends at a PE when all its streams have come to the boundary."""
-    publishes_complete_epochs: bool = True
-    """A file becomes visible when its epoch is complete, and not before."""
-    keeps_cut: bool = True
-    """Garbage is what lies before the cut, not what was read."""
-    waits_for_outsiders: bool = False
-    """A PE is held up by consumers outside of its region, which cannot read yet what it writes."""
-    forgets: bool = True
-    """What will be refused is not looked at any more."""
-    redeploys: int = 0
-    """That may be begun; each changes one unit, or all."""
-    trials: bool = True
-    """A redeploy is on trial first, and may be reverted; else it passes in the switch."""
-    boundary_commits: bool = True
-    """A switch leaves a commit in every PE that a reset can go back to."""
-    looks_again: bool = True
-    """A switch is refused when anything was committed since states were carried over."""
-    divides: bool = True
-    """States go where the new splitter sends the tuples of their keys; else they stay where the old one did."""
-    proves: bool = True
-    """A switch is refused when a key lies elsewhere than where its tuples will go."""
-    shows_after_trial: bool = True
-    """What a plan on trial completes is seen outside when the trial has passed, and not before."""
-    keeps_cut_on_trial: bool = True
-    """As long as a redeploy can be reverted, garbage is what lies before the cut at which it took place."""
-    numbers_grow: bool = True
-    """A revert goes on with batches, epochs and a generation higher than all that the trial has used."""
-    compares: bool = True
-    """A query of Spark's fails that does not stand where the catalog does."""
-    cuts_back: bool = True
-    """What starts a query anew goes back to the checkpoint that a commit names."""
-    links_in_commit: bool = True
-    """The commit of a boundary names the checkpoint; else another transaction does, behind it."""
-    starts_at_boundary: bool = True
-    """A host that is started anew takes a unit back to its cut, where a query has no checkpoint of its last batch."""
-    renumbers: bool = True
-    """A checkpoint that a redeploy or its revert brings back gets the number of the commit that names it."""
-    flushes: bool = True
-    """A query has a batch with a marker in front of its last one."""
-    flights: dict[tuple, tuple[Flight, ...]] = field(default_factory=dict, compare=False, repr=False)
-    """What `begin` has found out."""
+class Protocol(Setting):
+    """What can happen to an application in a setting."""
 
     def start(self) -> World:
         """Nothing has happened yet."""

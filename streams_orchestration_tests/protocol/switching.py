@@ -7,15 +7,12 @@ are; where a topology has channels, the splitter of the next plan sends every tu
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from streams_orchestration_tests.protocol.queries import anew
+from streams_orchestration_tests.protocol.setting import Setting
+from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.trial import begun, passed
 from streams_orchestration_tests.protocol.world import Boundary, Items, Pe, World
-
-if TYPE_CHECKING:
-    from streams_orchestration_tests.protocol.steps import Protocol
-    from streams_orchestration_tests.protocol.topologies import Topology
 
 
 def members(topology: Topology, units: Iterable[int]) -> list[int]:
@@ -77,26 +74,26 @@ def _generation(world: World) -> int:
     return max(unit.generation for unit in world.units)
 
 
-def is_refused(protocol: Protocol, world: World) -> bool:
+def is_refused(setting: Setting, world: World) -> bool:
     """`switching.switch` refuses what has gone on meanwhile, `proof.prove` keys that would not be found."""
-    topology = protocol.topology
+    topology = setting.topology
     held = members(topology, world.held)
     gone_on = (_cut(world.carried), world.carried_at) != (_cut(_rows(topology, world)), _generation(world))
-    if protocol.looks_again and gone_on:
+    if setting.looks_again and gone_on:
         return True
-    states = divided(protocol, world)
+    states = divided(setting, world)
     lost = any(
         topology.channel(world.plan + 1, item) != pe for pe in topology.channels if pe in held for item in states[pe]
     )
-    return protocol.proves and lost
+    return setting.proves and lost
 
 
-def divided(protocol: Protocol, world: World) -> dict[int, Items]:
+def divided(setting: Setting, world: World) -> dict[int, Items]:
     """`rescaling.divided_states`: what the PEs of the held units remember in the new plan."""
-    topology = protocol.topology
+    topology = setting.topology
     states = {pe: row.state for pe, row in zip(members(topology, world.held), world.carried, strict=True)}
     together = [item for pe in topology.channels if pe in states for item in states[pe]]
-    if protocol.divides:
+    if setting.divides:
         for pe in topology.channels:
             if pe in states:
                 own = (item for item in together if topology.channel(world.plan + 1, item) == pe)
@@ -104,14 +101,14 @@ def divided(protocol: Protocol, world: World) -> dict[int, Items]:
     return states
 
 
-def switch(protocol: Protocol, world: World) -> World:
+def switch(setting: Setting, world: World) -> World:
     """`switching.switch`: every PE of the held units begins with a boundary commit, higher than all before."""
-    topology = protocol.topology
+    topology = setting.topology
     held = members(topology, world.held)
     epoch = max(world.last_epoch, *(world.units[unit].completed for unit in world.held))
     batch = max(world.last_batch, *(row.batch for row in world.carried)) + 1
     generation = _generation(world) + 1
-    states = divided(protocol, world)
+    states = divided(setting, world)
     pes, streams, units = list(world.pes), list(world.streams), list(world.units)
     boundaries, flights = list(world.boundaries), list(world.flights)
     finished = {unit for unit in world.held if all(world.pes[pe].final for pe in topology.members[unit])}
@@ -119,9 +116,9 @@ def switch(protocol: Protocol, world: World) -> World:
         exhausted = topology.inflows(pe) <= set(row.done)
         pes[pe] = Pe(
             batch, epoch + 1, exhausted, topology.unit_of[pe] in finished, row.inputs, row.offset, row.done,
-            row.written, states[pe], batch if protocol.renumbers else row.stored, row.closed, row.flushed,
+            row.written, states[pe], batch if setting.renumbers else row.stored, row.closed, row.flushed,
         )  # fmt: skip
-        boundaries[pe] = (Boundary(epoch, pes[pe]),) if protocol.boundary_commits else ()
+        boundaries[pe] = (Boundary(epoch, pes[pe]),) if setting.boundary_commits else ()
         if set(topology.readers[pe]) <= set(held):
             streams[pe] = ()
         flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
@@ -132,5 +129,5 @@ def switch(protocol: Protocol, world: World) -> World:
         flights=tuple(flights), plan=world.plan + 1, last_epoch=epoch, last_batch=batch,
         held=(), carried=(), carried_at=0, tried=world.held, before=world.carried,
     )  # fmt: skip
-    world = anew(protocol, world, held)
-    return world if protocol.trials else passed(world)
+    world = anew(setting, world, held)
+    return world if setting.trials else passed(world)

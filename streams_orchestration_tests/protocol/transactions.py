@@ -5,25 +5,21 @@ The functions do what `commits.py`, `reset.py`, `publishing.py`, `controller.py`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from streams_orchestration_tests.protocol.queries import anew, is_between
+from streams_orchestration_tests.protocol.setting import Setting
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Boundary, File, Pe, Piece, Unit, ViolationError, World, put
 
-if TYPE_CHECKING:
-    from streams_orchestration_tests.protocol.steps import Protocol
 
-
-def commit(protocol: Protocol, world: World, pe: int, number: int) -> World:
+def commit(setting: Setting, world: World, pe: int, number: int) -> World:
     """`commits.commit_batch`: refused, or true as a whole."""
-    t = protocol.topology
+    t = setting.topology
     flight, row = world.flights[pe][number], world.pes[pe]
     unit_number = t.unit_of[pe]
     unit = world.units[unit_number]
     flights = tuple(each for each in world.flights[pe] if each is not flight)
     world = world.with_flights(pe, flights)
-    if (flight.generation != unit.generation and protocol.fenced) or flight.batch != row.batch + 1:
+    if (flight.generation != unit.generation and setting.fenced) or flight.batch != row.batch + 1:
         return world
     if flight.swept:
         message = f"PE {pe}: a commit names files that were removed as garbage"
@@ -43,7 +39,7 @@ def commit(protocol: Protocol, world: World, pe: int, number: int) -> World:
         flight.batch, flight.epoch + flight.boundary, t.inflows(pe) <= set(flight.done), flight.final,
         flight.inputs, flight.offset, flight.done, written, flight.state, flight.batch, flight.closed, flight.flushed,
     )  # fmt: skip
-    if t.query(pe) and not (flight.boundary and protocol.links_in_commit):
+    if t.query(pe) and not (flight.boundary and setting.links_in_commit):
         row = row._replace(state=before.state, stored=before.stored, closed=before.closed)
     world = world._replace(pes=put(world.pes, pe, row))
     if t.feeds[pe] and row.exhausted:
@@ -72,9 +68,9 @@ def _announced_end(t: Topology, world: World, number: int) -> Unit:
     return unit._replace(last=unit.current, trigger=unit.current)
 
 
-def reset(protocol: Protocol, world: World, number: int) -> World:
+def reset(setting: Setting, world: World, number: int) -> World:
     """`reset.reset`; what is in flight goes on to be, without knowing of it."""
-    t, unit = protocol.topology, world.units[number]
+    t, unit = setting.topology, world.units[number]
     pes, streams, files = list(world.pes), list(world.streams), list(world.files)
     boundaries, flights = list(world.boundaries), list(world.flights)
     for pe in t.members[number]:
@@ -82,7 +78,7 @@ def reset(protocol: Protocol, world: World, number: int) -> World:
         cut = next((b for b in boundaries[pe] if b.epoch == unit.completed), None)
         if cut is not None:
             row = cut.pe if cut.pe.final else cut.pe._replace(epoch=unit.current + 1)
-        elif unit.completed and protocol.boundary_commits:
+        elif unit.completed and setting.boundary_commits:
             message = f"PE {pe}: its commit of the cut is gone"
             raise ViolationError(message)
         # numbers of segments are never used twice
@@ -98,24 +94,24 @@ def reset(protocol: Protocol, world: World, number: int) -> World:
         pes=tuple(pes), streams=tuple(streams), files=tuple(files), boundaries=tuple(boundaries),
         flights=tuple(flights),
     )  # fmt: skip
-    return anew(protocol, world.with_unit(number, unit), t.members[number])
+    return anew(setting, world.with_unit(number, unit), t.members[number])
 
 
-def new_host(protocol: Protocol, world: World, pe: int) -> World:
+def new_host(setting: Setting, world: World, pe: int) -> World:
     """`control.launch` of a host that was taken for dead; the new one sweeps what no commit names."""
-    number = protocol.topology.unit_of[pe]
-    members = protocol.topology.members[number]
-    if protocol.starts_at_boundary and any(is_between(protocol.topology, world, each) for each in members):
-        world = reset(protocol, world, number)
+    number = setting.topology.unit_of[pe]
+    members = setting.topology.members[number]
+    if setting.starts_at_boundary and any(is_between(setting.topology, world, each) for each in members):
+        world = reset(setting, world, number)
     unit = world.units[number]
     flights = list(world.flights)
-    if protocol.fenced_start:
+    if setting.fenced_start:
         # every PE of the unit goes on in the new generation
         for member in members:
             flights[member] = tuple(flight._replace(current=False) for flight in flights[member])
         unit = unit._replace(generation=unit.generation + 1)
     flights[pe] = tuple(sorted(flight._replace(current=False, swept=True) for flight in flights[pe]))
-    return anew(protocol, world._replace(flights=tuple(flights)).with_unit(number, unit), members)
+    return anew(setting, world._replace(flights=tuple(flights)).with_unit(number, unit), members)
 
 
 def move(world: World, pe: int, number: int) -> World:
@@ -132,14 +128,14 @@ def mark(world: World, pe: int) -> World:
     return world._replace(files=put(world.files, pe, kept))
 
 
-def collected(protocol: Protocol, world: World) -> World:
+def collected(setting: Setting, world: World) -> World:
     """`garbage.collect_garbage`, as early as it can come: what it takes too much is missed at once.
 
     What is in flight and will be refused whenever it comes - generations only grow - is forgotten, too, so that
     worlds which differ in nothing else are one.
     """
-    t = protocol.topology
-    if protocol.fenced and protocol.forgets:
+    t = setting.topology
+    if setting.fenced and setting.forgets:
         for pe, flights in enumerate(world.flights):
             generation = world.units[t.unit_of[pe]].generation
             kept = tuple(flight for flight in flights if flight.generation == generation)
@@ -147,27 +143,27 @@ def collected(protocol: Protocol, world: World) -> World:
                 world = world.with_flights(pe, kept)
     for pe, pieces in enumerate(world.streams):
         if pieces:
-            first = min(_needed(protocol, world, reader)[t.reads[reader].index(pe)] for reader in t.readers[pe])
+            first = min(_needed(setting, world, reader)[t.reads[reader].index(pe)] for reader in t.readers[pe])
             if pieces[0].number < first:
                 kept = tuple(piece for piece in pieces if piece.number >= first)
                 world = world._replace(streams=put(world.streams, pe, kept))
-        boundaries, epoch = world.boundaries[pe], _kept_epoch(protocol, world, pe)
+        boundaries, epoch = world.boundaries[pe], _kept_epoch(setting, world, pe)
         if boundaries and boundaries[0].epoch < epoch:
             kept = tuple(boundary for boundary in boundaries if boundary.epoch >= epoch)
             world = world._replace(boundaries=put(world.boundaries, pe, kept))
     return world
 
 
-def _needed(protocol: Protocol, world: World, reader: int) -> tuple[int, ...]:
+def _needed(setting: Setting, world: World, reader: int) -> tuple[int, ...]:
     """The number of the first segment that a reader can need, of every stream."""
-    if not protocol.keeps_cut:
+    if not setting.keeps_cut:
         return world.pes[reader].inputs
-    epoch = _kept_epoch(protocol, world, reader)
+    epoch = _kept_epoch(setting, world, reader)
     cut = next((b for b in world.boundaries[reader] if b.epoch == epoch), None)
     return cut.pe.inputs if cut is not None else (0,) * len(world.pes[reader].inputs)
 
 
-def _kept_epoch(protocol: Protocol, world: World, pe: int) -> int:
+def _kept_epoch(setting: Setting, world: World, pe: int) -> int:
     """The epoch of the first cut that a PE can still go back to."""
-    unit = protocol.topology.unit_of[pe]
-    return world.shown(unit) if protocol.keeps_cut_on_trial else world.units[unit].completed
+    unit = setting.topology.unit_of[pe]
+    return world.shown(unit) if setting.keeps_cut_on_trial else world.units[unit].completed

@@ -5,22 +5,18 @@ What the functions do is what `units/trial.py` and `units/plan_before.py` do.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from streams_orchestration_tests.protocol.queries import anew
+from streams_orchestration_tests.protocol.setting import Setting
 from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Boundary, Unit, World
 
-if TYPE_CHECKING:
-    from streams_orchestration_tests.protocol.steps import Protocol
 
-
-def seen_epoch(protocol: Protocol, world: World, unit: int, reader: int | None = None) -> int:
+def seen_epoch(setting: Setting, world: World, unit: int, reader: int | None = None) -> int:
     """The last complete epoch of a unit that another unit sees, or everybody when None.
 
     Units on trial see one another, since they would be reverted together.
     """
-    early = reader in world.tried or not protocol.shows_after_trial
+    early = reader in world.tried or not setting.shows_after_trial
     return world.units[unit].completed if early else world.shown(unit)
 
 
@@ -61,27 +57,27 @@ def passed(world: World) -> World:
     return world._replace(tried=(), before=())
 
 
-def revert(protocol: Protocol, world: World) -> World:
+def revert(setting: Setting, world: World) -> World:
     """`plan_before.bring_back`: the plan before goes on at its cut, with numbers higher than the trial has used."""
-    topology = protocol.topology
+    topology = setting.topology
     tried = [pe for unit in world.tried for pe in topology.members[unit]]
     epoch = max(
         world.last_epoch, *(world.units[unit].current for unit in world.tried), *(world.pes[pe].epoch for pe in tried)
     )
     batch = 1 + max(world.last_batch, *(world.pes[pe].batch for pe in tried))
     generation = 1 + max(unit.generation for unit in world.units)
-    if not protocol.numbers_grow:
+    if not setting.numbers_grow:
         epoch, batch = world.last_epoch, world.last_batch
         generation = world.units[world.tried[0]].generation
     pes, streams, files = list(world.pes), list(world.streams), list(world.files)
     boundaries, flights, units = list(world.boundaries), list(world.flights), list(world.units)
     for pe, row in zip(sorted(tried), world.before, strict=True):
         # numbers of segments are never used twice
-        stored = batch if protocol.renumbers else row.stored
+        stored = batch if setting.renumbers else row.stored
         pes[pe] = row._replace(batch=batch, epoch=epoch + 1, written=world.pes[pe].written, stored=stored)
         streams[pe] = tuple(piece for piece in streams[pe] if piece.batch <= world.last_batch)
         files[pe] = tuple(file for file in files[pe] if file.batch <= world.last_batch)
-        boundaries[pe] = (Boundary(epoch, pes[pe]),) if protocol.boundary_commits else ()
+        boundaries[pe] = (Boundary(epoch, pes[pe]),) if setting.boundary_commits else ()
         flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
     for number in world.tried:
         units[number] = begun(topology, world._replace(pes=tuple(pes)), number, epoch, generation)
@@ -89,7 +85,7 @@ def revert(protocol: Protocol, world: World) -> World:
         pes=tuple(pes), units=tuple(units), streams=tuple(streams), files=tuple(files), boundaries=tuple(boundaries),
         flights=tuple(flights), plan=world.plan - 1, last_epoch=epoch, last_batch=batch, tried=(), before=(),
     )  # fmt: skip
-    return anew(protocol, world, tried)
+    return anew(setting, world, tried)
 
 
 def begun(topology: Topology, world: World, number: int, epoch: int, generation: int) -> Unit:

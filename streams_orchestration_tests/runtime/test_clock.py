@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,21 @@ from streams_orchestration.runtime.storage.home import Home
 HOUR = 3600.0
 
 
+@dataclass
+class Machine:
+    """The clocks of a machine; they stand still. Of whole seconds, so that what is added to them is exact."""
+
+    time: float = 1_800_000_000.0
+    """What it shows, which people may set."""
+    steady: float = 5_000.0
+    """Of the clock that nobody sets."""
+
+    def wait(self, seconds: float) -> None:
+        """Time passes."""
+        self.time += seconds
+        self.steady += seconds
+
+
 @pytest.fixture(autouse=True)
 def unread() -> Iterator[None]:
     clock.forget()
@@ -22,29 +38,53 @@ def unread() -> Iterator[None]:
     clock.forget()
 
 
-def test_before_the_database_is_reached_it_is_the_clock_of_the_machine():
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine()
+    monkeypatch.setattr(time, "time", lambda: machine.time)
+    monkeypatch.setattr(clock, "_steady", lambda: machine.steady)
+    return machine
+
+
+def test_before_the_database_is_reached_it_is_the_clock_of_the_machine(machine: Machine):
     assert clock.is_stale()
-    assert clock.now() == pytest.approx(time.time(), abs=1.0)
+    assert clock.now() == machine.time
 
 
-def test_it_is_the_clock_of_the_database():
-    clock.read(time.time() + HOUR, clock.started())
-    assert clock.now() == pytest.approx(time.time() + HOUR, abs=1.0)
-    assert clock.shared(time.time() - 5.0) == pytest.approx(time.time() + HOUR - 5.0, abs=1.0)
+def test_it_is_the_clock_of_the_database(machine: Machine):
+    clock.read(machine.time + HOUR, clock.started())
+    machine.wait(7.0)
+    assert clock.now() == machine.time + HOUR
+    assert clock.shared(machine.time - 5.0) == machine.time + HOUR - 5.0
     assert not clock.is_stale()
 
 
-def test_setting_the_clock_of_the_machine_does_not_change_it(monkeypatch: pytest.MonkeyPatch):
-    right = time.time
-    clock.read(right(), clock.started())
-    monkeypatch.setattr(time, "time", lambda: right() + HOUR)
-    assert clock.now() == pytest.approx(right(), abs=1.0)
+def test_it_is_read_again_when_the_reading_is_old(machine: Machine):
+    clock.read(machine.time, clock.started())
+    machine.wait(clock.FRESH_SECONDS)
+    assert not clock.is_stale()
+    machine.wait(1.0)
+    assert clock.is_stale()
 
 
-def test_a_slow_reading_does_not_replace_a_better_one():
-    clock.read(time.time(), clock.started())
-    clock.read(time.time() + HOUR, clock.started() - 10.0)
-    assert clock.now() == pytest.approx(time.time(), abs=1.0)
+def test_the_database_showed_its_time_in_the_middle_of_the_reading(machine: Machine):
+    began = clock.started()
+    machine.wait(4.0)
+    clock.read(machine.time, began)
+    assert clock.now() == machine.time + 2.0
+
+
+def test_setting_the_clock_of_the_machine_does_not_change_it(machine: Machine):
+    right = machine.time
+    clock.read(right, clock.started())
+    machine.time += HOUR
+    assert clock.now() == right
+
+
+def test_a_slow_reading_does_not_replace_a_better_one(machine: Machine):
+    clock.read(machine.time, clock.started())
+    clock.read(machine.time + HOUR, clock.started() - 10.0)
+    assert clock.now() == machine.time
 
 
 @pytest.mark.usefixtures("database")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +15,7 @@ from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.standard.mqtt_source import MQTTSource
 from streams_orchestration.operators.standard.nats_source import NATSSource
 from streams_orchestration.operators.standard.redis_source import RedisSource
+from streams_orchestration_tests.servers.jars import wait_for_port
 
 PASSWORD = "planted-secret-of-the-test"
 PATIENCE = 20.0
@@ -47,15 +46,11 @@ class Broker:
         return None if shutil.which(cls.command) else f"{cls.command} is not installed"
 
     def start(self) -> None:
-        with (self.directory / "log").open("ab") as log:
+        said = self.directory / "log"
+        with said.open("ab") as log:
             command = [str(shutil.which(self.command)), *self.arguments()]
             self.process = subprocess.Popen(command, cwd=self.directory, stdout=log, stderr=log)
-        until = time.monotonic() + PATIENCE
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-                return
-            assert time.monotonic() < until, (self.directory / "log").read_text()
-            time.sleep(0.02)
+        wait_for_port(self.port, self.process, PATIENCE, said)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self.process is not None:

@@ -6,12 +6,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
+
+from streams_orchestration_tests.waiting import until
 
 START_SECONDS = 60.0
 
@@ -42,22 +43,24 @@ class DebianServer:
         self.process.wait(START_SECONDS)
 
     def _spawn(self, command: Sequence[str], connect: Callable[[], Any], **user: Any) -> None:
-        with (self.directory / "log").open("ab") as log:
+        said = self.directory / "log"
+        with said.open("ab") as log:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True, **user,
             )  # fmt: skip
         self.process = process
-        until = time.monotonic() + START_SECONDS
-        while True:
+
+        def is_up() -> bool:
             try:
                 connect().close()
             except self.unreachable:
-                if time.monotonic() > until or process.poll() is not None:
+                if process.poll() is not None:
                     raise
-                time.sleep(0.02)
-            else:
-                return
+                return False
+            return True
+
+        until(is_up, lambda: f"the server does not come up: {said.read_text(errors='replace')[-2000:]}", START_SECONDS)
 
 
 Made = TypeVar("Made", bound=DebianServer)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import socket
 import subprocess
-import time
 from pathlib import Path
+
+from streams_orchestration_tests.waiting import until
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "streams_orchestration" / "jars"
 FETCH_SECONDS = 600
@@ -84,15 +86,15 @@ def free_port(address: str = "127.0.0.1") -> int:
 def wait_for_port(
     port: int, process: subprocess.Popen[bytes], seconds: float, log: Path, host: str = "127.0.0.1"
 ) -> None:
-    """Return when a server listens."""
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            socket.create_connection((host, port), timeout=1).close()
-        except OSError:
-            if process.poll() is not None or time.monotonic() > until:
-                message = f"the server does not come up: {log.read_text(errors='replace')[-2000:]}"
-                raise RuntimeError(message) from None
-            time.sleep(0.05)
-        else:
-            return
+    """Return when a server listens; fails with the end of its log when it has ended, or takes too long."""
+
+    def why_not() -> str:
+        return f"the server does not come up: {log.read_text(errors='replace')[-2000:]}"
+
+    def listens() -> bool:
+        with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
+            return True
+        assert process.poll() is None, why_not()
+        return False
+
+    until(listens, why_not, seconds)

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from streams_orchestration_tests.servers.jars import NotToBeHadError, free_port, jars, wait_for_port
 from streams_orchestration_tests.servers.proxy import Proxy
+from streams_orchestration_tests.waiting import until
 
 KAFKA = "org.apache.kafka:kafka_2.13:4.1.0"
 START_SECONDS = 180.0
@@ -145,18 +146,23 @@ class Broker:
         new = NewTopic(name, partitions, 1, config={key.replace("_", "."): value for key, value in settings.items()})
         admin = self.admin()  # ends what it does when it is collected
         admin.create_topics([new])[name].result(START_SECONDS)
-        until = time.monotonic() + START_SECONDS
-        while (known := admin.list_topics(name, timeout=START_SECONDS).topics.get(name)) is None or known.error:
-            assert time.monotonic() < until, f"the topic {name} is not there"
+
+        def is_there() -> bool:
+            known = admin.list_topics(name, timeout=START_SECONDS).topics.get(name)
+            return known is not None and not known.error
+
+        until(is_there, f"the topic {name} is not there", START_SECONDS)
         return name
 
     def delete(self, topic: str) -> None:
         """Delete a topic with its messages; comes back once the broker has it no more, which may be a moment later."""
         admin = self.admin()  # ends what it does when it is collected
         admin.delete_topics([topic])[topic].result(START_SECONDS)
-        until = time.monotonic() + START_SECONDS
-        while topic in admin.list_topics(timeout=START_SECONDS).topics:
-            assert time.monotonic() < until, f"the topic {topic} is still there"
+
+        def is_gone() -> bool:
+            return topic not in admin.list_topics(timeout=START_SECONDS).topics
+
+        until(is_gone, f"the topic {topic} is still there", START_SECONDS)
 
     def topics(self) -> set[str]:
         """The names of all topics."""
@@ -197,15 +203,17 @@ class Broker:
             partitions = sorted(consumer.list_topics(topic, timeout=60).topics[topic].partitions)
             consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
             ended: set[int] = set()
-            until = time.monotonic() + 60
-            while len(ended) < len(partitions):
-                assert time.monotonic() < until
+
+            def all_have_ended() -> bool:
                 for message in consumer.consume(1000, 1):
                     error: Any = message.error()
                     if error is None:
                         messages.append(message)
                     elif error.code() == KafkaError._PARTITION_EOF:
                         ended.add(cast("int", message.partition()))
+                return len(ended) == len(partitions)
+
+            until(all_have_ended, lambda: f"of {topic} only {ended} of {partitions} are read", 60.0, pause=0.0)
         finally:
             consumer.close()
         return sorted(messages, key=lambda message: (message.partition(), message.offset()))

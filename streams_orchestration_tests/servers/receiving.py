@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.runtime.hosts.receivers import Receiver, Receivers
+from streams_orchestration_tests.waiting import until
 
 PATIENCE = 20.0
 
@@ -19,30 +19,21 @@ def files_of(source: JournalSource) -> JournalFiles:
     return JournalFiles(source.directory_of(source.context))
 
 
-def wait_until(holds: Callable[[], bool], otherwise: Callable[[], str]) -> None:
-    """Wait until a condition holds; fails with a text when it does not in time."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, otherwise()
-        time.sleep(0.005)
-
-
 def reported(source: JournalSource, name: str, *parts: str) -> Any:
     """What the receiver has reported under a name; waits until it has, with one of the parts in it."""
     files = files_of(source)
 
-    def is_reported() -> bool:
-        fact = files.reported().get(name)
-        return bool(fact) and (not parts or any(part in fact for part in parts))
+    def fact() -> Any:
+        given = files.reported().get(name)
+        return given if given and (not parts or any(part in given for part in parts)) else None
 
-    wait_until(is_reported, lambda: f"{name} is not reported: {files.reported()}")
-    return files.reported()[name]
+    return until(fact, lambda: f"{name} is not reported: {files.reported()}")
 
 
 def wait_for_messages(source: JournalSource, count: int) -> None:
     """Wait until so many messages are in the journal, for senders that get no answer."""
     files = files_of(source)
-    wait_until(lambda: files.durable() > count, lambda: f"{files.durable() - 1} of {count} messages are in the journal")
+    until(lambda: files.durable() > count, lambda: f"{files.durable() - 1} of {count} messages are in the journal")
 
 
 def port(source: JournalSource) -> int:

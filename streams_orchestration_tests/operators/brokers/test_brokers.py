@@ -17,7 +17,8 @@ from streams_orchestration.operators.standard import mqtt_source, nats_source, r
 from streams_orchestration.runtime.hosts import receivers
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.brokers import BROKERS, PASSWORD, Broker
-from streams_orchestration_tests.servers.receiving import files_of, receiving, reported, wait_for_messages, wait_until
+from streams_orchestration_tests.servers.receiving import files_of, receiving, reported, wait_for_messages
+from streams_orchestration_tests.waiting import until
 
 ROW = "n bigint"
 
@@ -77,7 +78,7 @@ def test_what_comes_is_there_once_over_hosts_and_a_crash_of_the_broker(broker: B
             broker.start()
         broker.send(values(7, 8))
         # not their number: Mosquitto may send one again
-        wait_until(lambda: numbers(made).keys() == set(range(9)), lambda: f"only {numbers(made)} are in the journal")
+        until(lambda: numbers(made).keys() == set(range(9)), lambda: f"only {numbers(made)} are in the journal")
     actual = numbers(made)
     assert actual == Counter(range(9)) or not broker.once
 

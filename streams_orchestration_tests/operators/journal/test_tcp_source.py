@@ -29,8 +29,8 @@ from streams_orchestration_tests.servers.receiving import (
     receiving,
     reported,
     send,
-    wait_until,
 )
+from streams_orchestration_tests.waiting import until
 
 ROW = "k string, n bigint"
 
@@ -217,7 +217,7 @@ def test_a_host_that_takes_over_waits_for_the_one_before(tmp_path: Path, caplog:
     with receiving(source) as before:
         send(port(source), [lines(row(1))])
         with receiving(source):
-            wait_until(lambda: "another process receives" in caplog.text, lambda: caplog.text)
+            until(lambda: "another process receives" in caplog.text, lambda: caplog.text)
             (tmp_path / "_outputs" / "TCPSource" / "journal" / "receiver.json").unlink()
             before.stop()
             assert send(port(source), [lines(row(2))]) == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration_tests.operators.lakes.lakes import RestIceberg, deliver, delivery, numbers, read
 from streams_orchestration_tests.servers.iceberg_rest import RestCatalog
 from streams_orchestration_tests.servers.proxy import Proxy
@@ -62,16 +63,22 @@ def test_a_source_goes_on_where_the_catalog_was_away(lake: RestIceberg, proxy: P
     assert sorted(numbers(source)) == [1, 2, 3]
 
 
-AWAY: list[tuple[dict[str, str], str]] = [
-    ({"uri": "http://127.0.0.1:9/iceberg"}, r"the catalog http://127.0.0.1:9/iceberg cannot be used: .*refused"),
-    ({"s3.secret-access-key": "${env:NOT_SET}"}, r"NOT_SET is not set"),
+AWAY: list[tuple[dict[str, str], type[Exception], str]] = [
+    (
+        {"uri": "http://127.0.0.1:9/iceberg"},
+        LakeError,
+        r"the catalog http://127.0.0.1:9/iceberg cannot be used: .*refused",
+    ),
+    ({"s3.secret-access-key": "${env:NOT_SET}"}, ReferenceError, r"NOT_SET is not set"),
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), AWAY)
-def test_what_cannot_be_reached_is_named(lake: RestIceberg, change: dict[str, str], message: str):
+@pytest.mark.parametrize(("change", "error", "message"), AWAY)
+def test_what_cannot_be_reached_is_named(
+    lake: RestIceberg, change: dict[str, str], error: type[Exception], message: str
+):
     sink = lake.sink(catalog=lake.catalog() | change)
-    with pytest.raises(Exception, match=message) as raised:
+    with pytest.raises(error, match=message) as raised:
         deliver(sink, ROWS)
     assert SECRET not in str(raised.value)
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +17,7 @@ from streams_orchestration.runtime.hosts.heart import ENGINE_SECONDS, HEARTBEAT_
 from streams_orchestration.runtime.processes import process_started, thread_runs
 from streams_orchestration.runtime.queries.scratch import Scratch
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
+from streams_orchestration_tests.waiting import until
 
 LIMIT = 15.0
 WAITS = "import sys; print('up', flush=True); sys.stdin.read()"
@@ -29,8 +29,7 @@ def test_what_does_not_answer_is_counted_from_beat_to_beat():
     ping = EnginePing(go_on.wait)
     assert [ping.beat() for _ in range(4)] == [0, 1, 2, 3]
     go_on.set()
-    while ping.beat():
-        pass
+    until(lambda: not ping.beat(), "what answers is counted")
     assert ping.beat() <= 1
 
 
@@ -40,10 +39,8 @@ def test_what_fails_to_answer_has_ended_and_does_not_hang():
         raise ConnectionError(message)
 
     ping = EnginePing(fail)
-    until = time.monotonic() + LIMIT
     for _ in range(3):
-        while ping.beat():
-            assert time.monotonic() < until
+        until(lambda: not ping.beat(), "what has ended is counted")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.running import FakeHosts
+from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow
 READY = "import os, sys; os.write(int(sys.argv[-1]), b'1'); os.close(int(sys.argv[-1])); "
@@ -36,11 +36,9 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         each.end()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that comes."""
-    limit = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < limit
+def comes_to_wait(standbys: Standbys, wanted: int) -> None:
+    """Wait until so many have their engine up."""
+    until(lambda: standbys.waiting == wanted, lambda: f"{standbys.waiting} of {wanted} wait")
 
 
 def start(tmp_path: Path, memory: str = "1g", *, queries: bool = False) -> HostStart:
@@ -51,7 +49,7 @@ def test_as_many_wait_as_are_wanted(made: Callable[[int], Standbys]):
     waiting = made(2)
     for _ in range(3):
         waiting.keep()
-    until(lambda: waiting.waiting == 2)
+    comes_to_wait(waiting, 2)
     assert len(waiting._waiting) == 2
 
 
@@ -64,7 +62,7 @@ def test_one_whose_engine_is_not_up_does_not_count_and_is_taken_last(
     monkeypatch.setattr(standbys, "process_command", lambda *_: (sys.executable, "-c", READY + WAITS))
     waiting.keep()
     starting, ready = waiting._waiting
-    until(lambda: waiting.waiting == 1)
+    comes_to_wait(waiting, 1)
     for standby in (ready, starting):
         assert waiting.launch(start(tmp_path)) == standby.identity
 
@@ -73,7 +71,7 @@ def test_one_whose_engine_is_not_up_does_not_count_and_is_taken_last(
 def test_one_that_waits_becomes_the_host(made: Callable[[int], Standbys], tmp_path: Path, *, queries: bool):
     waiting = made(1)
     waiting.keep()
-    until(lambda: waiting.waiting == 1)
+    comes_to_wait(waiting, 1)
     process = waiting._waiting[0].process
     assert waiting.launch(start(tmp_path, queries=queries)).pid == process.pid
     assert waiting.waiting == 0
@@ -99,4 +97,4 @@ def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_pat
     ended.wait()
     assert waiting.launch(start(tmp_path)).pid == 101
     waiting.keep()
-    until(lambda: waiting.waiting == 1)
+    comes_to_wait(waiting, 1)

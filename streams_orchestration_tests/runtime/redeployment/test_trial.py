@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
@@ -257,5 +257,5 @@ def test_what_is_stopped_on_trial_is_decided_when_it_runs_again(local: LocalAppl
     with pytest.raises(OnTrialError, match=r"--revert"):
         redeploying.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))
     redeploying.deploy(local.home, deployable(local.compilation))
-    assert trial_of(local).until > time.time()
+    assert trial_of(local).until > clock.now()
     finish(local)

@@ -36,14 +36,15 @@ def region(directory: Path) -> Compilation:
     return compiled([*graph, sink("Kept", "Second")], fusion="legacy")
 
 
-def waiting_for(local: LocalApplication) -> list[tuple[int, int]]:
-    """The counter of every unit, and what it counts."""
+def waiting_for(local: LocalApplication) -> tuple[dict[str, int], dict[str, int | None]]:
+    """The counter of every unit, by its name, and what it counts."""
     with local.catalog.read() as connection:
         units = connection.execute(select(tables.unit)).all()
-        return [
-            (unit.unclosed, connection.scalar(select(count_unclosed(unit, unit.current_epoch))))  # pyright: ignore
+        counted = {
+            unit.name: connection.scalar(select(count_unclosed(unit, unit.current_epoch)))  # pyright: ignore
             for unit in units
-        ]
+        }
+    return {unit.name: unit.unclosed for unit in units}, counted
 
 
 @given(events=EVENTS)
@@ -63,7 +64,9 @@ def test_the_counter_says_how_many_pes_have_not_closed_the_current_epoch(
                 local.report_running()
             else:
                 local.step(local.programs[int(event)])
-            assert all(counter == counted for counter, counted in waiting_for(local))
+            counters, counted = waiting_for(local)
+            assert list(counters) == local.units
+            assert counters == counted
         local.run()
         assert published_rows(local.published("Kept")) == sorted(rows(ROWS))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import multiprocessing
 import os
-import time
+import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
@@ -151,7 +151,7 @@ def test_an_error_of_an_owner_ends_the_query(tmp_path: Path, workers: Path):
 
 def _end(pipe: Connection) -> None:
     pipe.send(announced(lambda _: os._exit(1)))
-    time.sleep(60.0)
+    threading.Event().wait()
 
 
 def test_an_owner_that_ends_under_way_ends_the_query(tmp_path: Path, workers: Path):

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
 from streams_orchestration.runtime.processes import family
+from streams_orchestration_tests.waiting import until
 
 TOLD = """
 import os, sys
@@ -63,10 +63,8 @@ def waiting(python: str) -> subprocess.Popen[str]:
     process = subprocess.Popen([python, "-m", "waiting"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "here\n"
-    until = time.monotonic() + 30.0
-    while not catches_sigterm(process.pid):  # the forked process may speak before that
-        assert time.monotonic() < until, signals_of(psutil.Process(process.pid))
-        time.sleep(0.01)
+    # the forked process may speak before that
+    until(lambda: catches_sigterm(process.pid), lambda: signals_of(psutil.Process(process.pid)))
     return process
 
 
@@ -102,10 +100,7 @@ def test_it_belongs_to_the_family_of_the_host(kept: subprocess.Popen[bytes], pyt
 
 def ended(process: psutil.Process) -> None:
     """Wait until a process runs no more; the parent that it has then may collect it late."""
-    until = time.monotonic() + 30.0
-    while runs(process):
-        assert time.monotonic() < until, (signals_of(process), signals_of(psutil.Process()))
-        time.sleep(0.01)
+    until(lambda: not runs(process), lambda: (signals_of(process), signals_of(psutil.Process())))
 
 
 def signals_of(process: psutil.Process) -> str:
