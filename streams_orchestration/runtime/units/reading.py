@@ -72,7 +72,7 @@ def has_ended(connection: Connection, application: str) -> bool:
 
 
 def _state(wanted: str, state: ApplicationState) -> ApplicationState:
-    """Of an application: one that is not wanted any more is stopped, even if nobody has written that down."""
+    """Return the state of an application: stopped when it is not wanted to run, even if its row lags behind."""
     return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
 
 
@@ -87,7 +87,7 @@ def read_units(home: Home, application: str, catalog: Catalog | None = None) -> 
 
 
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
-    """The same within a transaction."""
+    """Return the status of an application's hosts, PEs and units, read on an open transaction."""
     row, now = application_row(connection, home, application), clock.now()
     u, e, h, p = tables.unit, tables.unit_event, tables.host, tables.pe
     units = UnitRow.all(connection, select(u).where(u.c.application == application))
