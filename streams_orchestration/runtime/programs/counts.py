@@ -22,7 +22,7 @@ def add(total: Counts, more: Counts) -> Counts:
 
 
 def difference(later: Counts, earlier: Counts) -> Counts:
-    """What came between two totals of the same thing; what is no sum is that of the later one."""
+    """Return the difference of two totals of the same thing; values that are no sums are those of the later total."""
     rest: Counts = {}
     for name, value in later.items():
         before = earlier.get(name)
