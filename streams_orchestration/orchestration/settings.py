@@ -46,7 +46,7 @@ class CompileOptions(dg.Config):
     faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
 
     def options(self, defaults: Options) -> Options:
-        """As the compiler takes them."""
+        """Return the options as the compiler takes them."""
         return Options(
             name=defaults.name,
             submission={**defaults.submission, **self.submission},
@@ -63,7 +63,7 @@ class CompileOptions(dg.Config):
 
 
 def config_of(options: Options) -> dict[str, object]:
-    """Config of the first stage that asks for these options."""
+    """Return the config of the first stage that selects these options."""
     config = {
         "submission": dict(options.submission),
         "widths": [{"pattern": pattern, "width": width} for pattern, width in options.widths],
