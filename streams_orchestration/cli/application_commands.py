@@ -31,7 +31,7 @@ from streams_orchestration.compiler.option_types import FiniteRange
 
 CLI = "streams_orchestration.cli"
 MAX_ROWS = 40
-"""Rows of a result that are shown when the user says nothing else."""
+"""Rows of a result that are shown by default."""
 
 
 @command()

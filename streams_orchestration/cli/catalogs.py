@@ -37,7 +37,7 @@ def upgrade() -> int:
 
 
 def upgrade_catalog(home: Home) -> None:
-    """Bring an older catalog to this version before it is deployed to, and say so."""
+    """Upgrade an older catalog to this version before it is deployed to, and report that."""
     opened = Catalog(home)
     detail(f"State directory {home.root}, catalog {opened.name}")
     before = upgrade_older(opened)

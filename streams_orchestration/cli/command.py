@@ -1,4 +1,4 @@
-"""What all commands have in common: how they are called, `-q` and `-v`, and the sections of their help."""
+"""Base classes of all commands: their invocation, `-q` and `-v`, and the sections of their help."""
 
 from __future__ import annotations
 

@@ -58,14 +58,14 @@ def _compile(spec: Path, options: Options) -> Compilation:
 
 
 def compiled(spec: Path, options: Options) -> Compilation:
-    """As `check`; warnings go to standard error."""
+    """Compile and check a spec as `check` does; prints warnings to standard error."""
     compilation = checked(compiled_only(spec, options))
     report_diagnostics(compilation.diagnostics)
     return compilation
 
 
 def as_it_runs(compilation: Compilation) -> Compilation:
-    """The application with the numbers that its PEs have where it is deployed, as `streams status` shows them.
+    """Return the application with the numbers that its PEs have where it is deployed, as in `streams status`.
 
     Also with what Spark has said there of the columns of queries.
     """

@@ -1,4 +1,4 @@
-"""What a shell offers when TAB is pressed, and the script that has it ask."""
+"""Completions that a shell offers when TAB is pressed, and the shell script that requests them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def completion(shell: str) -> None:
 
 
 def complete_application(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
-    """Applications that were deployed here; the catalog, which says what is, would take too long to open."""
+    """Return applications that were deployed here, by their logs; opening the catalog would take too long."""
     try:
         logs = Home.default().root / "logs"
     except StreamsRuntimeError:

@@ -60,7 +60,7 @@ def deploy_compiled(
 
 
 def stop_orphans(jobs: Jobs) -> None:
-    """Stop what is left of hosts that are not wanted any more, and say so."""
+    """Stop processes of hosts that are no longer wanted, and report them."""
     for orphan in jobs.stop_orphans():
         note(str(orphan))
 

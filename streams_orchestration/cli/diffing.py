@@ -35,7 +35,7 @@ def diff(spec: Path, options: Options, to: tuple[tuple[str, int], ...], format_:
 
 
 def _table(comparison: Comparison) -> RenderableType:
-    """What a redeploy would do; of an application that compiles only, what Streams would."""
+    """Return the effects of a redeploy as a table; where an application only compiles, those in Streams."""
     change = comparison.change
     if not change.widths:
         return Text("No width changes.")

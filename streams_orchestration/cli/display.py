@@ -13,7 +13,7 @@ from streams_orchestration.cli.progress import Meter, progress_line, progress_ta
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 
 LINE_SECONDS = 5.0
-"""Between two lines where there is no terminal, unless a state changes; nothing is shown twice."""
+"""Seconds between two lines where there is no terminal, unless a state changes; no line is repeated."""
 
 
 class Display:
@@ -39,14 +39,14 @@ class Display:
             self._live.stop()
 
     def wait(self, text: str) -> None:
-        """Something is under way of which nothing is known yet."""
+        """Show that something is under way about which nothing is known yet."""
         if self._live:
             self._live.update(Spinner("dots", text))
         else:
             self.say(text)
 
     def show(self, status: ApplicationStatus, now: float) -> None:
-        """Where the application stands."""
+        """Show the progress of the application."""
         self._meter.add(status, now)
         if self._live:
             self._live.update(progress_table(status, self._meter.rates, now))

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(invocation: Invocation, status: int, kind: ErrorKind, message: str) -> int:
-    """The exit status of a command that failed, which says so in its document, too."""
+    """Return the exit status of a failed command, after writing its document where that is wanted."""
     if invocation.json and not invocation.documented:
         write_json(invocation.document({}, status, kind, message))
     return status

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 EXPOSITION = "streams_orchestration.runtime.observing.exposition"
 LOOK_SECONDS = 3600.0
-"""Between two looks of a server at nothing: a signal ends the pause."""
+"""Seconds of each pause of a server that only serves; a signal ends the pause."""
 
 
 def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
@@ -55,7 +55,7 @@ def _serve(home: Home, host: str, port: int, stack: ExitStack) -> None:
 
 
 def _sender(home: Home, stack: ExitStack) -> tuple[Callable[[], None], float]:
-    """What sends them once, and the seconds between two times."""
+    """Return a function that sends the metrics once, and the seconds between two calls."""
     require("streams metrics --otlp", "opentelemetry", "opentelemetry-sdk", "otlp")
     try:
         seconds: float = load(f"{EXPOSITION}.opentelemetry:interval_seconds")()

@@ -1,4 +1,4 @@
-"""How a command fails: exit statuses, and errors as messages."""
+"""Failures of commands: exit statuses, and errors as messages."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ FINISH_SECONDS = 10.0
 
 
 class Operation(Protocol):
-    """Something under way that ends by itself."""
+    """An operation under way that ends by itself."""
 
     def wait(self, seconds: float) -> bool:
         """Whether it has ended, after so many seconds at most."""
         ...
 
     def result(self) -> object:
-        """Nothing, or its error raised."""
+        """Return nothing, or raise the operation's error."""
         ...
 
 
@@ -52,14 +52,14 @@ class Follower:
     reset: Callable[[UnitFailure], Operation]
     """Begins a reset, which ends when others can see that it is under way."""
     record: Callable[[UnitFailure], Operation]
-    """Records a reset that is done; one at a time."""
+    """Records a finished reset; one at a time."""
     say: Callable[[str], None]
     clock: Callable[[], float]
     pause: Callable[[float], bool]
     """Waits so many seconds; True as soon as the user wants to stop."""
     _known: dict[str, Known] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
-    """Unit -> why it failed last, which is said once."""
+    """Unit -> cause of its last failure, which is reported once."""
     _beginning: list[tuple[str, Operation]] = field(default_factory=list)
     _begun: dict[str, UnitFailure] = field(default_factory=dict)
     """Unit -> what its newest reset answers, until that is recorded."""
@@ -135,7 +135,7 @@ class Follower:
             self._recording = done[0], self.record(self._begun.pop(done[0]))
 
     def _done(self, status: ApplicationStatus) -> list[str]:
-        """Units whose reset is done and is to be recorded."""
+        """Return the units whose reset is finished and is to be recorded."""
         return [unit.name for unit in status.units if unit.name in self._begun and _works(unit, self._begun[unit.name])]
 
     def _result(self, task: Operation, otherwise: str) -> None:
@@ -156,7 +156,7 @@ class Follower:
 
 
 def _works(unit: UnitStatus, failure: UnitFailure) -> bool:
-    """It was reset because of this failure, or a later one, and all its PEs run or are done."""
+    """Whether the unit was reset because of this failure, or a later one, and all its PEs run or have ended."""
     return unit.generation > failure.generation and unit.works
 
 

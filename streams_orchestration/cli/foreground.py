@@ -1,4 +1,4 @@
-"""An application in the foreground: deployed, followed, and stopped when the user says so or nothing helps any more."""
+"""Runs an application in the foreground: deploys, follows, and stops it when the user wants or it cannot go on."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ if TYPE_CHECKING:
     from streams_orchestration.cli.jobs import Jobs
 
 START_SECONDS = 180.0
-"""Until every PE must run."""
+"""Seconds within which every PE must run."""
 NICENESS = 10
 RECORD_SECONDS = 60.0
-"""So long the command waits in the end until Dagster shows the deployment, which it does not hurry to do."""
+"""Seconds that the command waits at its end until Dagster shows the deployment."""
 
 
 class Controls(Protocol):
-    """What following needs of one application; everything blocks until it is done, but resets are only begun."""
+    """Controls one application while it is followed; every call blocks until it is done, but resets only begin."""
 
     def cancel(self) -> None:
         """Stop it; its state is kept."""
         ...
 
     def begin_reset(self, failure: UnitFailure) -> None:
-        """Bring what failed back to its last complete epoch, unless another process has done so."""
+        """Bring the failed unit back to its last complete epoch, unless another process has done so."""
         ...
 
     def record_reset(self, failure: UnitFailure) -> None:
@@ -69,7 +69,7 @@ class Controls(Protocol):
         ...
 
     def status(self) -> ApplicationStatus:
-        """What it does now."""
+        """Return the status of the application."""
         ...
 
     def ended(self) -> bool:
@@ -137,11 +137,11 @@ class Foreground:
         return None
 
     def cancel(self) -> None:
-        """Stop it."""
+        """Stop the application."""
         self._jobs.cancel()
 
     def begin_reset(self, failure: UnitFailure) -> None:
-        """Begin the reset of what failed, unless another process has done so. Several may be begun at the same time."""
+        """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel."""
         reset(self._home, self._name, failure.unit, generation=failure.generation)
 
     def record_reset(self, failure: UnitFailure) -> None:
@@ -149,7 +149,7 @@ class Foreground:
         self._jobs.record_reset(failure)
 
     def status(self) -> ApplicationStatus:
-        """What it does now, and has come to."""
+        """Record what has happened to the application's units, then return its status."""
         return observed_status(self._home, self._name, self._catalog)
 
     def ended(self) -> bool:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first asks to stop cleanly, the second leaves at once."""
+"""Ctrl-C and SIGTERM: the first one requests a clean stop, the second one leaves at once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from streams_orchestration.cli.failing import INTERRUPTED, TERMINATED
 
 T = TypeVar("T")
 LOOK_SECONDS = 0.05
-"""Between two looks whether there is anything to wait for."""
+"""Seconds between two checks whether a wait is over."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """While entered, signals are requests; `KeyboardInterrupt` is raised by the second one only."""
+    """While this is entered, signals are requests; only the second one raises `KeyboardInterrupt`."""
 
     def __init__(self, on_first: Callable[[], None]) -> None:
         self._on_first = on_first
@@ -84,7 +84,7 @@ class Background(Generic[T]):
         return not self._thread.is_alive()
 
     def result(self) -> T:
-        """Its result, or its error raised; waits for it."""
+        """Wait for the end; returns the result, or raises the error."""
         while not self.wait(0.5):
             pass
         if self._error is not None:

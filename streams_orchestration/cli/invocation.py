@@ -1,4 +1,4 @@
-"""The command that runs: how much it says, and the one JSON document that it writes when that is wanted."""
+"""The command that runs: its verbosity, and the one JSON document that it writes when that is wanted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ErrorKind = Literal["usage", "application", "runtime", "interrupted", "unexpecte
 
 
 class Verbosity(IntEnum):
-    """How much goes to standard error."""
+    """The amount of output to standard error."""
 
     QUIET = -1
     """Errors."""
@@ -32,7 +32,7 @@ class Verbosity(IntEnum):
 
 @dataclass(slots=True)
 class Invocation:
-    """What is known of the command so far."""
+    """Facts about the command that runs."""
 
     json: bool = False
     """Standard output is for one JSON document."""
@@ -46,7 +46,7 @@ class Invocation:
 
     @classmethod
     def of(cls, arguments: Sequence[str]) -> Invocation:
-        """Of a command line, which may have errors."""
+        """Read the invocation from a command line, which may have errors."""
         return cls(json="--format=json" in arguments or ("--format", "json") in pairwise(arguments))
 
     def document(
@@ -89,7 +89,7 @@ def begun(arguments: Sequence[str]) -> Iterator[Invocation]:
 
 
 def answer(facts: Callable[[], Mapping[str, Any]], text: str = "", *, status: int = 0, error: str | None = None) -> int:
-    """What a command came to, on standard output: a document with `--format json`, else the text.
+    """Write the result of a command to standard output: a document with `--format json`, else the text.
 
     Args:
         facts: gives the keys of the document that are this command's own.

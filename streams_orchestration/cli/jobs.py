@@ -33,7 +33,7 @@ _ONE_JOB = threading.Lock()
 
 
 def last_options(home: Home, application: str) -> Options:
-    """Those that an application is deployed with, else last compiled with; the defaults when it never was."""
+    """Return the options that an application is deployed with, else last compiled with; else the defaults."""
     deployed = deployments_of(home.root).options(application)
     if deployed is not None:
         return deployed
@@ -44,7 +44,7 @@ def last_options(home: Home, application: str) -> Options:
 
 
 class Jobs:
-    """What can be done to one application; every job blocks until it is done."""
+    """Jobs on one application; every job blocks until it is done."""
 
     def __init__(self, home: Home, application: str) -> None:
         self._home = home
@@ -102,7 +102,7 @@ class Jobs:
         return stop_orphans(self._home, self._application)
 
     def status(self) -> ApplicationStatus:
-        """What it does now, and has come to."""
+        """Record what has happened to the application's units, then return its status."""
         return observed_status(self._home, self._application)
 
     def _definitions(self, job: dg.JobDefinition) -> dg.Definitions:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def load(place: str) -> Any:
-    """What a module holds under a name.
+    """Import a module and return its attribute of this name.
 
     Args:
         place: `package.module:name`.

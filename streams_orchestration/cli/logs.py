@@ -73,7 +73,7 @@ class Tail:
         return seen[len(seen) - min(lines, len(seen)) :]
 
     def more(self) -> list[str]:
-        """Whole lines that have come since the last call; from the start again when the file was replaced."""
+        """Return the whole lines since the last call; from the start again when the file was replaced."""
         try:
             with self.path.open("rb") as file:
                 if file.seek(0, 2) < self._position:

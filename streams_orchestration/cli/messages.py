@@ -1,4 +1,4 @@
-"""Messages of a command, on standard error: as much as `-q` and `-v` say, without styles where NO_COLOR is set."""
+"""Messages of a command on standard error, as `-q` and `-v` want; without styles where NO_COLOR is set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def styled(text: str, **styles: object) -> str:
 
 
 def detail(text: str) -> None:
-    """What helps to look for a cause: shown with `-v`."""
+    """Print a detail that helps to find a cause; only with `-v`."""
     if current().verbosity >= Verbosity.VERBOSE:
         click.echo(text, err=True)
 
@@ -34,13 +34,13 @@ def note(text: str) -> None:
 
 
 def warning(text: str) -> None:
-    """What may be wrong; not with `-q`."""
+    """Print a warning; not with `-q`."""
     if current().verbosity >= Verbosity.NORMAL:
         click.echo(styled(text, fg="yellow"), err=True)
 
 
 def error(text: str) -> None:
-    """What is wrong."""
+    """Print an error."""
     click.echo(styled(text, fg="red"), err=True)
 
 

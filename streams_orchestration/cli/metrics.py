@@ -24,7 +24,7 @@ POINTED_AT = ("dropped", "errors", "late_rows")
 
 
 def facts(metrics: ApplicationMetrics) -> Iterator[Text]:
-    """A line each for what works most, who is behind, and what was dropped; nothing where there is nothing to say."""
+    """Yield a line each for the busiest operators, the slowest readers, and dropped tuples, where there are any."""
     busy = sorted(metrics.operators, key=lambda operator: -(operator.cores or 0.0))[:BUSIEST]
     if named := [f"{each.name} {each.cores:.0%}" for each in busy if (each.cores or 0.0) >= IDLE_CORES]:
         yield Text(f"busiest  {', '.join(named)} of a processor", "dim")

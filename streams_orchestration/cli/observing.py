@@ -38,7 +38,7 @@ from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import deployed_applications
 
 WATCH_SECONDS = 2.0
-"""Between two looks with `--watch`."""
+"""Seconds between two looks with `--watch`."""
 
 
 def status(application: str | None, timeline: Path | None, format_: str, *, measured: bool, watch: bool) -> None:
@@ -116,7 +116,7 @@ def status_if_deployed(home: Home, application: str) -> ApplicationStatus | None
 
 
 def status_document(home: Home, status: ApplicationStatus) -> dict[str, Any]:
-    """As `document`, with what was measured until now."""
+    """Return the status document, with the measurements until now."""
     now = clock.now()
     return document(status, read_metrics(home, status.application, now), now)
 
@@ -147,7 +147,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
 
 
 def _visible(sink: SinkStatus, now: float) -> str:
-    """What of a sink can be seen and since when, what a reset would take back, and what waits."""
+    """Describe what of a sink is visible and since when, what a reset would take back, and what waits."""
     seen = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"
     last = "" if sink.delivered_at is None else f", the last {duration(now - sink.delivered_at)} ago"
     parts = [seen + last]

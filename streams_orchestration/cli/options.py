@@ -1,4 +1,4 @@
-"""What several commands take: the spec, the options of the compiler, the names of applications."""
+"""Parameters of several commands: the spec, the options of the compiler, the names of applications."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Spec(click.Path):
         super().__init__(exists=True, dir_okay=False, readable=True, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """See `click.Path.convert`; of what is no file it says which spec may be meant."""
+        """See `click.Path.convert`; the error for a missing file names the spec that may be meant."""
         likely = Path("specs") / f"{value}.yaml"
         if not _is_file(file_of(value)) and _is_file(likely):
             self.fail(f"there is no file {str(value)!r}; the spec may be {likely}.", param, ctx)
@@ -109,7 +109,7 @@ document_option = click.option(
     expose_value=False,
     help="Text to read, or one JSON document and nothing else on standard output.",
 )
-"""The same for commands that leave the choice to `answer`."""
+"""The option for the format, for commands that leave the choice to `answer`."""
 output_option = click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write to a file instead."
 )
@@ -144,7 +144,7 @@ class _Name(click.ParamType):
 
 
 class Address(click.ParamType):
-    """Where to listen: `PORT`, `HOST:PORT` or `[IPv6]:PORT`; gives (host, port)."""
+    """Address to listen on: `PORT`, `HOST:PORT` or `[IPv6]:PORT`; converts to (host, port)."""
 
     name = "[HOST:]PORT"
 
@@ -254,7 +254,7 @@ _OPTIONS = (
     compiler_option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),
 )
 _PLAIN = ("fusion", "pes", "pe_capacity", "channel_fusion", "threading", "decoupling", "faithful")
-"""Those that the compiler takes as they come."""
+"""Options that the compiler takes unchanged."""
 
 
 def _combined(profiles: Iterable[Any]) -> Any:

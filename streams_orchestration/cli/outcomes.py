@@ -1,4 +1,4 @@
-"""What a redeploy does, as a table to read."""
+"""Shows the effects of a redeploy as a table."""
 
 from __future__ import annotations
 

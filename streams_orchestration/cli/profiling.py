@@ -59,7 +59,7 @@ def profile(application: str, seconds: float, format_: str | None, output: Path 
 
 
 def _decision(path: Path) -> dict[str, Any]:
-    """The document of a decision that says what was expected of it."""
+    """Read the document of a decision that contains its expectations."""
     read_assignment(path)
     tree, _ = read_document(path)
     if not (isinstance(tree, dict) and tree.get("decision")):
@@ -120,7 +120,7 @@ def _line(value: Any) -> str:
 
 
 def profile_table(profile: Profile) -> RenderableType:
-    """What stands out: the hottest operators, the PEs, and what sending costs."""
+    """Return the most important parts of a profile: the hottest operators, the PEs, and the costs of sending."""
 
     def table(*titles: str) -> Table:
         made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")

@@ -1,4 +1,4 @@
-"""How far an application is: its status as a table for a terminal, or as one line for a file."""
+"""Shows the progress of an application: its status as a table for a terminal, or as one line for a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.runtime.units.unit_status import UnitStatus
 WINDOW = 5.0
 """Seconds over which a rate is taken."""
 LISTED_PES = 6
-"""So many PEs have their rows in a line of plain text; of more only the states are counted."""
+"""Most PEs whose rows a line of plain text shows; of more only the states are counted."""
 
 ENDED = ("COMPLETED", "STOPPED")
 STYLES = {
@@ -92,7 +92,7 @@ def progress_table(
 
 
 def progress_line(status: ApplicationStatus, rates: Mapping[int, float]) -> str:
-    """The same as one line of plain text, for where there is no terminal."""
+    """Return the progress as one line of plain text, for where there is no terminal."""
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
     )
@@ -151,7 +151,7 @@ def _tally(pes: tuple[PeStatus, ...]) -> dict[str, int]:
 
 
 def _message(pe: PeStatus) -> str:
-    """Its error, which may name it itself."""
+    """Return the error of a PE without the PE's name, which it may start with."""
     return _first_line(pe.error).removeprefix(f"PE {pe.id}: ").removeprefix(f"PE {pe.id}, ")
 
 

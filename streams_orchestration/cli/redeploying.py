@@ -77,7 +77,7 @@ def redeploy(
 
 
 def _redeploy(home: Home, spec: Path, wanted: Deployable, drop_state: tuple[str, ...], within: float) -> int:
-    """Put the new plan in the place of the one that is deployed, and show what was done."""
+    """Put the new plan in the place of the deployed one, and show the outcome."""
     require_java()
     name = wanted.name
     reverted: RevertedError | None = None

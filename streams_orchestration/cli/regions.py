@@ -1,4 +1,4 @@
-"""What `streams status` says of every consistent region: its state, its cuts, its resets."""
+"""Shows every consistent region in `streams status`: its state, its cuts, its resets."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
-    """Raises UsageError when `--drop-state` is there without a savepoint whose state could be lost."""
+    """Raise UsageError when `--drop-state` is there without a savepoint whose state could be lost."""
     if drop_state and origin is None:
         message = "--drop-state is about the state of a savepoint. Name that with --from, or leave --drop-state out."
         raise click.UsageError(message, click.get_current_context())
@@ -24,7 +24,7 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
 def begin_from(
     home: Home, spec: Path, wanted: Deployable, origin: str, drop_state: tuple[str, ...], *, fresh: bool
 ) -> dict[str, Any]:
-    """Write the application into the catalog as the savepoint has it; what was done, as keys of a document."""
+    """Write an application from a savepoint into the catalog; returns the outcome as keys of a document."""
     # loads what reads states, which commands without a savepoint do without
     from streams_orchestration.runtime.savepoints.places import savepoint_of
     from streams_orchestration.runtime.savepoints.restoring import restore

@@ -30,7 +30,7 @@ class Result:
 
     @property
     def left_out(self) -> int:
-        """How many rows are not among `rows`."""
+        """Return the number of rows that are not among `rows`."""
         return self.total - self.rows.height
 
 
@@ -63,7 +63,7 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
 
 
 def result_table(result: Result) -> RenderableType:
-    """The rows as a table, with a line that says how many are not shown."""
+    """Return the rows as a table, with a line that tells how many are not shown."""
     heading = Text.assemble((result.sink.operator, "bold"), f": {plural(result.total, 'row')}")
     if not result.rows.height:
         return heading if result.sink.path is not None else Text.assemble(heading, f" in {result.sink.place}")

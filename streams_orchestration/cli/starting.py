@@ -1,4 +1,4 @@
-"""What starting an application begins with: it can run here, and one process at a time starts it."""
+"""The checks before an application is started: it can run here, and one process at a time starts it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ready(compilation: Compilation) -> Deployable:
 
 
 def locked_start(home: Home, application: str, command: str) -> StartLock:
-    """The start lock of an application, for this process; says for whom it waits.
+    """Lock the start of an application for this process; reports the process that it waits for.
 
     Raises:
         BeingStartedError: another process holds it for too long.

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.stage_results import ConsistentRegion
 
 
 def summary(compilation: Compilation) -> RenderableType:
-    """What the compiler decided, compact and coloured."""
+    """Return the decisions of the compiler, compact and coloured."""
     parts: list[RenderableType] = [_head(compilation)]
     tables = _parallel, _consistent, _pes, _networks, _queues, _units, _sinks
     for table in (each(compilation) for each in tables):

@@ -14,11 +14,11 @@ from streams_orchestration.cli.invocation import Verbosity, current, write_outpu
 from streams_orchestration.cli.messages import plain
 
 WIDTH = 110
-"""Of text that goes to a file."""
+"""Width of text that goes to a file."""
 
 
 def rendered(what: RenderableType, *, colour: bool, width: int | None = None) -> str:
-    """As text, with colours or without, as wide as the terminal."""
+    """Return a renderable as text, with or without colours, as wide as the terminal."""
     width = width or (shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH)
     text = StringIO()
     system = "auto" if colour and not plain() else None

@@ -1,4 +1,4 @@
-"""Who may use the console: its addresses, its token, its sessions."""
+"""Access to the console: its addresses, its token, its sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 SESSIONS = 1000
-"""That are remembered; the oldest is forgotten first."""
+"""Most sessions that are remembered; the oldest is forgotten first."""
 SHORTEST_TOKEN = 16
 
 
@@ -25,7 +25,7 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(slots=True)
 class Access:
-    """What is let in. Without a token everybody who can reach the address is, so it is then one of loopback."""
+    """Decides who may use the console. Without a token everybody who can reach its loopback address may."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ class Access:
         return host in {f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}" for name in names}
 
     def is_token(self, offered: str) -> bool:
-        """Compared in a time that says nothing about the token."""
+        """Whether this is the token; the time of the comparison reveals nothing about it."""
         return self.token is not None and hmac.compare_digest(offered.encode(), self.token.encode())
 
     def begin_session(self) -> str:

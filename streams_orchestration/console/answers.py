@@ -1,4 +1,4 @@
-"""How routes read what they are sent, and answer with documents."""
+"""Helpers of routes to read requests and to answer with documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = Callable[["Request"], Awaitable["Response"]]
 
 
 class WrongRequestError(Exception):
-    """A request that cannot be answered; the message says why."""
+    """A request that cannot be answered; the message gives the reason."""
 
 
 class UnknownPlanError(LookupError):

@@ -61,7 +61,7 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
 
 
 def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRoute]:
-    """Every route; all but the page itself and the session are behind the token."""
+    """Return every route; all but the page itself and the session are behind the token."""
     from starlette.responses import FileResponse
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
@@ -93,7 +93,7 @@ def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRo
 
 
 def _metrics(reader: Reader) -> Answer:
-    """For Prometheus, as `streams metrics --serve` gives them."""
+    """Return the route of metrics for Prometheus, as `streams metrics --serve` has them."""
     from starlette.responses import Response
 
     from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
@@ -107,7 +107,7 @@ def _metrics(reader: Reader) -> Answer:
 
 
 class _Documents:
-    """What the routes with documents read."""
+    """Handlers of the routes that return documents."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -134,7 +134,7 @@ class _Documents:
         return graph_of(self.reader.compilation(request.path_params["name"]), view).document()
 
     def state(self, request: Request) -> dict[str, Any]:
-        """What the application does now."""
+        """Return the current state of the application."""
         return self.reader.snapshot(request.path_params["name"])
 
     def subject(self, request: Request) -> dict[str, Any]:

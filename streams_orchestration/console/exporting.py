@@ -14,7 +14,7 @@ from streams_orchestration.console.subjects import Kind, subject
 
 STATIC = Path(__file__).parent / "static"
 EXPLAINED = 300
-"""Operators up to which the file also says of each part why it is as it is."""
+"""Most operators up to which the file also explains each part."""
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; img-src data:"
 )
@@ -53,7 +53,7 @@ def _file(name: str) -> str:
 
 
 def _subjects(compilation: Compilation) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the panel says of each part, by its kind and name."""
+    """Yield the explanation of each part in the panel, by its kind and name."""
     physical, logical = compilation.physical.operators, compilation.logical.operators
     if len(physical) > EXPLAINED:
         return

@@ -44,7 +44,7 @@ class GraphOperator:
     region: int
     pe: int
     marks: tuple[str, ...]
-    """What else there is to know at a glance: splitters, start or end of a region, threads, locks."""
+    """Marks to be seen at a glance: splitters, start or end of a region, threads, locks."""
     logical: str
     """The logical operator, which leads from one view to the other."""
 
@@ -56,7 +56,7 @@ class GraphEdge:
     source: int
     target: int
     port: int
-    """Of the source."""
+    """Output port of the source."""
     stream: str
     passing: str
     """How tuples pass: reference, copy, enqueue, serialize; empty on the logical graph."""
@@ -68,7 +68,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """All of one view."""
+    """All boxes and edges of one view."""
 
     application: str
     view: View
@@ -301,5 +301,5 @@ class _Tree:
         return None if inner is None else self.id(inner)
 
     def id(self, path: Path) -> str:
-        """Of a box; unique over the graph."""
+        """Return the id of a box; unique over the graph."""
         return f"{self.prefix}/{path[-1]}"

@@ -1,4 +1,4 @@
-"""What stands in front of every route: foreign hosts and origins are refused, answers say what a browser may do."""
+"""Guards every route: refuses foreign hosts and origins, and adds headers that restrict the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators and PEs did in the last quarter of an hour, as far as this process has looked."""
+"""History of operators and PEs over the last quarter of an hour, as far as this process has observed it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SERIES = ("rate", "cores", "lag", "state")
 
 @dataclass(slots=True)
 class History:
-    """Of one deployed application; begins anew when its operators change."""
+    """History of one deployed application; begins again when its operators change."""
 
     names: tuple[str, ...] = ()
     """Operators, then `PE n`."""

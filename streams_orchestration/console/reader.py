@@ -1,4 +1,4 @@
-"""The one reader of the catalog behind all pages: what it has read last, and who is to hear of it."""
+"""The one reader of the catalog behind all pages: it keeps the last snapshots, and sends news to the pages."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntim
 from streams_orchestration.runtime.storage.home import Home
 
 SHOWN_SECONDS = 2.0
-"""Between two looks at an application that a page shows."""
+"""Seconds between two looks at an application that a page shows."""
 REST_SECONDS = 5.0
-"""Between two looks at all others, for their history."""
+"""Seconds between two looks at all others, for their history."""
 SHARE, LONGEST_SECONDS = 0.01, 20.0
-"""Of a processor that looks take at most; looks that take long come less often for it, up to so many seconds apart."""
+"""Largest share of a processor for looks, and longest seconds between two looks: slow looks become less frequent."""
 QUEUED = 2
 """Snapshots that a page may be behind; older ones are dropped."""
 
@@ -62,7 +62,7 @@ class Reader:
         return names if self.only is None else tuple(name for name in names if name == self.only)
 
     def require(self, application: str) -> None:
-        """Raise for an application that is not shown here.
+        """Raise an error for an application that is not shown here.
 
         Raises:
             NotDeployedError: it is not deployed, or another one is asked for than the console shows.
@@ -71,7 +71,7 @@ class Reader:
             raise NotDeployedError(application, (self.only or "",), self.home.root)
 
     def snapshot(self, application: str) -> dict[str, Any]:
-        """What an application does now.
+        """Return the current snapshot of an application.
 
         Raises:
             NotDeployedError: it is not deployed, or not shown here.
@@ -140,7 +140,7 @@ class Reader:
             self._costs[application] = time.thread_time() - began
 
     async def events(self, application: str) -> AsyncIterator[str]:
-        """What one page is sent, from what is there now until the page goes or the console stops."""
+        """Yield the events for one page, from the present state until the page goes or the console stops."""
         page: asyncio.Queue[str | None] = asyncio.Queue()
         self._pages.setdefault(application, set()).add(page)
         try:
@@ -156,7 +156,7 @@ class Reader:
 
     @property
     def pages(self) -> int:
-        """How many pages listen."""
+        """Return the number of pages that listen."""
         return sum(map(len, self._pages.values()))
 
     def close(self) -> None:
@@ -178,5 +178,5 @@ def pause_after(cost: float, *, shown: bool) -> float:
 
 
 def _event_text(kind: str, document: dict[str, Any]) -> str:
-    """In the format of server-sent events; JSON holds no line break."""
+    """Return an event in the format of server-sent events; JSON holds no line break."""
     return f"event: {kind}\ndata: {json.dumps(document, default=str, allow_nan=False, separators=(',', ':'))}\n\n"

@@ -13,12 +13,12 @@ from streams_orchestration.runtime.observing.samples import NoSampleError, Nothi
 from streams_orchestration.runtime.storage.home import Home
 
 KEPT = 100
-"""Streams whose last sample is kept; the one that was looked at longest ago is forgotten first."""
+"""Streams whose last sample is kept; the least recently used one is forgotten first."""
 
 
 @dataclass(slots=True)
 class Samples:
-    """Of all streams that pages look at."""
+    """Samples of all streams that pages look at."""
 
     home: Home
     _last: OrderedDict[tuple[str, float, str], Sample] = field(

@@ -17,7 +17,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
 STOP_SECONDS = 2
-"""That requests may take to end."""
+"""Seconds that requests may take to end."""
 
 
 class ConsoleError(StreamsRuntimeError):
@@ -80,14 +80,14 @@ def serve(
 
 
 def address(access: Access, page: str = "") -> str:
-    """What to open: the token is in the fragment, which a browser sends to nobody."""
+    """Return the address to open: the token is in the fragment, which a browser sends to nobody."""
     host = "127.0.0.1" if access.host in ("0.0.0.0", "::") else access.host  # noqa: S104  it is compared only
     host = f"[{host}]" if ":" in host else host
     return f"http://{host}:{access.port}/{page}" + (f"#token={access.token}" if access.token is not None else "")
 
 
 def access_to(host: str, port: int, token: str | None, *, allow_actions: bool = False) -> Access:
-    """Who is let in at an address: without a token everybody on this machine, elsewhere a token is made."""
+    """Return the access at an address: without a token everybody on loopback; elsewhere a token is made."""
     if token is None and not is_loopback(host):
         token = secrets.token_urlsafe(32)
     return Access(host, port, token, allow_actions)

@@ -1,4 +1,4 @@
-"""What an application is doing now, in the short form that every open page gets again and again; pure."""
+"""Snapshots of an application in the short form that every open page gets again and again; pure."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ def _troubles(status: ApplicationStatus, now: float) -> dict[int, str]:
 
 
 def _broken(status: ApplicationStatus, unit: UnitStatus, failed: Sequence[UnitFailure]) -> Document | None:
-    """Since when a unit does not work, and why; None of one that needs no reset.
+    """Return since when a unit does not work, and why; None for one that needs no reset.
+
+    A host that is gone reports nothing: until the unit is known to be unhealthy, it is broken since the last sign of
+    life.
 
     A host that is gone tells nobody: until the unit is known to be unhealthy, it is broken since the last sign of life.
     """
@@ -114,7 +117,7 @@ def _broken(status: ApplicationStatus, unit: UnitStatus, failed: Sequence[UnitFa
 
 
 def _rounded(value: float | None) -> float | None:
-    """To four digits: more are not seen, and make a snapshot of thousands of operators twice as long."""
+    """Round to four digits: more are not seen, and make a snapshot of thousands of operators twice as long."""
     return None if value is None else float(f"{value:.4g}")
 
 

@@ -1,4 +1,4 @@
-"""What the page's panel says of one operator, stream, PE or region: what it is, why, and what it does."""
+"""Contents of the page's panel on one operator, stream, PE or region: what it is, why, and what it does."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _stream(compilation: Compilation, name: str) -> Document:
 def _running(
     compilation: Compilation, kind: Kind, name: str, metrics: ApplicationMetrics, status: ApplicationStatus
 ) -> Document:
-    """What is measured and logged of it."""
+    """Return the measurements and the log of a part."""
     if kind == "operator":
         measured = next((asdict(each) for each in metrics.operators if each.name == name), None)
         number = next(

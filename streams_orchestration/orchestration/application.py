@@ -64,7 +64,7 @@ def build_application_definitions(
     change: SpecChange = lambda asset: asset,
     watched: bool = True,
 ) -> dg.Definitions:
-    """Assets, jobs, sensors and schedules of the application that a spec describes.
+    """Return the assets, jobs, sensors and schedules of the application that a spec describes.
 
     A spec with errors gives definitions too; its first stage fails with the diagnostics when it is materialized.
 
@@ -119,7 +119,7 @@ def build_application_definitions(
 
 
 def application_name(spec: Path) -> str:
-    """What a spec calls its application; the name of the file when it does not say."""
+    """Return the name of an application in its spec; the name of the file when the spec has none."""
     try:
         return load_application(spec).application
     except ApplicationError:

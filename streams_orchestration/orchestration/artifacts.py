@@ -25,7 +25,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
 SPEC = "spec"
-"""What the first stage is made from, next to the names of stages in `StageDocument.inputs`."""
+"""The input of the first stage, next to the names of stages in `StageDocument.inputs`."""
 
 
 class StageMissingError(StreamsRuntimeError):
@@ -45,7 +45,7 @@ class StageDocument:
     spec: str
     """Path of the spec it was compiled from."""
     inputs: Mapping[str, str]
-    """What it was computed from: per input its data version, of the spec its hash."""
+    """Versions of its inputs: of a stage its data version, of the spec its hash."""
     section: Any
     """Its section of the plan document."""
     result: Any
@@ -56,7 +56,7 @@ class StageDocument:
 
     @property
     def data_version(self) -> str:
-        """Hash of what the stage says, whatever it was computed from: equal results have equal versions."""
+        """Hash of the stage's result, whatever it was computed from: equal results have equal versions."""
         return content_version(_bytes({"section": self.section, "result": self.result}))
 
 
@@ -67,7 +67,7 @@ class ArtifactStore(dg.ConfigurableResource):
     """Path of the state directory."""
 
     def path(self, application: str, stage: str) -> Path:
-        """Where a stage is stored."""
+        """Return the path of a stored stage."""
         return Home(Path(self.home)).artifacts / application / f"{stage}.json"
 
     def write(self, document: StageDocument) -> Path:
@@ -107,7 +107,7 @@ class ArtifactStore(dg.ConfigurableResource):
         return path
 
     def get(self, application: str, name: str) -> Any:
-        """Such a document; None when there is none.
+        """Return the document of this name; None when there is none.
 
         Raises:
             StageMissingError: the file is damaged.

@@ -1,4 +1,4 @@
-"""How the assets of an application are named."""
+"""Names of the assets of an application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From which columns those of a stream or of a sink come, as far as the operators' expressions and Spark tell."""
+"""Finds the columns from which those of a stream or a sink are made, by the operators' expressions and by Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streams_orchestration.model.schema import parse_schema
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a column is made from."""
+    """The origin of a column."""
 
     columns: frozenset[tuple[str, str]]
     """(node of the lineage, column of it)."""
@@ -25,7 +25,7 @@ class Origin:
 
 
 Origins = Mapping[str, Origin]
-"""By column."""
+"""Column -> its origin."""
 
 PASSING = ("Filter", "Split", "Union", "Throttle", "DeDuplicate", "Punctor")
 """Operators that submit attributes as they come."""
@@ -48,14 +48,14 @@ class ColumnOrigins:
         self._known: dict[tuple[int, int], Origins] = {}
 
     def of_output(self, operator: int, port: int) -> Origins:
-        """Of an output port; columns whose origin no expression tells are left out."""
+        """Return the origins of an output port's columns; columns whose origin no expression shows are left out."""
         if (operator, port) not in self._known:
             self._known[operator, port] = {}  # what comes back to it by a loop adds nothing
             self._known[operator, port] = self._origins(operator, port)
         return self._known[operator, port]
 
     def of_inputs(self, operator: int, port: int | None = None) -> Origins:
-        """Of what an operator reads at one input port, or at all of them together."""
+        """Return the origins of the columns that an operator reads at one input port, or at all of them together."""
         by_column: dict[str, list[Origin]] = defaultdict(list)
         for number in self._incoming[operator]:
             connection = self._physical.connections[number]

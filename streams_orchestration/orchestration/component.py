@@ -91,7 +91,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """How the component shows in `dg list components`."""
+        """Return the description of the component in `dg list components`."""
         return dg.ComponentTypeSpec(
             description="A streaming application: compiled in stages, run on Spark, kept consistent.",
             tags=["streaming", "spark"],
@@ -102,7 +102,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         return spec
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """All definitions of the application; the first application has the sensor that watches all of them."""
+        """Return all definitions of the application; the first application's include the sensor for all of them."""
         together = _components(context)
         alone = all(each is not self for each in together)  # it was made by code, not by a defs.yaml
         own = build_application_definitions(
@@ -138,7 +138,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
 
 
 def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComponent]:
-    """All applications that a defs.yaml of this code location describes, in one order for all of them."""
+    """Return all applications that a defs.yaml of this code location describes, always in the same order."""
     return context.component_tree.get_all_components(StreamsApplicationComponent)
 
 

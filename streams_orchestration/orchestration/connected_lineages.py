@@ -21,7 +21,7 @@ def links(definitions: dg.Definitions, kind: str) -> list[dg.AssetSpec]:
 
 
 def connection_of(applications: Iterable[dg.Definitions]) -> Callable[[dg.AssetSpec], dg.AssetSpec]:
-    """What makes an Import depend on the Exports of all these applications that it would be connected with."""
+    """Return a function that makes an Import depend on the Exports of these applications that it would connect with."""
     exports = [spec for definitions in applications for spec in links(definitions, "exports")]
 
     def connect(spec: dg.AssetSpec) -> dg.AssetSpec:

@@ -1,4 +1,4 @@
-"""What must hold of a running application; pure.
+"""Checks of a running application; pure.
 
 Its units are stable, cuts come in time and can be restored, the machines are there that its hosts may run on, and so is
 the storage.
@@ -28,7 +28,7 @@ CHECKS = {
     MACHINES: "Every machine that is registered takes hosts.",
     STORAGE: "Every host reaches the storage that machines share.",
 }
-"""Check of the deployment -> what it says."""
+"""Check of the deployment -> its description."""
 _WHY_NOT_UP = {
     "LOST": "its lease has ended; mend it, or use `streams machines remove {name}` when it is given up",
     "DOWN": "its agent has ended; start it again, or use `streams machines remove {name}` when it is given up",
@@ -49,7 +49,7 @@ class Judgement:
 
     @property
     def passed(self) -> bool:
-        """Nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
 

@@ -1,4 +1,4 @@
-"""Applying a decision: the job that compiles with it and deploys, and the sensor that asks for that when it pays."""
+"""Applying a decision: the job that compiles with it and deploys, and the sensor that requests it when it pays."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
@@ -23,7 +23,7 @@ from streams_orchestration.orchestration.stage_assets import ApplicationSource, 
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 GAIN = 1.2
-"""Predicted gain over what runs from which the sensor asks for a decision to be applied."""
+"""Predicted gain over the running plan from which the sensor requests a decision to be applied."""
 STOP_SECONDS = 60.0
 
 
@@ -85,7 +85,7 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
 
 
 def promised_gain(document: Mapping[str, Any]) -> float:
-    """How many times more than now the application can take; than in PEs as fused if nothing ran at the decision."""
+    """Return the factor by which throughput should grow; against fused PEs if nothing ran at the decision."""
     decision = document["decision"]
     return float(decision.get("gain", decision["predictedSpeedup"]))
 
@@ -119,7 +119,7 @@ def decouple_job(application: str, apply_decision: dg.OpDefinition) -> dg.JobDef
 
 
 def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> dg.SensorDefinition:
-    """A sensor that asks for `job` when a new decision promises enough; off until someone starts it.
+    """Return a sensor that requests `job` when a new decision promises enough; off until a user starts it.
 
     Args:
         application: its name.

@@ -1,4 +1,4 @@
-"""Deployed applications as a Dagster resource: what ops and sensors ask of the runtime."""
+"""Deployed applications as a Dagster resource: the interface of ops and sensors to the runtime."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Deployments(dg.ConfigurableResource):
         return Home(Path(self.home))
 
     def write(self, compilation: Compilation, *, fresh: bool) -> None:
-        """Write the wanted state of an application. See `runtime.deployment.deploy`."""
+        """Write the wanted state of an application. See `runtime.deployment.deployment.deploy`."""
         _runtime().deploy(self._home.prepare(), _deployable(compilation), fresh=fresh)
 
     def write_changed(self, compilation: Compilation, drop: Collection[str] = ()) -> Redeployment | None:
-        """Deploy, or put another plan in the place of the deployed one with its state kept.
+        """Deploy an application, or replace the deployed plan with its state kept.
 
         Returns:
             What was done; None when nothing was deployed. See `runtime.redeployment.redeploying`.
@@ -58,13 +58,13 @@ class Deployments(dg.ConfigurableResource):
     def restore(
         self, compilation: Compilation, savepoint: str, drop: Collection[str] = (), *, fresh: bool = False
     ) -> tuple[str, ...]:
-        """Deploy an application that goes on from a savepoint; what is not as it was. See `runtime.savepoints`."""
+        """Deploy an application from a savepoint; returns what differs from it, in words. See `runtime.savepoints`."""
         home = self._home.prepare()
         place = _runtime().savepoint_of(home, savepoint, compilation.logical.application)
         return _runtime().restore(home, _deployable(compilation), place, drop=drop, fresh=fresh).notes
 
     def preview(self, compilation: Compilation) -> Redeployment:
-        """What a redeploy would do. Files of states are read only where the plans alone would have it refused.
+        """Preview a redeploy. Files of states are read only where the plans alone would have it refused.
 
         Raises:
             ApplicationError: it cannot run here.
@@ -99,15 +99,15 @@ class Deployments(dg.ConfigurableResource):
         return tuple(map(str, _runtime().stop_orphans(self._home, application)))
 
     def status(self, application: str) -> ApplicationStatus:
-        """What the application is doing now."""
+        """Return the status of the application."""
         return _runtime().read_status(self._home, application)
 
     def observed(self, application: str) -> ApplicationStatus:
-        """The same, after what has happened to its units is written down."""
+        """Record what has happened to the application's units, then return its status."""
         return _runtime().observed_status(self._home, application)
 
     def watch(self, seconds: float) -> Iterator[dict[str, Pulse]]:
-        """Watch all applications for so many seconds; their pulses whenever one has changed. See `watch.watch`."""
+        """Watch all applications for `seconds`; yields their pulses whenever one has changed. See `watching.watch`."""
         return _runtime().watch(self._home, seconds)
 
     def look_at_cuts(self, application: str) -> None:
@@ -115,11 +115,11 @@ class Deployments(dg.ConfigurableResource):
         _runtime().look_at_cuts(self._home, application)
 
     def machines(self) -> tuple[MachineStatus, ...]:
-        """All machines that have registered."""
+        """Return all machines that have registered."""
         return _runtime().read_machines(self._home)
 
     def metrics(self, application: str) -> ApplicationMetrics:
-        """What was measured of the application."""
+        """Return the measurements of the application."""
         return _runtime().read_metrics(self._home, application)
 
     def cuts(self, application: str) -> dict[str, tuple[Cut, ...]]:
@@ -136,11 +136,11 @@ class Deployments(dg.ConfigurableResource):
         return _runtime().deployed_compilation(self._home, application)
 
     def deployed(self, application: str) -> Compilation | None:
-        """The same; None when it is not deployed, or when that cannot be known now."""
+        """Return the deployed compilation; None when the application is not deployed, or it cannot be read now."""
         return _runtime().deployed_if_any(self._home, application)
 
     def options(self, application: str) -> Options | None:
-        """Those that the application is deployed with; None when it is not, or another version has deployed it."""
+        """Return the options of the deployed application; None when there is none, or another version deployed it."""
         try:
             return self.compilation(application).options
         except (NotDeployedError, OtherVersionError):
@@ -155,19 +155,19 @@ class Deployments(dg.ConfigurableResource):
         return deployed.fusion if deployed.physical == physical else None
 
     def redeploying(self, application: str) -> str | None:
-        """What of a redeploy is not over yet, in words; None when nothing is. See `runtime.redeployment.draining`."""
+        """Describe the redeploy under way; None when there is none. See `runtime.redeployment.draining`."""
         return _runtime().redeploy_under_way(self._home, application)
 
     def reverted(self, application: str) -> TrialRow | None:
-        """The last redeploy, if it was taken back. See `runtime.redeployment.trying.reverted_plan`."""
+        """Return the last redeploy, if it was reverted. See `runtime.redeployment.trying.reverted_plan`."""
         return _runtime().reverted_plan(self._home, application)
 
     def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
-        """Measure an application for so many seconds. See `runtime.profiles.measuring.measure`."""
+        """Measure an application for `seconds`. See `runtime.observing.profiles.measuring.measure`."""
         return _runtime().measure(self._home, application, seconds, pause)
 
     def outcome(self, application: str, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
-        """A decision beside a profile; None when the application does not run with that decision."""
+        """Compare a decision with a profile; None when the application does not run with that decision."""
         return _runtime().outcome_of(self.compilation(application), profile, document)
 
     def keep_outcome(self, application: str, outcome: Outcome) -> tuple[Path, list[dict[str, Any]]]:
@@ -175,19 +175,19 @@ class Deployments(dg.ConfigurableResource):
         return _runtime().keep_outcome(self._home, application, outcome, clock.now())
 
     def names(self) -> tuple[str, ...]:
-        """All deployed applications."""
+        """Return the names of all deployed applications."""
         return _runtime().deployed_applications(self._home)
 
 
 def _runtime() -> ModuleType:
-    """Loaded on use: it brings Arrow and all operators, which a process that only shows assets does without."""
+    """Import the runtime on use: it brings Arrow and all operators, which showing assets does not need."""
     from streams_orchestration.runtime import api
 
     return api
 
 
 def _deployable(compilation: Compilation) -> Deployable:
-    """Loaded on use, for the same reason."""
+    """Return the compilation as it can be deployed; imports the check on use, for it brings all operators."""
     from streams_orchestration.compiler.checking.deployable import deployable
 
     return deployable(compilation)

@@ -22,12 +22,12 @@ from streams_orchestration.runtime.storage.home import Home
 LOCATION = "streams"
 """Name of the code location, as in `workspace.yaml`; runs carry it, so that the UI files them under their job."""
 REPOSITORY = "__repository__"
-"""What Dagster calls the one repository of a code location that is made of definitions."""
+"""Dagster's name for the one repository of a code location that is made of definitions."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 NOT_AGAIN = {"dagster/max_retries": "0"}
 """Tag of runs whose failure is reported at once: the daemon would repeat them unseen."""
 RETRIES_USED_UP = "DagsterMaxRetriesExceededError"
-"""What Dagster raises then; it is a `DagsterError` without a public name of its own."""
+"""Name of the error that Dagster raises when retries are used up; it has no public name of its own."""
 STORAGE = "history"
 """Where Dagster keeps runs and events in SQLite."""
 SETTINGS, UNCAPTURED_SETTINGS = "dagster.yaml", "uncaptured.yaml"
@@ -93,7 +93,7 @@ def _uncaptured(directory: Path) -> str:
 
 
 def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> None:
-    """Bring the storage to this Dagster's schema, unless it was made with it or the marker says that it has it."""
+    """Migrate the storage to this Dagster's schema, unless it or the marker shows that it has this schema."""
     if marker.exists() and marker.read_text() == dg.__version__:
         return
     if not is_new:
@@ -149,7 +149,7 @@ def run_job_in_process(
 
 
 def _original(error: BaseException) -> BaseException:
-    """What an op raised, without what it or Dagster wrapped around it for the sake of retries and metadata."""
+    """Return the error that an op raised, without the errors that it or Dagster wrapped around it."""
     while isinstance(error, dg.Failure | dg.RetryRequested) or type(error).__name__ == RETRIES_USED_UP:
         inner = error.__cause__ or error.__context__
         if inner is None:

@@ -58,7 +58,7 @@ def deploy_job(application: str) -> dg.JobDefinition:
 
 
 def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefinition:
-    """Compile, then deploy.
+    """Return the job that compiles, then deploys.
 
     Args:
         application: its name.
@@ -79,7 +79,7 @@ def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefiniti
 
 
 def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDefinition:
-    """Record a deployment of `streams run`, which has written and launched it while Dagster was being loaded.
+    """Return the job that records a deployment of `streams run`, which was launched while Dagster was being loaded.
 
     It stands under the name of the job that would have done it.
 

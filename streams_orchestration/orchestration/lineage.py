@@ -148,13 +148,13 @@ def _add_ends(
 
 
 def data_format(node: Mapping[str, Any]) -> str | None:
-    """The file format of a source or sink, as its operator says, else by the ending of its location; None: neither."""
+    """Return the file format of a source or sink, by its operator, else by its location's ending; None if unknown."""
     ending = PurePath(str(node.get("location") or "")).suffix.lstrip(".").lower()
     return next((each for each in (node.get("format"), ending) if each in FORMATS), None)
 
 
 def find(graph: nx.DiGraph, name: str) -> str:
-    """The node that a user means: by its path, the last part of it, a PE's number or one of its operators.
+    """Return the node that a name means: its path, the last part of it, a PE's number or one of its operators.
 
     Raises:
         UnknownNameError: nothing is called that, or several things are; the message says what comes near.
@@ -181,7 +181,7 @@ def find(graph: nx.DiGraph, name: str) -> str:
 
 
 def render_lineage(graph: nx.DiGraph, name: str) -> str:
-    """All that one node comes from and all that comes from it, as two trees, and what its columns are made from.
+    """Return everything that a node comes from and that comes from it, as two trees, and the origins of its columns.
 
     A node that is met again is shown without its branches, marked `(above)`; of the stages each is shown with those
     inputs only that its other inputs do not come from.

@@ -47,7 +47,7 @@ def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
 
 
 def _freshness(facts: Mapping[str, Any]) -> dg.FreshnessPolicy | None:
-    """Of a deployment that is to complete epochs for ever: a materialization says that every region has done so."""
+    """Return the freshness policy of a deployment that completes epochs forever; None for others."""
     period = facts.get("cut_seconds")
     if period is None:
         return None
@@ -64,7 +64,7 @@ def _kinds(facts: Mapping[str, Any]) -> set[str]:
 
 
 def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What Dagster itself knows how to show: columns, where they come from, the line of the spec."""
+    """Return the metadata that Dagster itself can show: columns, their origins, the line of the spec."""
     shown: dict[str, Any] = {}
     attributes = parse_schema(facts["schema"]).attributes if facts.get("schema") else ()
     if attributes:

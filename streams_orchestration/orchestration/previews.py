@@ -1,4 +1,4 @@
-"""What a redeploy does, or would do, as Dagster shows it: metadata of a run, and a check of the deployment."""
+"""The effects of a redeploy, or of its preview, in Dagster: metadata of a run, and a check of the deployment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 
 KEEPS_STATE = "redeploy_keeps_state"
-"""The check of a deployment that says whether a redeploy with the spec as it is now would lose state."""
+"""The check of a deployment that tells whether a redeploy with the current spec would lose state."""
 VERDICT_TAG = "streams/verdict"
 """Run tag of a redeploy: what became of the application."""
 LISTED = 100
@@ -59,7 +59,7 @@ def put_in_place(
 
 
 def _record(context: dg.OpExecutionContext, outcome: Redeployment) -> None:
-    """On the run and on the deployment."""
+    """Record a preview on the run and on the deployment."""
     context.instance.add_run_tags(context.run_id, {VERDICT_TAG: outcome.verdict})
     passed = outcome.acceptable
     context.instance.report_runless_asset_event(
@@ -87,19 +87,19 @@ def redeploy_metadata(outcome: Redeployment) -> dict[str, dg.MetadataValue]:
 
 
 def severity(outcome: Redeployment) -> dg.AssetCheckSeverity:
-    """An error where nothing can be done with the state kept; a warning where it is up to the user what is lost."""
+    """Return the severity: an error where state cannot be kept at all; a warning where the user decides about it."""
     return dg.AssetCheckSeverity.ERROR if outcome.verdict == "refused" else dg.AssetCheckSeverity.WARN
 
 
 def problems(outcome: Redeployment) -> str:
-    """What is to be said of every operator whose state would be lost, and where the remedy is."""
+    """Describe each operator whose state would be lost, and where the remedy is."""
     reasons = {each.text: each.operator for each in outcome.operators if _is_lost(each, outcome.allowed)}
     lost = "; ".join(f"{operator}: {reason}" for reason, operator in reasons.items())
     return f"{lost}. {in_launchpad(outcome.application)}"
 
 
 def in_launchpad(application: str) -> str:
-    """Where Dagster has what a remedy calls by its name on the command line."""
+    """Describe where Dagster has the options that remedies name as on the command line."""
     return (
         f"In the launchpad of redeploy_{application} drop_state of write_wanted_state takes the names of --drop-state."
     )

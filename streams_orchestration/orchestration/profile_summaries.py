@@ -1,4 +1,4 @@
-"""What a user sees in Dagster of a profile, of a decision and of its outcome: rates, loads, what moves, a picture."""
+"""Summaries of a profile, of a decision and of its outcome for Dagster: rates, loads, moves, a picture."""
 
 from __future__ import annotations
 

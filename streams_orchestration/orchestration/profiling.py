@@ -57,7 +57,7 @@ class DecisionOptions(dg.Config):
 
 
 def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
-    """How the three show as assets: external ones in a group of their own, aside of the data's way.
+    """Return the specs of the three assets: external ones in a group of their own, beside the data's way.
 
     What is not running cannot be measured, so nothing but the profile job makes them: Dagster's button *Materialize
     all* leaves external assets out.

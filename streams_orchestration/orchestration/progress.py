@@ -1,4 +1,4 @@
-"""What a running application has done, as events of its deployment, PE and sink assets."""
+"""The progress of a running application, as events of its deployment, PE and sink assets."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
 def progress_events(
     status: ApplicationStatus, metrics: ApplicationMetrics, now: float, seen: Look, preview: Preview
 ) -> list[dg.AssetMaterialization | dg.AssetObservation]:
-    """What a look at an application has to record.
+    """Return the events that a look at an application has to record.
 
     Args:
         status: of the application.
@@ -70,7 +70,7 @@ def progress_events(
 def observation(
     record: dg.AssetMaterialization, more: Mapping[str, dg.MetadataValue] | None = None
 ) -> dg.AssetObservation:
-    """The same report of what has not advanced: a materialization counts for the freshness of an asset."""
+    """Return a report as an observation: only a materialization, which means progress, counts for freshness."""
     metadata = {**record.metadata, **(more or {})}
     return dg.AssetObservation(record.asset_key, description=record.description, metadata=metadata)
 
@@ -101,7 +101,7 @@ def part_events(
     sinks: Iterable[SinkStatus],
     preview: Preview,
 ) -> Iterator[dg.AssetMaterialization]:
-    """Where PEs, the streams that they write, and sinks stand.
+    """Yield the events of PEs, of the streams that they write, and of sinks.
 
     Args:
         status: of the application.
@@ -123,7 +123,7 @@ def part_events(
 def pe_event(
     application: str, pe: PeStatus, metrics: ApplicationMetrics, unit: UnitStatus | None
 ) -> dg.AssetMaterialization:
-    """Where one PE stands, and how its unit came back the last times."""
+    """Return the event of one PE, with the last recoveries of its unit."""
     cpu = sum(each.cpu_ns for each in (*metrics.pes, *metrics.operators) if each.pe == pe.id)
     cpu += sum(stream.serialise_ns for stream in metrics.streams if stream.pe == pe.id)
     cpu += sum(reader.deserialise_ns for stream in metrics.streams for reader in stream.readers if reader.pe == pe.id)
@@ -153,7 +153,7 @@ def pe_event(
 def _stream_events(
     status: ApplicationStatus, metrics: ApplicationMetrics, pes: Collection[int]
 ) -> Iterator[dg.AssetMaterialization]:
-    """What passed the streams between PEs that these PEs write; the channels of a stream count together."""
+    """Yield events of the streams that these PEs write to others; the channels of a stream count together."""
     exported = {export.stream for export in status.exports}
     streams: dict[str, list[StreamMetrics]] = {}
     for stream in metrics.streams:
@@ -175,7 +175,7 @@ def _stream_events(
 
 
 def sink_event(application: str, sink: SinkStatus, rows: Sequence[Mapping[str, Any]] = ()) -> dg.AssetMaterialization:
-    """What one sink has published, with the first rows of it."""
+    """Return the event of one sink: what it has published, with the first rows."""
     metadata = {
         "dagster/row_count": dg.MetadataValue.int(sink.rows),
         "streams/visibility": dg.MetadataValue.text(sink.visibility),

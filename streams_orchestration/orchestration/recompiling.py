@@ -132,7 +132,7 @@ def _record(
 def _materialization(
     source: ApplicationSource, stage: Stage, result: StageResult, store: ArtifactStore
 ) -> dg.AssetMaterialization:
-    """With the versions that Dagster writes down of an asset that it computes, so that it knows what is out of date."""
+    """Return the event of a stage with the versions that Dagster records for assets, so that it finds outdated ones."""
     inputs = store.read(source.name, stage.name).inputs
     versions = {name: "INITIAL" if name == SPEC else version for name, version in inputs.items()}
     return dg.AssetMaterialization(

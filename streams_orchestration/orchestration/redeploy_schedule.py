@@ -73,5 +73,5 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
 
 
 def _uids(compilation: Compilation) -> list[str]:
-    """What operators are known by: the fingerprint does not tell it."""
+    """Return the identities of the operators, which the fingerprint does not contain."""
     return [each.identity for each in compilation.logical.operators]

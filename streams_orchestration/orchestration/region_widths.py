@@ -1,4 +1,4 @@
-"""How wide parallel regions should be by what was measured of their channels; pure."""
+"""Computes how wide parallel regions should be from the measured load of their channels; pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILL = 0.8
 
 
 class Rescaling(BaseModel):
-    """When the width of a parallel region is changed by measured load."""
+    """The conditions on which the width of a parallel region is changed by measured load."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,14 +42,14 @@ class Rescaling(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RegionLoad:
-    """What the channels of a parallel region keep busy, in processors."""
+    """The processors that the channels of a parallel region keep busy."""
 
     region: str
     """Full logical name."""
     width: int
     busiest: float
     total: float
-    """Of all channels that the busiest one shares its tuples with."""
+    """Processors of all channels that the busiest one shares its tuples with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _load(region: ParallelRegion, loads: Mapping[tuple[int, ...], float]) -> Reg
 
 
 def width_change(loads: Iterable[RegionLoad], policy: Rescaling, processors: int | None) -> WidthChange | str:
-    """The one change that is needed most, or why there is none.
+    """Return the most urgent change of a width, or the reason why there is none.
 
     A region becomes wider when its busiest channel is over the target and more channels would share its load, and
     narrower when the busiest one is under `low`.

@@ -28,10 +28,10 @@ RESCALE_TAG = "streams/rescale"
 
 
 class Cursor(BaseModel):
-    """What the sensor remembers."""
+    """The state that the sensor keeps between two ticks."""
 
     measured_at: float = 0.0
-    """Of the last profile that was judged."""
+    """Unix seconds of the last profile that was judged."""
     requested_at: float = 0.0
 
 
@@ -106,7 +106,7 @@ def _profile(store: ArtifactStore, application: str, cursor: Cursor, now: float)
 
 
 def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: str) -> str | None:
-    """What else is being done to the application; None when it simply runs."""
+    """Return why the application is not simply running, in words; None when it is."""
     status = deployments.status(application)
     if status.state != "RUNNING":
         return f"{application} is {status.state}"

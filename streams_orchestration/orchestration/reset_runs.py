@@ -42,5 +42,5 @@ def run_under_way(instance: dg.DagsterInstance, application: str, unit: str) -> 
 
 
 def is_recorded(instance: dg.DagsterInstance, tags: dict[str, str]) -> bool:
-    """Does a run with the tags of this failure exist, whatever came of it?"""
+    """Whether a run with the tags of this failure exists, whatever its outcome."""
     return bool(instance.get_run_records(dg.RunsFilter(tags=tags), limit=1))

@@ -98,11 +98,11 @@ class _Tick:
     deployed: set[str] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
     away: str = ""
-    """Why the catalog cannot be used."""
+    """Why the catalog cannot be used; empty when it can."""
     records: bool = False
-    """It has something to record, or a run to request."""
+    """Whether it has something to record, or a run to request."""
     late: bool = False
-    """It has begun a reset when it was too late to record; the next tick does, and requests the run."""
+    """Whether it has begun a reset too late to record it; the next tick records it and requests the run."""
 
     def watch(self, seconds: float) -> None:
         """Look at every application at which something happens, for so long; begin the resets that are due."""

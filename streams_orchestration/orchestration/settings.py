@@ -46,7 +46,7 @@ class CompileOptions(dg.Config):
     faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
 
     def options(self, defaults: Options) -> Options:
-        """As the compiler takes them."""
+        """Return the options as the compiler takes them."""
         return Options(
             name=defaults.name,
             submission={**defaults.submission, **self.submission},

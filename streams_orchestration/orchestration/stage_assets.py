@@ -31,7 +31,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 @dataclass(frozen=True, slots=True)
 class ApplicationSource:
-    """An application as its definitions know it: its spec, and how it is compiled unless a run says otherwise."""
+    """An application as its definitions know it: its spec, and its compile options unless a run has others."""
 
     name: str
     spec: Path
@@ -49,7 +49,7 @@ class OtherApplicationError(StreamsRuntimeError):
 
 
 class StageResult(NamedTuple):
-    """What compiling one stage gave."""
+    """The result of compiling one stage."""
 
     data_version: str
     metadata: Metadata
@@ -69,7 +69,7 @@ class StageResult(NamedTuple):
 
     @property
     def check_metadata(self) -> dict[str, Any]:
-        """What its check shows."""
+        """Return the metadata of its check."""
         count = len(errors_of(self.diagnostics)) + len(self.violations)
         metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(count)}
         if self.diagnostics:
@@ -148,7 +148,7 @@ def keep_stage(
 
 
 def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[str, str]]:
-    """What the first stage reads, with the findings on the text of the spec, and the version of the spec.
+    """Read the input of the first stage, with the findings on the text of the spec, and the version of the spec.
 
     Raises:
         Failure: nothing can be made of the spec.
@@ -165,7 +165,7 @@ def _read(source: ApplicationSource, options: Options) -> tuple[Progress, dict[s
 
 
 def spec_version(source: ApplicationSource) -> dict[str, str]:
-    """What the first stage is computed from; nothing where there is no file."""
+    """Return the version of the spec, the input of the first stage; empty where there is no file."""
     return {SPEC: content_version(file_of(source.spec).read_bytes())} if file_of(source.spec).is_file() else {}
 
 
@@ -180,7 +180,7 @@ def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> d
 
 
 def stage_spec(source: ApplicationSource, stage: Stage, description: str | None = None) -> dg.AssetSpec:
-    """How a stage shows as an asset.
+    """Return the asset of a stage.
 
     Args:
         source: the application.
@@ -252,7 +252,7 @@ def chosen(
     store: ArtifactStore,
     deployments: Deployments,
 ) -> Options:
-    """The options of a run: those of its config, the others as the definitions say, or with `keep` as deployed."""
+    """Return the options of a run: those of its config, the others as defined, or with `keep` as deployed."""
     if not config.keep:
         return config.options(source.defaults)
     options, left_out = fitting(source.spec, kept_options(source, store, deployments), config.options)
@@ -262,7 +262,10 @@ def chosen(
 
 
 def kept_options(source: ApplicationSource, store: ArtifactStore, deployments: Deployments) -> Options:
-    """The options that an application is deployed with, else those that it was last compiled with.
+    """Return the options that an application is deployed with, else those that it was last compiled with.
+
+    A refused or reverted compilation leaves no trace in them. An option of a redeploy, such as a width, stays until
+    another redeploy changes it.
 
     What was compiled and refused, or reverted, leaves no trace in them. What a redeploy was asked for, a width, say,
     stays until another one says otherwise.

@@ -1,4 +1,4 @@
-"""What a user sees of a stage in Dagster: counts, tables, a drawing. Small: the document itself lies in the store."""
+"""Summaries of a stage for Dagster: counts, tables, a drawing. Small: the document itself lies in the store."""
 
 from __future__ import annotations
 

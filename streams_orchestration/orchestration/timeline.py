@@ -97,7 +97,7 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
 
 
 def _span(status: ApplicationStatus, lanes: Sequence[_Lane], now: float) -> tuple[float, float]:
-    """What the upper part shows, unix seconds: not more than is known, and a recovery that is shown as a whole."""
+    """Return begin and end of the upper part, unix seconds: no more than is known, with recoveries shown as a whole."""
     known = [cut.completed_at - cut.seconds for lane in lanes for cut in lane.cuts[:1]]
     known += [recovery.began for lane in lanes for recovery in lane.recoveries]
     last = [lane.recoveries[-1] for lane in lanes if lane.recoveries]

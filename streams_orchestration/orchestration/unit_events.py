@@ -1,4 +1,4 @@
-"""What an event of a deployment says of its units of recovery: where they stand, and how they came back (B34, B37)."""
+"""Metadata of a deployment's events about its units of recovery: where they stand, how they recovered (B34, B37)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def unit_metadata(status: ApplicationStatus, now: float) -> dict[str, dg.Metadat
 
 
 def recovery_metadata(unit: UnitStatus, now: float) -> dict[str, dg.MetadataValue]:
-    """How often a unit was reset, why, and its last recoveries by phase; nothing of one that never was.
+    """Return how often a unit was reset, why, and its last recoveries by phase; empty for one that never was.
 
     Args:
         unit: of recovery.
@@ -117,7 +117,7 @@ def _recovery(recovery: Recovery, now: float) -> dict[str, str | int | float | N
 
 
 def _numbers(unit: UnitStatus) -> dict[str, dg.MetadataValue]:
-    """Of one region; Dagster draws them over time."""
+    """Return the numbers of one region, which Dagster draws over time."""
     metadata: dict[str, dg.MetadataValue] = {
         f"streams/{unit.name}/epoch": dg.MetadataValue.int(unit.completed_epoch),
         f"streams/{unit.name}/resets": dg.MetadataValue.int(unit.resets),
@@ -146,7 +146,7 @@ def _time(at: float | None, now: float) -> str:
 
 
 def _lasted(times: Times) -> str:
-    """How long the last one took, and how long they take on average; empty before the first one."""
+    """Return the duration of the last one and the mean duration; empty before the first one."""
     return "" if times.average is None else f"{times.seconds[-1]:.2f}, mean {times.average:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""What one look at a running application leads to: resets to begin, progress to record; pure, so easy to test."""
+"""Decides what a look at a running application leads to: resets to begin, progress to record; pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REPORT_INTERVAL = 60.0
 TROUBLED_SECONDS, AMISS_SECONDS = 1.0, 5.0
 """Seconds between two looks at an application in trouble, as a reset may be due, and at one that fails a check."""
 SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
-"""The same for PEs, streams and sinks as soon as an application has run for so long without a change of state."""
+"""Seconds between two records of PEs, streams and sinks, once the state has not changed for the second number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class OwedRun:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What one look at an application leaves for the next. Times are unix seconds."""
+    """The result of a look at an application that the next look needs. Times are unix seconds."""
 
     known: dict[str, Known] = field(default_factory=dict)
-    """Of every unit, the failure that was last met."""
+    """Unit -> the failure that was last met."""
     owed: dict[str, OwedRun] = field(default_factory=dict)
     """Unit -> the run that its last reset is to have."""
     mark: str = ""
-    """Of the application's pulse."""
+    """Mark of the application's pulse."""
     looked_at: float = 0.0
     remark: str = ""
     """Why no reset is due; empty when nothing has failed."""
@@ -66,12 +66,12 @@ class Memory:
     """Check -> whether it passed when it was last recorded."""
 
     def has_news(self, pulse: Pulse, now: float) -> bool:
-        """Has something happened since the last look, or is something in trouble: a look cannot wait."""
+        """Whether something has happened since the last look, or is in trouble, so that a look cannot wait."""
         changed = bool(self.mark) and pulse.mark != self.mark
         return changed or (bool(pulse.troubled) and now - self.looked_at >= TROUBLED_SECONDS)
 
     def is_due(self, now: float) -> bool:
-        """Is it time for a look although nothing has happened: for a record, or for a check that has failed."""
+        """Whether it is time for a look although nothing has happened: for a record, or for a check that has failed."""
         amiss = self.behind or not all(self.checks.values())
         return now - self.looked_at >= (AMISS_SECONDS if amiss else REPORT_INTERVAL)
 
@@ -86,13 +86,13 @@ class Look:
     report: bool
     """The state or an epoch has changed and is to be recorded."""
     pes: tuple[PeStatus, ...]
-    """Those that have changed since they were last recorded."""
+    """PEs that have changed since they were last recorded."""
     sinks: tuple[SinkStatus, ...]
-    """Those that have published since."""
+    """Sinks that have published since they were last recorded."""
     advanced: bool
     """Every unit that is not complete has completed an epoch since the last record."""
     checks: tuple[Judgement, ...]
-    """Those that pass no more, or again."""
+    """Checks whose outcome has changed."""
     memory: Memory
 
 
@@ -169,7 +169,7 @@ def _remark(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> st
 
 
 def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, Pulse], now: float) -> list[str]:
-    """The applications to look at now: all that have news, else the one that was not looked at for longest, if due.
+    """Return the applications to look at now: all that have news, else the one whose last look is oldest, if due.
 
     Many looks in a row would keep news waiting.
     """
@@ -181,7 +181,7 @@ def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, Pulse], now:
 
 @dataclass(slots=True)
 class Cursor:
-    """What a tick of the sensor leaves for the next one."""
+    """The state that a tick of the sensor passes to the next one."""
 
     applications: dict[str, Memory] = field(default_factory=dict)
     away: bool = False
@@ -189,7 +189,7 @@ class Cursor:
 
     @classmethod
     def load(cls, text: str | None) -> Cursor:
-        """From a sensor's cursor; one that cannot be read counts as none."""
+        """Read the state from a sensor's cursor; a cursor that cannot be read counts as none."""
         try:
             fields = json.loads(text or "{}")
             memories = {name: _memory(memory) for name, memory in fields.get("applications", {}).items()}
@@ -198,7 +198,7 @@ class Cursor:
             return cls()
 
     def dump(self) -> str:
-        """As a sensor's cursor."""
+        """Return the text for a sensor's cursor."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""What the runtime offers to the command line and to Dagster."""
+"""The interface of the runtime for the command line and for Dagster."""
 
 from __future__ import annotations
 

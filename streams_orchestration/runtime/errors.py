@@ -1,4 +1,4 @@
-"""What can go wrong while an application runs: every error names the thing, its place and the remedy."""
+"""Errors that can occur while an application runs; each message names the thing, its place and the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
 
 MINIMUM_JAVA = 17
-"""Of Spark 4."""
+"""The oldest Java version that Spark 4 runs on."""
 CATALOG = "STREAMS_CATALOG"
 """The variable that names the catalog's place."""
 
@@ -44,7 +44,7 @@ class StateDirectoryPlaceError(StateDirectoryError):
 
 
 class StorageSettingError(StreamsRuntimeError):
-    """STREAMS_STORAGE, or what says how it is reached, cannot be used; or the catalog's files are elsewhere."""
+    """STREAMS_STORAGE or a setting of its access cannot be used, or the catalog's files are elsewhere."""
 
     def __init__(self, reason: str, remedy: str = "Correct the variable, or unset it.") -> None:
         super().__init__(f"{reason}. {remedy}")
@@ -70,7 +70,7 @@ class CatalogMissingError(CatalogError):
 
 
 class CatalogUnavailableError(CatalogError):
-    """For now the catalog cannot be used; nothing was changed, and the call may be repeated."""
+    """The catalog cannot be used at present; nothing was changed, and the call may be repeated."""
 
 
 class CatalogBusyError(CatalogUnavailableError):
@@ -153,7 +153,7 @@ class ApplicationChangedError(StreamsRuntimeError):
 
 
 class OtherVersionError(StreamsRuntimeError):
-    """What is deployed was compiled by another version of the product, and cannot be read."""
+    """The deployed application was compiled by another version of the product, and cannot be read."""
 
     def __init__(self, application: str) -> None:
         super().__init__(
@@ -168,14 +168,14 @@ class NotDeployableError(StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class OperatorFailure:
-    """What an operator raised and where, in parts; the place is as exact as is known."""
+    """The exception that an operator raised, and where, in parts; the place is as exact as is known."""
 
     operator: str
     """Physical name."""
     cause: str
     """Type and text of what was raised."""
     file: str = ""
-    """Of the operator's own code, where it was raised or last gone through; empty when none of it was at work."""
+    """File of the operator's own code that raised, or was last on the stack; empty when none of its code ran."""
     line: int = 0
     pure: bool = False
     """The operator keeps nothing and changes nothing: the same tuples would make it fail again."""
@@ -186,7 +186,7 @@ class OperatorFailure:
     mark: str = ""
     """The mark that arrived: `window` or `final`; empty for tuples."""
     first: int = 0
-    """Of the tuples among which the one is at which it failed, numbered from 1 in each batch, for each port."""
+    """First and `last` tuple of the range in which it failed, numbered from 1 in each batch, for each port."""
     last: int = 0
     values: str = ""
     """The very tuple, shortened; empty where several come into question."""
@@ -194,7 +194,7 @@ class OperatorFailure:
     """File and rows, or segment and rows, that the tuples were read from; empty where that is not known."""
 
     def is_again(self, before: OperatorFailure) -> bool:
-        """The same line failed with the same type of exception at the same tuples as before.
+        """Whether the same line failed with the same type of exception at the same tuples as before.
 
         A replay may have numbered the tuples otherwise, and the text may name others of their batch.
         """
@@ -232,7 +232,7 @@ class OperatorError(StreamsRuntimeError):
         self.operator = operator
         self.reason = message
         self.failure = failure
-        """What the operator raised, in parts; None when it was not the operator that failed."""
+        """The operator's exception, in parts; None when the failure is not an operator's."""
         super().__init__(f"operator {operator}: {message}")
 
     def __reduce__(self) -> tuple[type[OperatorError], tuple[str, str, OperatorFailure | None]]:
@@ -245,7 +245,7 @@ class OutputError(StreamsRuntimeError):
     def __init__(self, operator: str, message: str, *, lost: bool = False, refused: bool = False) -> None:
         self.operator = operator
         self.permanent = lost or refused
-        """It is gone, or what it goes to refuses it for good: trying again does not help."""
+        """Whether its file is lost, or its destination refuses it for good: a retry does not help."""
         super().__init__(f"operator {operator}: {message}")
 
 

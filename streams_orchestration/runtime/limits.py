@@ -1,4 +1,4 @@
-"""Limits that several rooms of the runtime go by."""
+"""Limits that several packages of the runtime share."""
 
 from __future__ import annotations
 

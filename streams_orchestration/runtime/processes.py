@@ -23,17 +23,17 @@ KILL_SECONDS = 10.0
 BACKGROUND = "jemalloc_bg_thd"
 """A thread of Arrow's that wakes up now and then, whatever the others do."""
 MACHINE = "STREAMS_MACHINE"
-"""Environment variable: the name of this machine, which its agent gives to the hosts that it starts."""
+"""Environment variable with the name of this machine; its agent sets it for the hosts that it starts."""
 
 
 def machine_name() -> str:
-    """The name of this machine: what `STREAMS_MACHINE` says, else its host name."""
+    """Return the name of this machine: the value of `STREAMS_MACHINE`, else its host name."""
     return os.environ.get(MACHINE) or socket.gethostname()
 
 
 @cache
 def process_space() -> str:
-    """Within what a pid means one process: a boot of a machine, and a process namespace (a container) on it.
+    """Identify the space in which a pid names one process: the boot and the process namespace of this machine.
 
     A namespace is known by its number and by the start of its first process, since numbers are used again.
     """
@@ -59,7 +59,7 @@ class ProcessIdentity:
     started: float
     """Unix seconds, as the system knows it."""
     command: str
-    """Its command line."""
+    """Command line of the process."""
 
 
 def process_started(pid: int) -> float | None:
@@ -72,7 +72,7 @@ def process_started(pid: int) -> float | None:
 
 
 def this_process_began() -> float:
-    """Start time of this process in unix seconds, to some 0.01 s.
+    """Return the start time of this process in unix seconds, to some 0.01 s.
 
     `process_started` gives times that tell processes apart: they count from the boot, of which whole seconds are known.
     """
@@ -84,7 +84,7 @@ def this_process_began() -> float:
 
 
 def is_alive(pid: int | None, started: float | None) -> bool:
-    """Does exactly this process of this machine still exist."""
+    """Whether exactly this process of this machine still exists."""
     if pid is None or started is None:
         return False
     actual = process_started(pid)
@@ -110,7 +110,7 @@ def family(pid: int) -> tuple[ProcessIdentity, ...]:
 
 
 def living(known: Iterable[ProcessIdentity], patience: float = 0.0) -> tuple[ProcessIdentity, ...]:
-    """Those of the processes that still exist after `patience` seconds, with the same command line."""
+    """Return the processes that still exist after `patience` seconds, with the same command line."""
     with contextlib.suppress(psutil.Error):
         waiting = [psutil.Process(each.pid) for each in known if patience and identify(each.pid) is not None]
         psutil.wait_procs(waiting, timeout=patience)
@@ -136,7 +136,7 @@ def kill(pid: int | None, started: float | None) -> None:
 
 
 def thread_runs(pid: int, but: int | None = None) -> int | None:
-    """How often the threads of a process have got a processor so far, `but` for one; None where that is not known."""
+    """Return how often the threads of a process were scheduled, without thread `but`; None where that is unknown."""
     runs = 0
     try:
         for thread in Path(f"/proc/{pid}/task").iterdir():

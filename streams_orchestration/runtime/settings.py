@@ -36,7 +36,7 @@ class SettingError(StreamsRuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """What the engine of a host is started with, before the host can read the catalog."""
+    """Settings that a host's engine is started with, before the host can read the catalog."""
 
     memory: str = "1g"
     """Heap of the JVM."""
@@ -53,7 +53,7 @@ class EngineSettings:
         return self.master != LOCAL
 
     def properties(self) -> dict[str, str]:
-        """What the file says.
+        """Return the properties in the file.
 
         Raises:
             SettingError: it cannot be read, or a line of it cannot be used.
@@ -83,7 +83,7 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What every host of the application starts with, also after a reset."""
+    """Settings that every host of the application starts with, also after a reset."""
 
     source_limit: int = SOURCE_LIMIT
     """Most tuples that a source may produce in one batch (`STREAMS_SOURCE_LIMIT`)."""
@@ -92,7 +92,7 @@ class Settings:
     metrics: bool = True
     """Do tasks count and time (`STREAMS_METRICS`: on or off)."""
     compression: str = "none"
-    """Of streams between PEs (`STREAMS_COMPRESSION`: none, lz4 or zstd)."""
+    """Compression of streams between PEs (`STREAMS_COMPRESSION`: none, lz4 or zstd)."""
     hang_limit: int = 15
     """Seconds without an answer of the JVM, or without progress of a task, until it is killed; 0: never
     (`STREAMS_HANG_LIMIT`)."""
@@ -101,7 +101,7 @@ class Settings:
     spark_conf: str = ""
     """Absolute path of a file of Spark's properties (`STREAMS_SPARK_CONF`)."""
     samples: int = 0
-    """Most tuples of a stream between PEs that may be looked at; 0: none may (`STREAMS_SAMPLES`)."""
+    """Most tuples of a stream between PEs that may be shown; 0: none may (`STREAMS_SAMPLES`)."""
     sample_mask: str = ""
     """Names of attributes whose values nobody may look at, with `*` and `?` (`STREAMS_SAMPLE_MASK`)."""
 
@@ -120,7 +120,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """The settings that the environment gives, the defaults for what it does not name.
+        """Read the settings from the environment; the defaults hold for what it does not name.
 
         Raises:
             SettingError: a value cannot be used.

@@ -41,9 +41,9 @@ from streams_orchestration.runtime.tasks.answers import take_answers
 from streams_orchestration.runtime.units.watch import observe
 
 QUERY_SECONDS = 300.0
-"""In which a query of Spark's must make its next batch, however busy the machine is."""
+"""Seconds within which a Spark query must make its next batch, however busy the machine is."""
 LOOK_SECONDS = 0.1
-"""Between two looks at what it has come to, when nothing tells of a change."""
+"""Seconds between two looks at its progress, when nothing notifies of a change."""
 
 
 class StepError(StreamsRuntimeError):
@@ -60,7 +60,7 @@ class SteppedApplication:
     home: Home
     compilation: Compilation
     source_limit: int = 1000
-    """Tuples that a source gives in a batch, about."""
+    """Approximate number of tuples that a source produces in a batch."""
     engine: Callable[[], Engine] | None = None
     """Gives what runs PEs that are queries of Spark's, if there are any."""
     results: list[TaskResult] = field(default_factory=list[TaskResult])
@@ -86,7 +86,7 @@ class SteppedApplication:
         self.report_running()
 
     def plan(self, program: PeProgram) -> BatchPlan | None:
-        """What the next batch of a PE would be; None while there is nothing to do."""
+        """Plan the next batch of a PE; None while there is nothing to do."""
         return plan_batch(program, read_view(self.catalog, program), source_limit=self.source_limit)
 
     def execute(self, program: PeProgram, plan: BatchPlan) -> list[TaskResult]:
@@ -105,7 +105,7 @@ class SteppedApplication:
         self.stop_queries()
 
     def stop_queries(self) -> None:
-        """Stop all queries of Spark's; they start anew, where the catalog says, when their PEs are stepped."""
+        """Stop all Spark queries; stepping their PEs starts them again from the catalog."""
         while self.queries:
             self.queries.popitem()[1].stop()
 
@@ -176,7 +176,7 @@ class SteppedApplication:
         publish(self.catalog, self.name)
 
     def report_running(self) -> None:
-        """All queries run, in the generation of their unit: what hosts would report."""
+        """Record that all PEs run in the generation of their unit, as hosts would report."""
         p, u = tables.pe, tables.unit
         with self.catalog.write() as connection:
             for unit in connection.execute(select(u).where(u.c.application == self.name)).all():

@@ -35,7 +35,7 @@ def top(application: str | None, delay: float) -> int:
 
 
 def once(snapshot: Snapshot) -> RenderableType:
-    """All rows as a tree, what is slow first; what is wrong stands below."""
+    """Return all rows as a tree, slow ones first, with problems below."""
     rows = Arrangement().of(rows_of(snapshot))
     if not rows:
         return Text("Nothing is deployed.")

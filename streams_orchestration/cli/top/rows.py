@@ -21,11 +21,11 @@ class Row:
     """One thing that works, or fails."""
 
     path: tuple[str, ...]
-    """Its name behind those of what it is part of: application, region, PE, operator."""
+    """The names of the things that contain it, then its own: application, region, PE, operator."""
     kind: Literal["application", "region", "pe", "operator"]
     state: str = ""
     trouble: str = ""
-    """What is wrong; empty when nothing is."""
+    """Description of a problem; empty when there is none."""
     cores: float | None = None
     """Processors that it keeps busy."""
     cpu_seconds: float | None = None
@@ -41,7 +41,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Its own."""
+        """Return its own name."""
         return self.path[-1]
 
 
@@ -55,7 +55,7 @@ class Column:
 
 
 def _natural(name: str) -> str:
-    """For sorting: numbers in names by their size."""
+    """Return the sorting key of a name, in which numbers sort by their size."""
     return re.sub(r"\d+", lambda number: number.group().zfill(12), name.lower())
 
 
@@ -93,7 +93,7 @@ ASCENDING = ("name", "state")
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """What of the rows is shown, and in which order."""
+    """The choice of rows that are shown, and their order."""
 
     column: str = "CPU"
     inverted: bool = False
@@ -125,7 +125,7 @@ class Arrangement:
             yield from self._below(row.path, children)
 
     def _sorted(self, rows: Iterable[Row]) -> list[Row]:
-        """By the column, then by name; what has no value there comes last."""
+        """Return the rows sorted by the column, then by name; rows without a value there come last."""
         by = next(column.value for column in COLUMNS if column.title == self.column)
         rows = sorted(rows, key=lambda row: [_natural(part) for part in row.path])
         known = [row for row in rows if by(row) is not None]
@@ -162,7 +162,7 @@ def _application(observed: Observed) -> Iterator[Row]:
 
 @dataclass(slots=True)
 class _Measured:
-    """What was measured of one PE."""
+    """The measurements of one PE."""
 
     operators: list[OperatorMetrics] = field(default_factory=list)
     readers: list[ReaderMetrics] = field(default_factory=list)
@@ -230,7 +230,7 @@ def _operator(path: tuple[str, ...], measured: OperatorMetrics) -> Row:
 
 
 def _sum(rows: Iterable[Row]) -> Row:
-    """What several PEs do together: sums of what adds up, and the oldest of what waits."""
+    """Return the sum of several PEs: sums of amounts, and the greatest age of waiting tuples."""
     rows = list(rows)
 
     def total(values: Iterable[float | None]) -> float | None:

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.snapshots import Snapshot
 
 MOST_ROWS = 1000
-"""That are shown; a filter finds the others."""
+"""Most rows that are shown; a filter finds the others."""
 MOST_FACTS = 4
 """Lines about what stands out."""
 HELP = """\
@@ -62,7 +62,7 @@ class Screen(App[None]):
     ]
 
     def __init__(self, snapshot: Snapshot, look: Callable[[], Snapshot], delay: float) -> None:
-        """`snapshot` is shown first; `look` gives the next one every `delay` seconds."""
+        """Create the screen with a first snapshot; `look` returns the next one every `delay` seconds."""
         super().__init__()
         self.snapshot = snapshot
         self.arrangement = Arrangement()
@@ -89,12 +89,12 @@ class Screen(App[None]):
 
     @property
     def table(self) -> DataTable[Text]:
-        """The rows."""
+        """Return the table of the rows."""
         return self.query_one(DataTable)
 
     @work(thread=True, exclusive=True)
     def look_again(self) -> None:
-        """Read the catalog; what is wrong with it is said until it can be read."""
+        """Read the catalog; shows its error until it can be read."""
         if self.held:
             return
         try:
@@ -202,7 +202,7 @@ class Screen(App[None]):
         self._detail()
 
     def action_filter(self) -> None:
-        """Ask for words."""
+        """Open the field for words to filter by."""
         words = self.query_one(Input)
         words.disabled, words.display = False, True
         words.focus()
@@ -218,7 +218,7 @@ class Screen(App[None]):
         self._arrange(words=event.value.strip())
 
     def on_input_submitted(self) -> None:
-        """Keep the words."""
+        """Keep the filter's words."""
         words = self.query_one(Input)
         words.disabled, words.display = True, False  # keys are for the table again
         self.table.focus()

@@ -1,4 +1,4 @@
-"""What a page chooses of a compilation, and the options that come of it: read as the command line reads them."""
+"""Choices of a page for a compilation, and the compile options for them: read as the command line reads them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LABELS = {
 
 
 class ChoiceError(ValueError):
-    """What a page has chosen cannot be; the message is that of the command line."""
+    """A page's choice is not possible; the message is that of the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Choices:
 
     @classmethod
     def of(cls, document: object) -> Choices:
-        """From JSON: `{"set": {}, "width": {}, "options": {}, "faithful": true}`, each of which may be left out.
+        """Read choices from JSON: `{"set": {}, "width": {}, "options": {}, "faithful": true}`; each may be left out.
 
         Raises:
             ChoiceError: it has another form.
@@ -118,7 +118,7 @@ def _converted(flag: str, type_: click.ParamType, text: str) -> Any:
 
 
 def controls(application: Application, options: Options, regions: tuple[ParallelRegion, ...] | None) -> dict[str, Any]:
-    """What a page may choose, with what is chosen.
+    """Return the choices that a page has, with those that are made.
 
     Args:
         application: as far as it could be read.
@@ -144,7 +144,7 @@ def controls(application: Application, options: Options, regions: tuple[Parallel
 
 
 def changed_options(before: Options, now: Options) -> Iterator[tuple[str, str, str]]:
-    """What was chosen otherwise, a row each; widths are left to the comparison of the plans."""
+    """Yield a row for each changed option; widths are left to the comparison of the plans."""
     old, new = without_secrets(before.submission), without_secrets(now.submission)
     for name in dict.fromkeys((*old, *new)):
         if before.submission.get(name) != now.submission.get(name):

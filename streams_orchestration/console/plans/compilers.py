@@ -26,9 +26,9 @@ from streams_orchestration.console.plans.task import Task
 from streams_orchestration.runtime.storage.home import Home
 
 SECONDS = 60.0
-"""That a compilation may take."""
+"""Most seconds of a compilation."""
 KEPT = 8
-"""Plans that pages can ask about; the one that was asked about longest ago is dropped first."""
+"""Plans that are kept for questions of pages; the least recently used one is dropped first."""
 WAITING = 4
 """Pages that may wait for their turn."""
 _COMMAND = [sys.executable, "-m", "streams_orchestration.console.plans.worker"]
@@ -48,7 +48,7 @@ class Compilers:
     home: Home
     specs: tuple[Path, ...] = ()
     options: Options | None = None
-    """Of the command line."""
+    """Options of the command line."""
     seconds: float = SECONDS
     _plans: OrderedDict[str, Compilation] = field(default_factory=OrderedDict[str, Compilation])
     _keeping: threading.Lock = field(default_factory=threading.Lock)
@@ -168,6 +168,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """With what it has started."""
+    """Kill a process with all processes that it has started."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

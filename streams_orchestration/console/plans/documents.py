@@ -1,4 +1,4 @@
-"""What the compile view shows of a compilation, and of two that are compared; pure."""
+"""Documents that the compile view shows of a compilation, and of two that are compared; pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 
 def stages_document(compilation: Compilation, before: Compilation | None = None) -> list[Document]:
-    """Every stage with its figures, beside those before where they were others, and what it decided."""
+    """Return every stage with its figures, earlier figures where they differ, and its decisions."""
     decided = decisions(compilation)
     return [
         {
@@ -57,12 +57,12 @@ def _figures(stage: Stage, compilation: Compilation, before: Compilation | None)
 
 
 def diagnostics_document(diagnostics: tuple[Diagnostic, ...]) -> list[Document]:
-    """As the command line prints them: place, code and message, then the remedy."""
+    """Return the diagnostics as the command line prints them: place, code and message, then the remedy."""
     return [{"severity": each.severity, "text": str(each), "remedy": each.remedy} for each in diagnostics]
 
 
 def comparison_document(comparison: Comparison, before: Options, now: Options) -> Document:
-    """In the words of `streams diff`."""
+    """Return a comparison in the words of `streams diff`."""
     change, outcome = comparison.change, comparison.outcome
     document: Document = {"changes": [*changed_options(before, now), *width_rows(change)]}
     if outcome is None:
@@ -78,7 +78,7 @@ def comparison_document(comparison: Comparison, before: Options, now: Options) -
 
 
 def redeploy_document(outcome: Redeployment) -> Document:
-    """In the words of `streams redeploy --dry-run`."""
+    """Return the outcome of a redeploy in the words of `streams redeploy --dry-run`."""
     return {
         "columns": OUTCOME_COLUMNS,
         "rows": outcome_rows(outcome),

@@ -51,7 +51,7 @@ def plan_routes(reader: Reader, compilers: Compilers) -> list[BaseRoute]:
 
 
 class _Documents:
-    """What the routes read."""
+    """Handlers of the routes for plans."""
 
     def __init__(self, reader: Reader, compilers: Compilers) -> None:
         self.reader = reader

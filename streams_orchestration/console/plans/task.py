@@ -35,26 +35,26 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a page wants compiled."""
+    """A compilation that a page requests."""
 
     spec: Path
     """Named on the command line of the console."""
     home: Path
     """State directory."""
     options: Options | None
-    """Of the command line; None for those of what is deployed, or the defaults."""
+    """Options of the command line; None for those of the deployed application, or the defaults."""
     choices: Choices
     before: Choices | None
-    """To compare with; None for nothing."""
+    """Choices to compare with; None for no comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of it."""
+    """The result of a compilation for a page."""
 
     document: Document
     compilation: str | None = None
-    """As JSON, with the numbers that PEs have where the application is deployed; None of one with errors."""
+    """Compilation as JSON, with PE numbers as deployed; None for one with errors."""
 
 
 def answer(task: Task) -> Answer:
@@ -116,7 +116,7 @@ def _comparison(
 
 
 def _redeploy(home: Home, compilation: Compilation) -> Document:
-    """What `streams redeploy --dry-run` would show."""
+    """Return the result of `streams redeploy --dry-run`."""
     try:
         return redeploy_document(preview_redeploy(home, deployable(compilation)))
     except ApplicationError as error:

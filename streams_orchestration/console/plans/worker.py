@@ -19,7 +19,7 @@ from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.task import Answer, Task, answer
 
 SECONDS = 90
-"""Of processor time: should the console be killed meanwhile, nobody else would end it."""
+"""Most seconds of processor time: nothing else ends the worker if the console is killed meanwhile."""
 MEMORY = 4 * 1024**3
 """Bytes that it may use."""
 

@@ -1,4 +1,4 @@
-"""Where the catalog of a state directory is: in its file, or where STREAMS_CATALOG says."""
+"""Finds the catalog of a state directory: the one that STREAMS_CATALOG names, else the file in the directory."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
 
 PATIENCE_SECONDS = 5.0
-"""How long a transaction that cannot begin, since the database is not reached, is tried anew."""
+"""Seconds for which a transaction that cannot reach the database is tried again."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two tries; doubled from the first to the longest."""
 
@@ -52,7 +52,7 @@ class Catalog:
         self, home: Home, *, busy_seconds: float = BUSY_SECONDS, patience: float = PATIENCE_SECONDS,
         bell: Path | None = None,
     ) -> None:  # fmt: skip
-        """Nothing is opened yet.
+        """Create without opening the database.
 
         Args:
             home: whose catalog.
@@ -72,7 +72,7 @@ class Catalog:
 
     @property
     def store(self) -> Store:
-        """Where the files are that it names."""
+        """The store of the files that the catalog names."""
         return self._home.store
 
     def make(self) -> None:
@@ -111,7 +111,7 @@ class Catalog:
 
     @property
     def names_units(self) -> bool:
-        """Who waits for a change learns which unit has changed."""
+        """Whether a change notification names the unit that changed."""
         return self._database.names_units
 
     def version(self) -> str | None:
@@ -130,7 +130,7 @@ class Catalog:
         return has_version(connection)
 
     def identity(self) -> Hashable | None:
-        """Tells this catalog from one that was put in its place later; None when its file is gone."""
+        """Return a value that differs when another catalog is put in this one's place; None when its file is gone."""
         return self._database.identity()
 
     @contextmanager
@@ -158,7 +158,9 @@ class Catalog:
 
     @contextmanager
     def write_unit(self, application: str, unit: str) -> Iterator[Connection]:
-        """The same for rows of one unit: its own, those of its PEs, and those that its PEs have written.
+        """A write transaction that takes turns only with writers of the same unit, and with `write`.
+
+        It may write the rows of the unit, of its PEs, and those that its PEs have written.
 
         What it reads of other units may change until it commits.
 
@@ -222,7 +224,7 @@ class Catalog:
                 self._database.committed(connection, unit)
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
-        """Open a transaction; nothing was done yet, so a connection that is lost here is replaced."""
+        """Open a transaction; a connection that is lost here is replaced, because nothing was done yet."""
         until = time.monotonic() + self._patience
         pause = FIRST_PAUSE
         while True:

@@ -14,21 +14,21 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 ANYTHING = ""
-"""In place of the name of a unit: it is not known what has changed, or it is more than one unit."""
+"""Stands for the name of a unit when the changed unit is not known, or several units have changed."""
 REOPEN_SECONDS = 1.0
-"""Between two tries to open a bell that cannot be opened; a waiter looks by itself now and then."""
+"""Seconds between two attempts to open a bell; meanwhile a waiter looks at the catalog by itself now and then."""
 
 LOOK_SECONDS = 0.05
-"""Between two looks at a file where the operating system cannot tell of it."""
+"""Seconds between two looks at a file, where the operating system does not notify of its changes."""
 
 log = logging.getLogger("streams.catalog")
 
 
 class Bell(ABC):
-    """What a database rings when a transaction that writes is committed."""
+    """The notification of a database that a transaction which writes was committed."""
 
     look_seconds: float | None = None
-    """Between two looks of a bell that cannot ring by itself; None for one that can."""
+    """Seconds between two looks of a bell that cannot ring by itself; None for one that can."""
 
     @abstractmethod
     def fileno(self) -> int | None:
@@ -36,7 +36,7 @@ class Bell(ABC):
 
     @abstractmethod
     def take(self) -> Collection[str]:
-        """Take what has come.
+        """Return the changes since the last call.
 
         Returns:
             The units that have changed, as `application/unit`, or `ANYTHING`; empty when the catalog has not changed.
@@ -58,13 +58,13 @@ class Changes:
     """
 
     def __init__(self, open_bell: Callable[[], Bell]) -> None:
-        """Nothing is opened before the first mark.
+        """Create without opening the bell; the first `mark` opens it.
 
         Args:
             open_bell: opens the bell of the catalog; it may raise OSError.
         """
         self.heard: Callable[[Collection[str]], bool] = lambda _: True
-        """Called with the units that have changed; returns whether those who wait here are to wake."""
+        """Called with the units that have changed; returns whether the waiting threads of this process are to wake."""
         self._open_bell = open_bell
         self._count = 0
         self._condition = threading.Condition()
@@ -73,7 +73,7 @@ class Changes:
         self._end, self._ending = -1, -1
 
     def mark(self) -> int:
-        """How many changes there were; take it before you look at the catalog."""
+        """Return the number of changes so far; call it before you look at the catalog."""
         with self._condition:
             if self._thread is None and not self._closed:
                 self._end, self._ending = os.pipe()
@@ -157,7 +157,7 @@ class Changes:
 
 
 class FileBell(Bell):
-    """A file whose times are set after each commit; Linux tells when that happens.
+    """A bell made of a file whose times are set after each commit; Linux notifies of that.
 
     Args:
         path: of the file, made when it is missing.
@@ -176,11 +176,11 @@ class FileBell(Bell):
             raise
 
     def fileno(self) -> int:
-        """Of the watch."""
+        """Return the descriptor of the watch."""
         return self._watch.fileno()
 
     def take(self) -> Collection[str]:
-        """Raises OSError when the file is gone."""
+        """Return `ANYTHING` when the file was touched, else nothing; raises OSError when the file is gone."""
         events = self._watch.read(timeout=0)
         if any(event.mask & self._lost for event in events):
             message = "the bell is gone"
@@ -206,11 +206,11 @@ class LookingBell(Bell):
         self._last = value()
 
     def fileno(self) -> None:
-        """It has none."""
+        """Return None: it has no descriptor."""
         return
 
     def take(self) -> Collection[str]:
-        """Something when the value is another one than at the last look."""
+        """Return `ANYTHING` when the value differs from that of the last look, else nothing."""
         last, self._last = self._last, self._value()
         return (ANYTHING,) if last != self._last else ()
 
@@ -219,7 +219,7 @@ class LookingBell(Bell):
 
 
 def file_bell(path: Path) -> Bell:
-    """The bell of a file, whatever the operating system can tell of it.
+    """Return the bell of a file; it looks again and again where the operating system cannot watch the file.
 
     Raises:
         OSError: it cannot be made.

@@ -14,7 +14,7 @@ def members(application: str, unit: str) -> Select[tuple[int]]:
 
 
 def after_cut(table: Table, application: str, unit: str, epoch: int) -> ColumnElement[bool]:
-    """Which rows of a table with PE and batch came after the cut; all of a PE that has not closed the epoch.
+    """Return the condition on rows that came after the cut; all rows of a PE that has not closed the epoch.
 
     Args:
         table: commits, segments, states or files of sinks.

@@ -20,7 +20,7 @@ class SharedLock(ABC):
     """A lock that processes of all machines see; the database takes it from a process that is gone."""
 
     place: str
-    """For messages: where it is."""
+    """Where the lock is; for messages."""
 
     @abstractmethod
     def take(self) -> bool:
@@ -32,7 +32,7 @@ class SharedLock(ABC):
 
     @abstractmethod
     def holder(self) -> tuple[str, float | None] | None:
-        """What its holder calls itself, and since when it is there in unix seconds, where that may be seen.
+        """Return what the holder calls itself, and since when it has been there in unix seconds; None where unknown.
 
         Raises:
             CatalogError: the database cannot be reached.
@@ -47,13 +47,13 @@ class Database(ABC):
     """A place for the tables of one catalog."""
 
     name: str
-    """For people: the file, or the address without a password."""
+    """Name for messages: the file, or the address without a password."""
     engine: Engine
     names_units = False
-    """Its bell says which unit has changed."""
+    """Whether its bell names the unit that has changed."""
 
     def listen(self) -> None:
-        """Have every transaction begin as its mode, an execution option of the connection, wants it."""
+        """Begin every transaction as its mode says; the mode is an execution option of the connection."""
 
         # a driver that begins by itself could not say how, so both are in autocommit
         @event.listens_for(self.engine, "begin")
@@ -79,15 +79,15 @@ class Database(ABC):
 
     @abstractmethod
     def synchronise(self, connection: Connection) -> None:
-        """Have `clock` go by the database's clock, where that is not this machine's; before a transaction begins."""
+        """Set `clock` by the database's clock before a transaction begins, where that is not this machine's clock."""
 
     @abstractmethod
     def identity(self) -> Hashable | None:
-        """Tells this place from one that was put there later; None when there is nothing."""
+        """Return a value that differs when another database is put in this one's place; None when there is none."""
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is anything to look into."""
+        """Whether the database exists."""
 
     @abstractmethod
     def prepare(self, connection: Connection) -> None:
@@ -95,7 +95,7 @@ class Database(ABC):
 
     @abstractmethod
     def bell(self) -> Bell:
-        """What rings after every transaction of mode `write` or `unit`.
+        """Open the bell that rings after every transaction of mode `write` or `unit`.
 
         Raises:
             OSError: it cannot be opened now.
@@ -125,7 +125,7 @@ class Database(ABC):
         return None
 
     def sound(self, connection: Connection) -> bool:
-        """May the transaction be committed; the server would roll back one of which a statement has failed."""
+        """Whether the transaction can be committed: False after a failed statement, which a server would roll back."""
         return True
 
     def unversioned(self, connection: Connection) -> str | None:
@@ -134,14 +134,14 @@ class Database(ABC):
 
     @abstractmethod
     def doubtful(self, error: DBAPIError) -> bool:
-        """May a commit that failed so have been made all the same."""
+        """Whether a commit that failed with this error may still have taken effect."""
 
     @abstractmethod
     def refusal(self, error: DBAPIError) -> CatalogError:
-        """What a statement's error means, in words."""
+        """Return the catalog error, with its message, for an error of a statement."""
 
     def error(self, error: DBAPIError) -> CatalogError:
-        """What an error of the driver means: what went wrong, where, and what to do."""
+        """Return the catalog error for an error of the driver: what went wrong, where, and what to do."""
         if isinstance(error, IntegrityError):
             message = (
                 f"{self.name}: two processes wrote the same entry ({reason_of(error)}); nothing was changed, try again"

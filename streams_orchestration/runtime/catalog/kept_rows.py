@@ -15,7 +15,7 @@ class PlanBefore:
     """The rows of the units that a redeploy changes, and those of their application."""
 
     rows: Mapping[str, list[Row]]
-    """By table."""
+    """Table -> its rows."""
     states: list[Row]
     """Operator, PE and files of what each operator has stored last."""
     formers: Mapping[str, str]
@@ -36,10 +36,10 @@ class PlanBefore:
         return times
 
     def dump(self) -> bytes:
-        """As JSON."""
+        """Return the rows as JSON."""
         return json.dumps([self.rows, self.states, self.formers]).encode()
 
     @classmethod
     def load(cls, content: bytes) -> PlanBefore:
-        """What `dump` wrote."""
+        """Read the JSON that `dump` wrote."""
         return cls(*json.loads(content))

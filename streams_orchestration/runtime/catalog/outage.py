@@ -1,4 +1,4 @@
-"""Outages of the catalog: those who work for long wait until it is back, and give up after a limit."""
+"""Outages of the catalog: long-running processes wait until it is back, and give up after a limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 LIMIT_SECONDS = 300.0
 """A catalog that was away for so long is not waited for any more."""
 SETTLE_SECONDS = 3.0
-"""After an outage hosts have given a heartbeat within this time; no host counts as dead before."""
+"""Seconds after an outage within which hosts write a heartbeat again; no host counts as dead before."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two tries; doubled from the first to the longest."""
 
@@ -22,7 +22,7 @@ LOG = logging.getLogger("streams.catalog")
 
 
 class Outage:
-    """From the first time that the catalog could not be used until it can be again."""
+    """An outage: from the first failure to use the catalog until it can be used again."""
 
     def __init__(self, limit: float = LIMIT_SECONDS, log: logging.Logger = LOG) -> None:
         self._limit = limit
@@ -31,7 +31,7 @@ class Outage:
         self._pause = FIRST_PAUSE
 
     def met(self, error: CatalogUnavailableError) -> None:
-        """Wait before the next try.
+        """Note that the catalog could not be used; sleeps for the pause, or raises when the limit is over.
 
         Raises:
             CatalogUnavailableError: the error itself, when the outage lasts longer than the limit.

@@ -29,12 +29,13 @@ from streams_orchestration.runtime.errors import (
 
 SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 IDLE_SECONDS = 10
-"""After this time the server ends a session that stands still within a transaction: no dead client keeps the lock."""
+"""Seconds after which the server ends a session that is idle in a transaction, so that no dead client keeps the lock.
+"""
 NETWORK = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
 """A server that has gone without a word counts as lost after some 15 seconds."""
 UNACKNOWLEDGED_MILLISECONDS = 15_000
 CREATION = zlib.crc32(b"streams_orchestration catalog")
-"""Of the advisory lock for making the tables."""
+"""Number of the advisory lock for making the tables."""
 LONGEST_NAME = 1000
 """Characters of a unit's name that a notification can hold with certainty."""
 
@@ -102,14 +103,14 @@ class PostgresqlDatabase(Database):
         return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({CREATION})"
 
     def synchronise(self, connection: Connection) -> None:
-        """Read the server's clock, unless that was done a short while ago."""
+        """Set `clock` by the server's clock, unless that was done a short while ago."""
         if clock.is_stale():
             began = clock.started()
             seconds = connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
             clock.read(float(seconds), began)
 
     def identity(self) -> str:
-        """Its name: what is dropped and made anew there has no life of an application in common with the former."""
+        """Return its name: a catalog that is dropped and made again shares no life of an application with the old."""
         return self.name
 
     def bell(self) -> Bell:
@@ -131,7 +132,7 @@ class PostgresqlDatabase(Database):
             driver.execute("SELECT pg_notify(%s, %s)", (self.schema, name))
 
     def exists(self) -> bool:
-        """Only the server can say."""
+        """Return True: only the server knows whether the database exists."""
         return True
 
     def prepare(self, connection: Connection) -> None:
@@ -140,7 +141,7 @@ class PostgresqlDatabase(Database):
 
     @contextmanager
     def together(self, connection: Connection) -> Iterator[None]:
-        """By the pipeline of the driver, whose errors SQLAlchemy does not see."""
+        """Send the statements of the block in the driver's pipeline; raises the driver's errors as SQLAlchemy's."""
         from psycopg import Error
 
         driver: Any = connection.connection.dbapi_connection
@@ -158,19 +159,19 @@ class PostgresqlDatabase(Database):
         return AdvisoryLock(self, _number(self.schema, name), holder)
 
     def sound(self, connection: Connection) -> bool:
-        """By the state that the driver has from the server."""
+        """Whether the transaction can be committed, by the state that the server reported to the driver."""
         from psycopg.pq import TransactionStatus
 
         driver: Any = connection.connection.dbapi_connection
         return driver.info.transaction_status != TransactionStatus.INERROR
 
     def doubtful(self, error: DBAPIError) -> bool:
-        """When the connection was lost before the server's answer came."""
+        """Whether the connection was lost before the server answered the commit."""
         code = getattr(error.orig, "sqlstate", None) or ""
         return error.connection_invalidated or code.startswith(("08", "57P"))
 
     def refusal(self, error: DBAPIError) -> CatalogError:
-        """By the SQLSTATE; without one the server could not be reached at all."""
+        """Return the catalog error for the SQLSTATE of an error; without one the server could not be reached."""
         code, reason = getattr(error.orig, "sqlstate", None) or "", reason_of(error)
         if code == LOCK:
             return CatalogBusyError(self.name, self._busy_seconds, "in pg_locks and pg_stat_activity")
@@ -190,7 +191,7 @@ class PostgresqlDatabase(Database):
 
 
 class NotificationBell(Bell):
-    """A connection on which the server tells of commits; it is none of the engine's pool."""
+    """A bell made of a connection, outside the engine's pool, on which the server notifies of commits."""
 
     def __init__(self, engine: Engine, channel: str) -> None:
         pooled = engine.raw_connection()
@@ -199,11 +200,11 @@ class NotificationBell(Bell):
         self._driver.execute(f'LISTEN "{channel}"')
 
     def fileno(self) -> int:
-        """Of the connection."""
+        """Return the descriptor of the connection."""
         return self._driver.fileno()
 
     def take(self) -> Collection[str]:
-        """Raises OSError when the server has gone."""
+        """Return the units that the server has notified of; raises OSError when the server has gone."""
         from psycopg import Error
 
         try:
@@ -232,7 +233,7 @@ class AdvisoryLock(SharedLock):
         return self._taken
 
     def holder(self) -> tuple[str, float | None] | None:
-        """By the name of its session, which all roles may see."""
+        """Return the holder's session name, which all roles may see, and its start in unix seconds; None if free."""
         halves = (self._number >> 32) & 0xFFFFFFFF, self._number & 0xFFFFFFFF
         rows = self._rows(
             "SELECT a.application_name, extract(epoch FROM a.backend_start)::float8 FROM pg_locks l "
@@ -273,12 +274,12 @@ class AdvisoryLock(SharedLock):
 
 
 def _number(schema: str, name: str) -> int:
-    """What an advisory lock is on; two units that have the same one would only wait for each other."""
+    """Return the number of an advisory lock; two units with the same number only wait for each other."""
     return int.from_bytes(hashlib.blake2b(f"{schema}/{name}".encode(), digest_size=8).digest(), signed=True)
 
 
 def _unreachable(name: str, reason: str) -> CatalogError:
-    """Of a connection that was not made the driver tells no code."""
+    """Return the error for a connection that could not be made; the driver has no SQLSTATE for it."""
     if any(sign in reason for sign in REFUSED):
         return CatalogError(f"{name}: the server refused the connection: {reason}. Correct {CATALOG}.")
     return CatalogLostError(name, reason)

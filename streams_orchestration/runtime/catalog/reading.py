@@ -12,7 +12,7 @@ from sqlalchemy import Connection, CursorResult, Executable
 
 @dataclass(frozen=True, slots=True)
 class CatalogRow:
-    """What a statement gives for each row; a subclass has its columns as fields, in their order.
+    """A row that a statement returns; a subclass has the statement's columns as fields, in their order.
 
     Reading raises TypeError when the statement has other columns.
     """
@@ -21,7 +21,7 @@ class CatalogRow:
     def all(
         cls, connection: Connection, statement: Executable, parameters: Mapping[str, Any] | None = None
     ) -> list[Self]:
-        """All rows."""
+        """Return all rows of a statement."""
         return [cls(*row) for row in cls._execute(connection, statement, parameters)]
 
     @classmethod

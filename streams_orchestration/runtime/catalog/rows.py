@@ -1,4 +1,4 @@
-"""The rows of the tables that are read whole, a dataclass for each; `tables.py` says what the columns are."""
+"""A dataclass for the rows of each table that is read whole; `tables.py` documents the columns."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from streams_orchestration.runtime.errors import (
 )
 
 PASSING = ("disk is full", "I/O", "readonly", "unable to open")
-"""What may be over when there is room, or a disk, or the right to write, again."""
+"""Signs of errors that can pass: when there is room, a disk, or the right to write again."""
 REMEDIES = {
     "disk is full": "Make room on its disk",
     "readonly": "Give it and its directory write permission",
@@ -29,7 +29,7 @@ REMEDIES = {
 
 
 BELL = "-bell"
-"""Ends the name of the file whose times tell of a commit. SQLite has nothing that wakes another process."""
+"""Suffix of the name of the bell's file, whose times tell of a commit. SQLite cannot wake another process."""
 
 
 class SqliteDatabase(Database):
@@ -68,14 +68,14 @@ class SqliteDatabase(Database):
         return cls(path, busy_seconds)
 
     def begin(self, mode: Mode, unit: str = "") -> str:  # noqa: ARG002  there is one lock
-        """A writer takes the lock at once, so that it waits before it has read anything."""
+        """Return the statement that begins a transaction; a writer takes the lock before it reads anything."""
         return "BEGIN" if mode == "read" else "BEGIN IMMEDIATE"
 
     def synchronise(self, connection: Connection) -> None:
-        """Nothing: its clock is that of the machine."""
+        """Do nothing: SQLite's clock is that of the machine."""
 
     def identity(self) -> tuple[int, int] | None:
-        """Of the file: one that is made anew in its place is another."""
+        """Return device and inode of the file, which differ for a new file in its place; None when there is none."""
         try:
             facts = self.path.stat()
         except OSError:
@@ -83,29 +83,29 @@ class SqliteDatabase(Database):
         return facts.st_dev, facts.st_ino
 
     def bell(self) -> Bell:
-        """Of the file beside the catalog's."""
+        """Return the bell of the file beside the catalog's."""
         if not self.path.exists():
             raise FileNotFoundError(self.path)
         return file_bell(self._bell)
 
     def committed(self, connection: Connection, changed: str) -> None:  # noqa: ARG002  it cannot say what has changed
-        """Ring."""
+        """Ring the bell."""
         ring(self._bell)
 
     def exists(self) -> bool:
-        """Is there a file."""
+        """Whether the file exists."""
         return self.path.exists()
 
     def prepare(self, connection: Connection) -> None:
-        """Nothing: the file is there."""
+        """Do nothing: the file exists already."""
 
     def unversioned(self, connection: Connection) -> str | None:
-        """By the mark of the first catalogs."""
+        """Return the revision that the mark in `PRAGMA user_version` stands for; None without a mark."""
         mark = connection.exec_driver_sql("PRAGMA user_version").scalar()
         return UNVERSIONED.get(mark, f"layout {mark}") if mark else None
 
     def doubtful(self, error: DBAPIError) -> bool:
-        """When the disk failed, it is unknown what it has kept."""
+        """Whether the disk failed: then it is unknown what was written."""
         return "I/O" in reason_of(error)
 
     def refusal(self, error: DBAPIError) -> CatalogError:

@@ -27,7 +27,7 @@ LIMIT_SECONDS = 600.0
 """How long another process is waited for."""
 POLL_SECONDS = 0.2
 _HOLDER = re.compile(r"(?P<command>.+) \((?P<pid>\d+) on (?P<machine>[^)]*)\)?")
-"""What `_name` gives, perhaps cut off."""
+"""Matches the holder's name that `_name` makes, which may be cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Starter:
     since: float | None
     """Unix seconds; None where this may not be seen."""
     command: str
-    """What it does, as `streams run`."""
+    """The command of the process, such as `streams run`."""
     machine: str = ""
     """Where it runs; empty on this machine."""
 
@@ -61,7 +61,7 @@ class StartLock:
         self._shared = shared
 
     def release(self) -> None:
-        """Let others have the application; nothing when that was done before."""
+        """Release the application for other processes; does nothing when it was released before."""
         if self._file is not None:
             _held.discard(self._path)
             self._file.truncate(0)
@@ -80,7 +80,7 @@ class StartLock:
         return None if self._shared is None else _far_starter(self._shared)
 
     def hold(self, command: str) -> None:
-        """Say who holds it."""
+        """Write into the lock file which process holds it, and with which command."""
         assert self._file is not None
         _held.add(self._path)
         self._file.truncate(0)
@@ -110,7 +110,7 @@ def lock_start(
     waiting: Callable[[Starter | None], None] = lambda _: None,
     limit: float | None = None,
 ) -> StartLock:
-    """StartLock an application for this process, after other processes have released it.
+    """Lock the start of an application for this process; waits until other processes have released it.
 
     What this process holds already it may lock again, without effect.
 
@@ -161,7 +161,7 @@ def _locked(file: IO[str]) -> bool:
 
 
 def _starter(path: Path) -> Starter | None:
-    """Who wrote the file; None while it is being written."""
+    """Return the process that wrote the file; None while it is being written."""
     with suppress(OSError, ValueError, TypeError):
         return Starter(**json.loads(path.read_text(encoding="utf-8")))
     return None
@@ -172,7 +172,7 @@ def _name(command: str) -> str:
 
 
 def _far_starter(shared: SharedLock) -> Starter | None:
-    """Who holds the lock of all machines."""
+    """Return the process that holds the lock of all machines; None when its name cannot be read."""
     name, since = shared.holder() or ("", None)
     match = _HOLDER.fullmatch(name)
     return match and Starter(int(match["pid"]), since, match["command"], match["machine"])

@@ -7,7 +7,7 @@ from typing import Literal
 ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 MachineState = Literal["UP", "DRAINING", "DOWN"]
-"""Of a machine: hosts may be started there, or are to leave it, or its agent has ended."""
+"""State of a machine: hosts may be started there, or are to leave it, or its agent has ended."""
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
 RegionState = Literal[
     "STARTED",
@@ -20,9 +20,9 @@ RegionState = Literal[
 """States of a region (B1). State is part of every commit, so there is no CHECKPOINT_PENDING."""
 UnitState = RegionState | Literal["COMPLETED", "STOPPED", "FAILED"]
 Timer = Literal["period", "drain", "reset"]
-"""What runs out at the deadline of a unit."""
+"""Kinds of the timer of a unit: what its deadline ends."""
 TrialState = Literal["OPEN", "PASSED", "REVERTED"]
-"""Of a redeploy: it may be reverted yet, or it is there to stay, or the plan before was brought back."""
+"""State of a redeploy: it may still be reverted, or it is final, or the previous plan was brought back."""
 EventKind = Literal[
     "unhealthy", "taken up", "reset began", "reset done", "first commit", "attempts used up", "cut lost", "cut restored"
 ]

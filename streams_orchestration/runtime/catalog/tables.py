@@ -21,7 +21,7 @@ from sqlalchemy import (
 metadata = MetaData()
 
 Count = BigInteger().with_variant(Integer, "sqlite")
-"""Of tuples, bytes, batches and the like: 64 bits. An SQLite integer always has them."""
+"""Column type for counts of tuples, bytes or batches: 64 bits. An SQLite integer always has them."""
 
 application = Table(
     "application",

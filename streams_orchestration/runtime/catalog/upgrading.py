@@ -45,7 +45,7 @@ def upgrade(catalog: Catalog) -> str:
 
 
 def upgrade_older(catalog: Catalog) -> str | None:
-    """Upgrade a catalog, if there is one and it is older.
+    """Upgrade the catalog if there is one and it is of an older version.
 
     Returns:
         The revision that it had; None when nothing was to be done.

@@ -26,7 +26,7 @@ REVISIONS = (
 """All that there ever were, oldest first; the migrations in `migrations/versions`."""
 NEWEST = REVISIONS[-1]
 UNVERSIONED = {915179378: "0001"}
-"""What the first catalogs held in `PRAGMA user_version`, before revisions were written down."""
+"""Value of `PRAGMA user_version` -> revision, for catalogs from before revisions were written down."""
 
 VERSION_TABLE = "catalog_version"
 _version = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))

@@ -1,4 +1,4 @@
-"""Starts and stops what the catalog says is wanted, and waits until it is so."""
+"""Starts and stops applications as the catalog wants them, and waits until that is done."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from streams_orchestration.runtime.units.wishes import read_wish
 
 POLL_SECONDS = 0.1
 STOP_SECONDS = 30.0
-"""In which hosts end by themselves, where a caller of `cancel` names no other time."""
+"""Seconds within which hosts end by themselves, where a caller of `cancel` names no other time."""
 FAILING_SECONDS = 3.0
 """A unit that needs a reset for so long while the application starts will not get one."""
 HEALING_SECONDS = 12.0
-"""The same of one unit that is being reset: Dagster's sensor has looked twice in this time."""
+"""Seconds for which a unit that is being reset may fail: Dagster's sensor has looked twice in this time."""
 
 
 def launch(
@@ -92,9 +92,9 @@ class _Started:
     """Hosts that were missing."""
 
     hosts: list[str] = field(default_factory=list[str])
-    """In words."""
+    """Hosts that were started, in words."""
     refusals: list[str] = field(default_factory=list[str])
-    """Why others could be started nowhere."""
+    """Why a host could be started nowhere, one sentence each."""
 
 
 def _start_missing(
@@ -176,7 +176,7 @@ def await_engines(home: Home, application: str, timeout: float) -> None:
 def await_running(
     home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> UnitsStatus:
-    """Wait until every PE that is not done runs.
+    """Wait until every PE that has not ended runs.
 
     Args:
         home: the state directory.
@@ -227,7 +227,7 @@ def await_running(
 
 
 def _require_working(status: UnitsStatus) -> None:
-    """No host and no PE of an application that starts has failed."""
+    """Raise HostLaunchError when a host or a PE of an application that starts has failed."""
     for host in status.hosts:
         if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
             reason = host.error or f"its process is gone ({host.process})"

@@ -36,7 +36,7 @@ from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.wishes import stored_wish
 
 FIRST_PLAN = 1
-"""Of an application that was not redeployed since its start from nothing."""
+"""Number of the first plan: the application was not redeployed since its start from nothing."""
 
 
 def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
@@ -88,7 +88,7 @@ def _deploy(home: Home, wanted: Deployable, *, fresh: bool, asks_spark: bool) ->
 
 
 def _go_on(connection: Connection, wanted: Deployable) -> Compilation:
-    """Have a deployed application run again; its compilation, with the numbers that its PEs have.
+    """Have a deployed application run again; returns its compilation, with the numbers that its PEs have.
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
@@ -200,7 +200,7 @@ def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
 
 
 def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
-    """Those of the same plan, which another version of the product may have cut in another way."""
+    """Replace the stored PE programs; another product version may have cut the same plan differently."""
     p = tables.pe
     for program in plan.programs:
         mine = (p.c.application == program.application, p.c.id == program.pe)
@@ -224,7 +224,9 @@ def resume(connection: Connection, application: str, state: str) -> None:
 
 
 def _go_back_where_queries_are(connection: Connection, application: str) -> None:
-    """Have the units reset in which a query of Spark's has committed a batch without its checkpoint.
+    """Have units reset in which a Spark query has committed a batch without its checkpoint.
+
+    Checkpoints are stored at boundaries only, so elsewhere the query cannot go on after its last commit.
 
     It is stored at boundaries only, so there the query cannot go on after its last commit.
     """
@@ -240,7 +242,7 @@ def _go_back_where_queries_are(connection: Connection, application: str) -> None
 
 
 def begin_again(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Have units go on after the last commits of their PEs, in a new generation that fences off what may still run."""
+    """Have units go on after the last commits of their PEs, in a new generation that fences off old processes."""
     u, p = tables.unit, tables.pe
     connection.execute(
         update(u)

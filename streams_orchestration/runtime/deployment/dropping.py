@@ -20,7 +20,7 @@ from streams_orchestration.runtime.units.reading import deployed_applications, r
 
 
 def refuse_running(home: Home, application: str) -> None:
-    """Raises NotDeployableError when an application runs: then it is not dropped."""
+    """Raise NotDeployableError when an application runs, because its state is dropped only when it is stopped."""
     if application not in deployed_applications(home):
         return
     status = read_units(home, application)
@@ -34,7 +34,7 @@ def refuse_running(home: Home, application: str) -> None:
 
 
 def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
-    """Raises NotDeployableError when sinks have published something of which no state is known any more."""
+    """Raise NotDeployableError when files are there that sinks published in an earlier run whose state is gone."""
     if left := _published(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (

@@ -92,7 +92,7 @@ def reset(
 
 
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
-    """A unit that works is left at work, and one that does not is left for the time when the file is back."""
+    """Raise StreamsRuntimeError when a file that the unit's cut needs is missing."""
     lost = check_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:
         message = f"{application}: {lost}. {LOST_REMEDY}"

@@ -1,1 +1,1 @@
-"""What runs a PE: the port that a host asks, and the engines behind it."""
+"""The engines that run PEs, and the port through which a host uses them."""

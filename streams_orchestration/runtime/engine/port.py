@@ -1,4 +1,4 @@
-"""The engine port: what a host asks of that which runs its PEs.
+"""The engine port: the interface of a host to the engine that runs its PEs.
 
 Spark is the engine of production (`engine/spark/`). The chaos tests have one of their own, which runs no JVM.
 """
@@ -23,7 +23,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 @dataclass(frozen=True, slots=True)
 class EngineStart:
-    """What an engine is started with: the host that it serves, and the memory that it may take."""
+    """The settings to start an engine with: the host that it serves, and the memory that it may take."""
 
     home: Home
     application: str
@@ -31,12 +31,12 @@ class EngineStart:
     incarnation: str
     """Names this start of the host."""
     settings: EngineSettings
-    """Its memory, and where its tasks run."""
+    """Memory of the engine, and where its tasks run."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryStart:
-    """What a query of an engine runs: one generation of one PE."""
+    """The parts of a query that an engine is to run: one generation of one PE."""
 
     home: Home
     program: PeProgram
@@ -55,7 +55,7 @@ class QueryStart:
 
     @property
     def scratch(self) -> Scratch:
-        """Its directory, made by `make_scratch`."""
+        """Return its scratch directory, which `make_scratch` makes."""
         name = f"pe-{self.program.pe}-g{self.generation}-{self.at}"
         return Scratch(str(self.home.data(self.program.application) / "spark" / name))
 
@@ -73,7 +73,7 @@ class QueryStart:
         return Scratch.create(path, Launched(self.program, self.directories, self.measured, apart, limit))
 
     def planner_options(self, scratch: Scratch) -> dict[str, str]:
-        """What the query's `Planner` is made of."""
+        """Return the options from which the query's `Planner` is made."""
         return {
             "home": str(self.home.root),
             "scratch": scratch.path,
@@ -99,17 +99,17 @@ class Query(Protocol):
 
     @property
     def begun(self) -> bool:
-        """Its planner knows where it stands."""
+        """Whether its planner knows where the PE stands."""
         ...
 
     @property
     def starting(self) -> bool:
-        """It is started, and has not begun."""
+        """Whether it is started and has not begun."""
         ...
 
     @property
     def idle(self) -> bool:
-        """No batch is under way, and none will begin, since the application is not wanted any more."""
+        """Whether no batch is under way and none will begin, because the application is not wanted any more."""
         ...
 
     def busy(self) -> list[int]:
@@ -146,7 +146,7 @@ class Engine(Protocol):
 
     @property
     def process_name(self) -> str:
-        """What messages call that process, `JVM`."""
+        """Return the name of that process in messages, such as `JVM`."""
         ...
 
     def ping(self) -> object:
@@ -154,7 +154,7 @@ class Engine(Protocol):
         ...
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """How that process has ended, in words; None when it has not within so many seconds."""
+        """Return how that process has ended, in words; None when it has not within `patience` seconds."""
         ...
 
     def watch(self, wake: Callable[[], None]) -> None:
@@ -170,5 +170,5 @@ class Engine(Protocol):
         ...
 
     def tidy(self, wanted: Callable[[], bool]) -> None:
-        """Do what makes the next start quicker, when the application is complete, as long as `wanted` says so."""
+        """Make the next start quicker, when the application is complete, as long as `wanted` returns True."""
         ...

@@ -1,4 +1,4 @@
-"""What no cut can need any more is confirmed to the counterparts of sources, on a thread of the host."""
+"""Confirms to the counterparts of sources what no cut can need any more, on a thread of the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
 CONFIRM_SECONDS = 1.0
-"""Between two looks at the cuts."""
+"""Seconds between two looks at the cuts."""
 log = logging.getLogger("streams.confirming")
 
 
@@ -34,7 +34,7 @@ class Confirmer:
         self._thread: threading.Thread | None = None
 
     def confirm_for(self, sources: dict[str, SourceOperator]) -> None:
-        """Take other sources."""
+        """Replace the sources to confirm for."""
         self._sources, self._confirmed = sources, {}
         if sources and self._thread is None:
             self._stopped = threading.Event()
@@ -79,7 +79,7 @@ def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOpe
 
 
 def cut_offsets(catalog: Catalog, application: str) -> dict[str, Offset]:
-    """By source, the offset to which a reset, or the revert of a redeploy, goes back at most."""
+    """Return for each source the lowest offset to which a reset, or the revert of a redeploy, can go back."""
     c, u, p = tables.commit, tables.unit, tables.pe
     with catalog.read() as connection:
         cuts: list[StoredPosition] = list(

@@ -16,12 +16,12 @@ from streams_orchestration.runtime.hosts.stalls import Stalls
 from streams_orchestration.runtime.processes import kill, process_started
 
 LOOK_SECONDS = 1.0
-"""Between two looks for what hangs."""
+"""Seconds between two looks for threads or engines that hang."""
 HEARTBEAT_SECONDS = 5.0
 """Between two heartbeats that the catalog has taken; one that it has not is tried again at the next look, so that a
 host is heard again soon after an outage (`SETTLE_SECONDS`)."""
 STUCK_SECONDS = 60.0
-"""Without a turn of the main loop the heartbeat stops, so that others see a host that hangs."""
+"""Seconds without a turn of the main loop after which the heartbeat stops, so that others see a host that hangs."""
 ENGINE_SECONDS = 300.0
 """The main loop may wait so long for its engine to start, on a busy machine or for a place on a cluster."""
 
@@ -46,12 +46,12 @@ class Heart:
         self._ping: EnginePing | None = None
         self._stalls = Stalls()
         self._unwanted: float | None = None
-        """Since when the host is not wanted."""
+        """Since when the host is not wanted; None while it is."""
         self._hung: str | None = None
-        """What was done about an engine that did not answer."""
+        """What was done about an engine that did not answer; None when it answers."""
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Start the thread of the heartbeat."""
         threading.Thread(target=self._beat, daemon=True).start()
 
     def turned(self) -> None:
@@ -69,7 +69,7 @@ class Heart:
         self._ping = None
 
     def engine_end(self, patience: float = 0.0) -> str | None:
-        """How the engine has ended, in words; None while it lives, or is not up yet."""
+        """Return how the engine has ended, in words; None while it lives, or is not up yet."""
         if self._engine is None:
             return None
         return self._hung or self._engine.ended(patience)

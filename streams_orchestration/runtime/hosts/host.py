@@ -41,13 +41,13 @@ from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, ob
 TICK_SECONDS = 0.1
 """The least time between two turns, however often the catalog changes."""
 NEIGHBOURS_SECONDS = 0.5
-"""Between two looks whether the other hosts of the application live; it asks the operating system only."""
+"""Seconds between two checks that the other hosts of the application live; each only calls the operating system."""
 OBSERVE_SECONDS = 0.5
 """The least time between two looks at units of which nothing is expected now."""
 SURVEY_SECONDS = 10.0
-"""Between two looks at the units that have no PE on the host; their own hosts look at them, if any lives."""
+"""Seconds between two looks at the units without a PE on the host; their own hosts look at them, if any lives."""
 LOOK_SECONDS = 5.0
-"""Between two turns while nothing happens: a safety."""
+"""Seconds between two turns while nothing happens, for safety."""
 GARBAGE_SECONDS = 5.0
 CUT_BEATS = 2
 """Collections of garbage between two looks at the files that the last cuts need."""
@@ -72,12 +72,12 @@ class Host:
         self.news = True
         """The state of a unit is to change about now."""
         self.deadline = math.inf
-        """Of the timers of the units, in unix seconds."""
+        """When the next timer of a unit fires, in unix seconds."""
         self.neighbours: list[tuple[int, float]] = []
         """Process and its start, of the other hosts of the application that live."""
         self.observed = 0.0
         self.surveyed = -math.inf
-        """When it looked at the units of other hosts, too; both on the monotonic clock."""
+        """When it last looked at the units of other hosts, too; both on the monotonic clock."""
         self.began = clock.now()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
@@ -89,7 +89,7 @@ class Host:
         self.plan: int = row.plan
         """Number of the plan whose programs are loaded."""
         self.units: frozenset[str] = frozenset()
-        """Those that it has PEs of."""
+        """Names of the units that it has PEs of."""
         self.timed: tuple[str, ...] = ()
         """Units whose epochs this host triggers: those whose first host it is."""
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
@@ -97,7 +97,7 @@ class Host:
         self.outage.through(lambda: self._load(row))
 
     def run(self) -> str:
-        """Until the PEs are complete, or are not wanted any more; returns the state to report.
+        """Run until the PEs are complete, or are not wanted any more; returns the state to report.
 
         Raises:
             StorageSettingError: this machine names another storage than that of the catalog.
@@ -227,7 +227,7 @@ class Host:
                 log.error("%s. %s; while nothing fails the application runs on", message, LOST_REMEDY)
 
     def _reconcile(self) -> bool:
-        """Have the queries match the catalog, and note which hosts live.
+        """Make the queries match the catalog, and note which hosts live.
 
         Returns:
             Whether the state of a unit is to change about now.
@@ -323,7 +323,7 @@ class Host:
             time.sleep(0.02)
 
     def terminate(self) -> None:
-        """Have the loop end as soon as it can; a signal handler may call it."""
+        """Have the loop end as soon as it can; a signal handler may call this."""
         self.terminated = True
         self.catalog.changes.wake()
 
@@ -333,5 +333,5 @@ class Host:
         self.queries.stop_all()
 
     def engine_end(self, patience: float = 0.0) -> str | None:
-        """How the engine has ended, in words; the errors of its queries say nothing then."""
+        """Return how the engine has ended, in words; the errors of its queries mean nothing then."""
         return self.heart.engine_end(patience)

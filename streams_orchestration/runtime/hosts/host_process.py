@@ -38,13 +38,13 @@ TERMINATION_SECONDS = 5.0
 """How long a host that has to end waits for the catalog, to report its end."""
 
 STANDBY = ".standby"
-"""In the place of an application, for an engine that will serve one."""
+"""Stands for the application in an engine that waits to serve one."""
 
 log = logging.getLogger("streams.host")
 
 
 def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart], Engine] | None = None) -> int:
-    """Run a host until it is done.
+    """Run a host until its PEs are complete or not wanted any more.
 
     Args:
         arguments: of the command line.

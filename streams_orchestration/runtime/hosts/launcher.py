@@ -30,7 +30,7 @@ class HostStart:
     base: Path
     """Directory of the spec."""
     engine: EngineSettings
-    """Of its engine, which it starts before it can read its settings."""
+    """Settings of its engine, which it starts before it can read the catalog."""
 
 
 class HostLauncher(Protocol):
@@ -89,7 +89,7 @@ def _require_java(_program: Path | None) -> None:
 
 
 def host_command(start: HostStart) -> tuple[str, ...]:
-    """What a launcher runs."""
+    """Return the command that runs a host."""
     return (
         *process_command(start.home, start.engine),
         *("--application", start.application, "--host", str(start.host), "--incarnation", start.incarnation),
@@ -97,7 +97,7 @@ def host_command(start: HostStart) -> tuple[str, ...]:
 
 
 def process_command(home: Home, engine: EngineSettings) -> tuple[str, ...]:
-    """What runs a host, or a standby when nothing follows."""
+    """Return the command that runs a standby; arguments after it make it run a host."""
     return (
         *(sys.executable, "-m", "streams_orchestration.runtime.hosts.host_process"),
         *("--home", str(home.root), "--memory", engine.memory, "--master", engine.master),

@@ -23,7 +23,7 @@ log = logging.getLogger("streams.orphans")
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """What was left of a host, and was stopped."""
+    """A process that a host has left behind, and that was stopped."""
 
     application: str
     host: int
@@ -55,7 +55,7 @@ def record_processes(
 
 
 def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
-    """Stop what is left of hosts that have ended, or were started anew since; what belongs to a host that lives stays.
+    """Stop processes that hosts have left which ended, or were started again since; those of live hosts stay.
 
     Processes of other machines are left to these. One of this machine is only touched when its pid, its start time and
     its command line are those that its host wrote down.

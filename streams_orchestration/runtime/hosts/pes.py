@@ -25,13 +25,13 @@ class PlacedPe:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What of a program says how its PE is run: there may be a thousand, and all of one takes long to read."""
+    """The part of a PE's program that decides how it is run; reading whole programs takes long for a thousand PEs."""
 
     engine: EngineKind = "tuples"
 
 
 def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
-    """All PEs of an application.
+    """Return all PEs of an application.
 
     Raises:
         StreamsRuntimeError: an older version of the product has deployed it.

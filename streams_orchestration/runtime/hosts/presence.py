@@ -24,12 +24,12 @@ POLL_SECONDS = 0.02
 
 
 class UnwantedHostError(StreamsRuntimeError):
-    """This host is no longer wanted: it has to end, and to report nothing."""
+    """This host is no longer wanted: it has to end, and must report nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted(CatalogRow):
-    """What the catalog wants of an application, and which incarnation of the host."""
+    """The wanted state of an application, and the wanted incarnation of the host."""
 
     life: str
     base: str
@@ -54,7 +54,7 @@ class Presence:
         self._processes: tuple[ProcessIdentity, ...] = ()
 
     def join(self, patience: float = LAUNCH_SECONDS) -> Wanted:
-        """What is wanted, as soon as the catalog names this incarnation as the host's.
+        """Return what is wanted, as soon as the catalog names this incarnation as the host's.
 
         Raises:
             UnwantedHostError: it does not in `patience` seconds: the launcher has died, or another one came first.
@@ -72,7 +72,7 @@ class Presence:
         raise UnwantedHostError(message)
 
     def row(self) -> Wanted:
-        """What is wanted.
+        """Return what is wanted.
 
         Raises:
             UnwantedHostError: this host is no longer wanted.
@@ -94,7 +94,7 @@ class Presence:
         return row
 
     def wanted(self) -> bool:
-        """Is the host wanted, and the application to run."""
+        """Whether the host is wanted, and the application is wanted to run."""
         try:
             return self.row().wanted == "RUNNING"
         except StreamsRuntimeError:

@@ -29,7 +29,7 @@ from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.watch import PeOfUnit
 
 STARTING = max(4, 2 * (os.cpu_count() or 1))
-"""Queries that start at the same time: each has a process of its own, which Spark gives ten seconds to start."""
+"""Most queries that start at the same time: each has a process of its own, which Spark gives ten seconds to start."""
 
 log = logging.getLogger("streams.host")
 
@@ -48,9 +48,9 @@ class Queries:
     def __init__(self, presence: Presence, catalog: Catalog, home: Home, engine: Engine, settings: Settings) -> None:
         self.engine = engine
         self.running: dict[int, Query] = {}
-        """By the numbers of their PEs."""
+        """Running queries by the number of their PE."""
         self.programs: dict[int, PeProgram] = {}
-        """Of all PEs of the application, also those of other hosts."""
+        """Programs of all PEs of the application, also those of other hosts."""
         self._presence = presence
         self._application = presence.application
         self._catalog = catalog
@@ -115,7 +115,7 @@ class Queries:
 
     @property
     def idle(self) -> bool:
-        """No batch is under way, and none will begin."""
+        """Whether no batch is under way, and none will begin."""
         return all(query.idle for query in self.running.values())
 
     def stop_all(self) -> None:

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.storage.home import Home
 END_SECONDS = 5.0
 """How long a stop waits for receivers to end."""
 TRIM_SECONDS = 5.0
-"""Between two looks at what no cut can need any more."""
+"""Seconds between two looks for messages that no cut can need any more."""
 log = logging.getLogger("streams.receiver")
 
 
@@ -52,11 +52,11 @@ class Receiver:
 
     @property
     def directory(self) -> Path:
-        """Of its journal."""
+        """Return the directory of its journal."""
         return self.source.directory_of(self.source.context)
 
     def receives_as(self, other: Receiver) -> bool:
-        """Would the other one receive the same?"""
+        """Whether the other receiver would receive the same messages."""
         mine, others = self.source, other.source
         return type(mine) is type(others) and mine.parameters == others.parameters and self.directory == other.directory
 
@@ -104,7 +104,7 @@ class Receiver:
                     self.journal.close()
 
     def _tell(self, intake: Intake | None, error: Exception) -> None:
-        """Have the source say what is in the way."""
+        """Have the source report the error that is in the way."""
         refused = isinstance(error, RefusedError)
         if intake is not None:
             intake.failed(str(error), refused=refused)
@@ -124,7 +124,7 @@ class Receiver:
 
 
 class Receivers:
-    """Those of the PEs of one host. They go on over batches, failures of queries, and resets."""
+    """The receivers of the PEs of one host. They go on over batches, failures of queries, and resets."""
 
     def __init__(self, catalog: Catalog, application: str) -> None:
         self._catalog = catalog
@@ -194,7 +194,7 @@ async def _replace(gone: Iterable[Receiver], new: Iterable[Receiver]) -> None:
 
 
 async def _end_tasks() -> None:
-    """Of this loop, all but this one."""
+    """Cancel all tasks of this loop except the current one, and wait for their end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -213,7 +213,7 @@ def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
 
 
 def needed_messages(catalog: Catalog, application: str) -> dict[str, Needed]:
-    """By source, the first message that a reset, or the revert of a redeploy, could read again."""
+    """Return for each source the first message that a reset, or the revert of a redeploy, could read again."""
     return {
         name: Needed(offset["journal"], offset["next"])
         for name, offset in cut_offsets(catalog, application).items()

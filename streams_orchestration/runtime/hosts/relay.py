@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.changes import ANYTHING, ring
 
 
 class Relay:
-    """Rings the bells of planners; one thread rings, another one says whom to serve.
+    """Rings the bells of planners on one thread; another thread sets which planners are served.
 
     Args:
         application: of the host.

@@ -10,13 +10,13 @@ import psutil
 from streams_orchestration.runtime.processes import ProcessIdentity, is_alive, kill
 
 STALL_SECONDS = 10.0
-"""A process that is stopped for so long does not go on: its tasks are run anew elsewhere."""
+"""Seconds after which a process that is stopped counts as lost: its tasks are run again elsewhere."""
 
 log = logging.getLogger("streams.stalls")
 
 
 class Stalls:
-    """Which processes stand still, and since when."""
+    """Finds processes that stand still, and since when they do."""
 
     def __init__(self) -> None:
         self._since: dict[ProcessIdentity, float] = {}

@@ -1,4 +1,4 @@
-"""How long a host takes from the command to its first committed batch, split into what it does meanwhile."""
+"""The time of a host from the command to its first committed batch, split into phases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from streams_orchestration.runtime.processes import ProcessIdentity
 
 WORKERS = "streams_orchestration.runtime.engine.spark.daemon"
-"""In the command line of the process that Python workers fork from."""
+"""Part of the command line of the process that Python workers fork from."""
 
 
 class StartUp:
@@ -26,7 +26,7 @@ class StartUp:
         self._at = max(at, self._at)
 
     def committed(self, at: float, processes: Iterable[ProcessIdentity]) -> None:
-        """The first batch is committed: by workers that were up since when their processes say."""
+        """Record the commit of the first batch, and from the processes when its workers were up."""
         up = [process.started for process in processes if WORKERS in process.command]
         if up and self._at < min(up) < at:
             self.reached("workers", min(up))

@@ -1,4 +1,4 @@
-"""A host says in the catalog that it does not reach the storage: until a batch needs that, nobody else would."""
+"""Reports in the catalog that a host does not reach the storage, also while no batch needs the storage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 LOOK_SECONDS = 10.0
-"""Between two looks: two requests to an object store, or one to the system."""
+"""Seconds between two looks, each of two requests to an object store, or one to the system."""
 
 log = logging.getLogger("streams.host")
 
@@ -28,11 +28,11 @@ class StorageWatch:
         self._store = store
         self._report = report
         self._reported: str | None = ""
-        """What the row says; first it may be that of a host before."""
+        """The error in the host's row, as last written; at first that of an earlier host may be there."""
         self._since: float | None = None
 
     def start(self) -> None:
-        """Begin to look; a state directory is not looked at."""
+        """Start to look; a state directory is not looked at."""
         if self._store.address:
             threading.Thread(target=self._watch, daemon=True).start()
 

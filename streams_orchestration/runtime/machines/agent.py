@@ -40,11 +40,11 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.wishes import read_wish
 
 RENEW_SECONDS = 2.0
-"""Between two renewals of the lease."""
+"""Seconds between two renewals of the lease."""
 LOOK_SECONDS = 0.25
-"""Between two looks at the processes of hosts, which ask the system only; the least time between two turns."""
+"""Seconds between two looks at the processes of hosts, which only call the system; the least time between two turns."""
 TURN_SECONDS = 2.0
-"""Between two turns while nothing changes in the catalog and no host ends."""
+"""Seconds between two turns while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
 
 log = logging.getLogger("streams.agent")
@@ -52,7 +52,7 @@ log = logging.getLogger("streams.agent")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a machine registers."""
+    """The data that a machine registers."""
 
     name: str
     tags: tuple[str, ...]
@@ -75,13 +75,13 @@ class Agent:
         self._catalog: Catalog = create_catalog(home)
         self._outage = Outage(float("inf"), log)
         self._hosts: list[HostRow] = []
-        """Those of the machine, as last read."""
+        """Hosts of the machine, as last read."""
         self._renewed = 0.0
         self._tidied = 0.0
         self._ended = False
 
     def run(self) -> None:
-        """Until `end` is called.
+        """Run until `end` is called.
 
         Raises:
             MachineError: the machine cannot be registered, or another agent has registered it since.
@@ -99,7 +99,7 @@ class Agent:
         log.info("the agent of machine %s has ended; hosts that it has started live on", self._machine.name)
 
     def end(self) -> None:
-        """Have the loop end; the hosts live on."""
+        """Have the loop end; the hosts keep running."""
         self._ended = True
         self._catalog.changes.wake()
 
@@ -131,7 +131,7 @@ class Agent:
         self._launcher.keep()
 
     def _await_former(self) -> None:
-        """Wait for the end of a lease that nobody renews: that of this machine before it was started anew."""
+        """Wait until the lease that this machine had before a restart has ended."""
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
         lease: float | None = None
         while not self._ended:
@@ -223,7 +223,7 @@ class Agent:
         return working and host.space == process_space() and not is_alive(host.pid, host.process_started)
 
     def _report(self, host: HostRow, error: str) -> None:
-        """Write down why a host has ended, unless it says so itself, or another one is in its place."""
+        """Record why a host has ended, unless it has recorded that itself or another one is in its place."""
         h = tables.host
         mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
         with self._catalog.write() as connection:
@@ -243,7 +243,7 @@ class Agent:
 
 
 def _refuse_other(row: MachineRow, now: float) -> None:
-    """Raises MachineError when another agent holds the name."""
+    """Raise MachineError when another agent holds the name."""
     same = row.space == process_space()
     lives = is_alive(row.pid, row.process_started) and row.pid != os.getpid() if same else now <= row.lease_until
     if row.state == "DOWN" or not lives:

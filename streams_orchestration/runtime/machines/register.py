@@ -26,7 +26,7 @@ class MachineStatus:
 
     name: str
     address: str
-    """Its host name."""
+    """Host name of the machine."""
     state: str
     """UP, DRAINING, DOWN once its agent has ended, LOST when its lease has ended without that."""
     tags: tuple[str, ...]
@@ -38,20 +38,20 @@ class MachineStatus:
     load: float | None
     """Processes that wanted to run, a minute's average."""
     lease_seconds: float
-    """Until its lease ends; negative since it has ended."""
+    """Seconds until its lease ends; negative after that."""
     since: float
     """When its agent registered, in unix seconds."""
     version: str
-    """Of the product."""
+    """Version of the product."""
 
 
 @dataclass(slots=True)
 class Load:
-    """How many hosts the machines have; counted on while hosts are placed."""
+    """Number of hosts on each machine; grows while hosts are placed."""
 
     all: Counter[str] = field(default_factory=Counter[str])
     own: Counter[str] = field(default_factory=Counter[str])
-    """Of the application whose hosts are placed."""
+    """Number of hosts on each machine of the application whose hosts are placed."""
 
     def add(self, machine: str) -> None:
         """One more host of the application."""
@@ -98,7 +98,7 @@ def registered(connection: Connection) -> tuple[MachineRow, ...]:
 
 
 def load_of(hosts: Iterable[HostRow], application: str, now: float) -> Load:
-    """How many hosts machines have, from the rows of all of them."""
+    """Count the live hosts of each machine, from the rows of all hosts."""
     load = Load()
     for row in hosts:
         if row.machine is not None and HostStatus.of(row, now).alive:
@@ -108,7 +108,7 @@ def load_of(hosts: Iterable[HostRow], application: str, now: float) -> Load:
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:
-    """All machines that have registered, by name."""
+    """Return all machines that have registered, by name."""
     catalog = Catalog(home)
     if not catalog.exists:
         return ()

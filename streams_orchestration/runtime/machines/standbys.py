@@ -22,7 +22,7 @@ from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
 REST_SECONDS = 10.0
-"""So long after the start of a host none is started in advance: what recovers has the machine to itself."""
+"""Seconds after the start of a host in which no standby starts, so that a recovery has the machine to itself."""
 
 log = logging.getLogger("streams.agent")
 
@@ -34,12 +34,12 @@ class Standby:
     process: subprocess.Popen[str]
     identity: ProcessIdentity
     pipe: int
-    """Where it says that its engine is up: one byte, and then it is closed."""
+    """Descriptor on which it reports that its engine is up: one byte, and then it is closed."""
     _up: bool = False
 
     @property
     def up(self) -> bool:
-        """Its engine is."""
+        """Whether its engine is up."""
         if not self._up:
             with contextlib.suppress(BlockingIOError):
                 self._up = bool(os.read(self.pipe, 1))
@@ -69,11 +69,11 @@ class Standbys:
 
     @property
     def waiting(self) -> int:
-        """How many wait now, with their engines up."""
+        """Return how many standbys wait now with their engines up."""
         return sum(standby.up for standby in self._waiting)
 
     def launch(self, start: HostStart) -> ProcessIdentity:
-        """See `HostLauncher.launch`."""
+        """Make a waiting standby the host, or start a new process. See `HostLauncher.launch`."""
         self._launched = time.monotonic()
         self._forget_ended()
         while self._waiting and replace(start.engine, queries=True) == self._engine:
@@ -137,7 +137,7 @@ class Standbys:
 
 
 def _serves(standby: Standby, start: HostStart) -> bool:
-    """Have a standby be a host; False when it has ended."""
+    """Make a standby a host; returns False when it has ended."""
     assert standby.process.stdin is not None
     wanted = {
         "application": start.application,

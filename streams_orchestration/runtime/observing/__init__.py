@@ -1,1 +1,1 @@
-"""What an application does while it runs: status, metrics, profiles."""
+"""Observation of running applications: status, metrics, profiles."""

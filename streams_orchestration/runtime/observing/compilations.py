@@ -21,7 +21,7 @@ def deployed_compilation(home: Home, application: str) -> Compilation:
 
 
 def deployed_if_any(home: Home, application: str) -> Compilation | None:
-    """The same; None when nothing of this name is deployed, or when that cannot be known now."""
+    """Return the deployed compilation; None when nothing of this name is deployed, or it cannot be read now."""
     try:
         return deployed_compilation(home, application)
     except (NotDeployedError, OtherVersionError, CatalogError):

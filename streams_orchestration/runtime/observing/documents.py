@@ -1,4 +1,4 @@
-"""What an application is doing as a JSON document, for `streams status` and the console."""
+"""The status of an application as a JSON document, for `streams status` and the console."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _IN_ADDRESS = re.compile(r"(\w+://[^/\s:@]*):[^/\s@]+@")
 
 
 def without_secrets(parameters: Any) -> Any:
-    """The same value without what may be a secret; where a secret is kept is none.
+    """Return the value with everything hidden that may be a secret; references to secrets stay visible.
 
     Args:
         parameters: a JSON value.
@@ -41,10 +41,10 @@ def _shown(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Hides values of attributes: those that it names, and those whose names say that they are credentials."""
+    """Hides values of attributes: those that it names, and those whose names suggest credentials."""
 
     names: tuple[str, ...] = ()
-    """Of attributes at any depth, with `*` and `?`; upper and lower case are the same."""
+    """Names of attributes at any depth, with `*` and `?`; upper and lower case are the same."""
 
     def hides(self, name: str) -> bool:
         """Whether no value of an attribute of this name may be seen."""

@@ -14,7 +14,7 @@ WINDOW_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PortMetrics:
-    """What passed a port. Bytes are those of the columns in memory."""
+    """Amounts that passed a port. Bytes are those of the columns in memory."""
 
     port: int
     tuples: int
@@ -42,13 +42,13 @@ class OperatorMetrics:
     name: str
     pe: int
     calls: int
-    """With a batch or a mark; of a source, to produce."""
+    """Calls with a batch or a mark; of a source, calls to produce."""
     cpu_ns: int
     """Processor time of the operator by itself, without those that it submits to; with its splitters and copies."""
     inputs: tuple[PortMetrics, ...]
     outputs: tuple[PortMetrics, ...]
     state_bytes: int
-    """Of its last checkpoint."""
+    """Bytes of its last checkpoint."""
     checkpoints: int
     checkpoint_bytes: int
     """Written by all checkpoints."""
@@ -56,7 +56,7 @@ class OperatorMetrics:
     cores: float | None
     """Processors that it keeps busy now: cpu seconds a second over the last minute; None when the PE does not run."""
     tuples_per_second: float | None
-    """That came in, or were produced, over the last minute."""
+    """Tuples per second that came in, or were produced, over the last minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ class PeMetrics:
     plan_ns: int
     """Looking at the catalog and planning."""
     spark_ns: int
-    """From the plan to the results at the driver, the work of the tasks included."""
+    """Time from the plan to the results at the driver, the work of the tasks included."""
     work_ns: int
-    """Of these, the tasks: the longest one of each level."""
+    """Part of `spark_ns` in the tasks: the longest task of each level."""
     commit_ns: int
     """The transactions; the last one counts with the next batch."""
     cpu_ns: int
@@ -171,7 +171,7 @@ class ApplicationMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the catalog holds of one PE."""
+    """The measurements of one PE in the catalog."""
 
     pe: int
     since: float
@@ -181,14 +181,14 @@ class Recorded:
     """An earlier total with its time, from which rates are taken; None when the PE does not run."""
 
     def rate(self, now: float, *path: str) -> float | None:
-        """How much a count rose in a second, up to now."""
+        """Return the rise of a count per second, up to now; None when there is no earlier total."""
         if self.before is None or now <= self.before[0]:
             return None
         return (_at(self.counts, path) - _at(self.before[1], path)) / (now - self.before[0])
 
 
 def pe_metrics(recorded: Recorded, now: float) -> PeMetrics:
-    """The PE itself."""
+    """Return the metrics of a PE itself."""
     batches: Counts = recorded.counts.get("batches", {})
     rates = [recorded.rate(now, "batches", name) for name in ("rows_in", "rows_out")]
     return PeMetrics(

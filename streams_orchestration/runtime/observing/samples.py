@@ -29,11 +29,11 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 LONGEST_TEXT = 200
 """Characters of a value that are shown."""
 MOST_BYTES = 4 * 1024 * 1024
-"""Of tuples that are made into texts at once; of larger tuples there are fewer."""
+"""Most bytes of tuples that are converted to text at once; larger tuples are fewer."""
 
 
 class NoSampleError(StreamsRuntimeError):
-    """There are no tuples to look at; the message says why, and what to do about it."""
+    """There are no tuples to show; the message gives the reason and the remedy."""
 
 
 class NothingPassesError(NoSampleError):
@@ -46,7 +46,7 @@ class SampledAttribute:
 
     name: str
     type: str
-    """As Arrow writes it."""
+    """Type in Arrow's notation."""
     masked: bool
     """All its values are hidden."""
 
@@ -60,9 +60,9 @@ class Sample:
     rows: tuple[tuple[str | None, ...], ...]
     """Texts of values, cut to `LONGEST_TEXT` characters; None for null."""
     tuples: int
-    """In that batch."""
+    """Number of tuples in that batch."""
     pe: int
-    """That wrote it."""
+    """PE that wrote it."""
     batch: int
     epoch: int
     written_at: float
@@ -166,7 +166,7 @@ def _sample(store: Store, stream: str, segments: Sequence[SegmentRow], most: int
 
 
 def _batches(store: Store, segments: Sequence[SegmentRow]) -> Iterator[pa.RecordBatch]:
-    """Record batches with tuples; of a file only what is asked for is read."""
+    """Yield record batches with tuples; reads only the needed parts of a file."""
     for segment in segments:
         path = store.path(segment.path)
         with pa.BufferReader(store.read(segment.path)) if path is None else pa.OSFile(str(path)) as file:

@@ -27,20 +27,20 @@ class Observed:
 
     @property
     def name(self) -> str:
-        """Of the application."""
+        """Return the name of the application."""
         return self.status.application
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All applications of a state directory."""
+    """All applications and machines of a state directory, as read together."""
 
     at: float
     """Unix seconds."""
     applications: tuple[Observed, ...]
-    """By name."""
+    """Applications, by name."""
     machines: tuple[MachineStatus, ...]
-    """By name; none where hosts are processes of the machine that deploys."""
+    """Machines, by name; none where hosts are processes of the machine that deploys."""
     disk_free: int
     """Bytes of the file system of the state directory that are free."""
     disk_size: int

@@ -1,4 +1,4 @@
-"""What a deployed application is doing: its hosts, PEs, units, sinks, and its connections with other applications."""
+"""The status of a deployed application: its hosts, PEs, units, sinks, and its connections with other applications."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class ConnectionStatus:
     importer: str
     """Application."""
     name: str
-    """Of the Import."""
+    """Name of the Import."""
     pe: int
-    """That reads it."""
+    """PE that reads it."""
     waited: bool
-    """The exporter waits for it: the Export says so, and the importing PE is there."""
+    """Whether the exporter waits for it: the Export is so configured, and the importing PE is there."""
     lag_segments: int
-    """That may be read and are not read yet."""
+    """Segments that may be read and are not read yet."""
     lag_tuples: int
     lost: int
     """Tuples that were dropped before they were read, because the exporter did not wait."""
     problem: str | None
-    """Why nothing flows."""
+    """Why nothing flows; None when it can."""
     uncommitted: bool = False
-    """It is read before its epoch is complete: the Export says so, and the Import is in no region."""
+    """Whether it is read before its epoch is complete: the Export is so configured, and the Import is in no region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,28 @@ class ImportStatus:
     name: str
     pe: int
     wants: str
-    """What it is about, in words."""
+    """The streams that it wants, in words."""
     connections: tuple[ConnectionStatus, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ExportStatus:
-    """One Export, or one replica of it, and who reads its stream."""
+    """One Export, or one replica of it, and the readers of its stream."""
 
     name: str
     pe: int
     stream: str
     offers: str
-    """What it is selected by, in words."""
+    """The properties by which Imports select it, in words."""
     waits: bool
-    """For readers that are behind: the congestion policy."""
+    """Whether it waits for readers that are behind: the congestion policy."""
     connections: tuple[ConnectionStatus, ...]
     visibility: Visibility = "read_committed"
 
 
 @dataclass(frozen=True, slots=True)
 class ApplicationStatus(UnitsStatus):
-    """All of one deployed application."""
+    """The status of one deployed application."""
 
     sinks: tuple[SinkStatus, ...]
     imports: tuple[ImportStatus, ...] = ()

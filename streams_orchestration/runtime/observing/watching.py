@@ -1,4 +1,4 @@
-"""Watches all applications of a home for what asks for a reset, as Dagster's sensor and `streams run` do."""
+"""Watches all applications of a home for units that need a reset, as Dagster's sensor and `streams run` do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streams_orchestration.runtime.units.reading import opened_catalog
 from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.25
-"""Between two looks while nothing is wrong."""
+"""Seconds between two looks while nothing is wrong."""
 
 
 def observed_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
@@ -49,7 +49,7 @@ def observed_status(home: Home, application: str, catalog: Catalog | None = None
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """What of an application changes when something has happened to it; it is read for all applications at once."""
+    """The values of an application that change when something has happened to it; read for all applications at once."""
 
     state: str
     deployed_at: float
@@ -107,7 +107,7 @@ def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
 
 
 def _condition(row: UnitRow) -> str:
-    """An epoch that ends and begins is no news."""
+    """Return a text that changes with the condition of a unit, but not when an epoch ends and the next begins."""
     if row.state in ("PROCESSING", "DRAINING"):
         return "works"
     return f"{row.state} dirty" if row.dirty else row.state

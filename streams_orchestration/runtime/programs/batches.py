@@ -1,4 +1,4 @@
-"""What a micro-batch is, before and after: the plan that tasks get, and the results that they give back."""
+"""A micro-batch before and after its tasks: the plan that they get, and the results that they return."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a PE stands after a commit: everything that a replay needs."""
+    """The position of a PE after a commit: everything that a replay needs."""
 
     inputs: dict[str, int] = field(default_factory=dict)
     """Stream -> number of the next segment to read, or of one before it: numbers have gaps after a reset."""
@@ -48,7 +48,7 @@ class StateFile:
     batch: int
     """The batch that wrote it."""
     place: str = ""
-    """Within Spark's checkpoint, where it is a file of such a one."""
+    """Path within a Spark checkpoint, for a file of such a one; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class StoredState:
 
     @property
     def is_checkpoint(self) -> bool:
-        """It is Spark's."""
+        """Whether the state is a Spark checkpoint."""
         return any(file.place for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskInput:
-    """What one task of level 0 reads in a batch."""
+    """The input of one task of level 0 in a batch."""
 
     partition: int
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class BatchPlan:
     limit: int
     """Tuples that a source may produce."""
     position: Position
-    """After the batch, but for the sources, which report themselves."""
+    """Position after the batch, except for the sources, which report their own."""
     inputs: tuple[TaskInput, ...]
     states: dict[str, StoredState] = field(default_factory=dict)
     """Operator -> its newest state before the batch."""
@@ -103,10 +103,10 @@ class BatchPlan:
     """Unix seconds; 0 where it was not taken."""
     plan_seconds: float = 0.0
     token: str = ""
-    """By which a planner recognises its commit; empty when it is tried once only."""
+    """Token by which a planner recognizes its commit; empty when it commits once only."""
 
     def header(self) -> BatchPlan:
-        """The same without the inputs: what tasks of later levels need."""
+        """Return the plan without the inputs, as tasks of later levels need it."""
         return BatchPlan(
             self.life, self.generation, self.batch, self.epoch, self.boundary, self.final, self.limit, self.position,
             (), self.states, self.planned_at, self.plan_seconds,
@@ -127,7 +127,7 @@ class SinkFile:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What one task did; a commit is made of the results of all tasks."""
+    """The result of one task; a commit is made of the results of all tasks."""
 
     level: int
     partition: int
@@ -136,11 +136,11 @@ class TaskResult:
     bytes_in: int = 0
     """Size of the tuples that came in."""
     seconds: float = 0.0
-    """That the task took, without making its operators."""
+    """Seconds that the task took, without making its operators."""
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     exhausted: tuple[str, ...] = ()
     pauses: dict[str, float] = field(default_factory=dict)
-    """Source -> seconds until it may have tuples, where it says so."""
+    """Source -> seconds until it may have tuples, where it reports that."""
     segments: tuple[Segment, ...] = ()
     states: tuple[StoredState, ...] = ()
     files: tuple[SinkFile, ...] = ()
@@ -153,8 +153,8 @@ class TaskResult:
     error: str | None = None
     """An operator failed: its name and why."""
     permanent: bool = False
-    """The same input would fail again."""
+    """Whether the same input would fail again."""
     failure: OperatorFailure | None = None
     """The error in parts, where an operator raised it."""
     metrics: Counts = field(default_factory=dict)
-    """What the task's meter counted; nothing where measuring is off."""
+    """Counts of the task's meter; empty where measuring is off."""

@@ -1,4 +1,4 @@
-"""How the operators and channels of a PE are spread over the tasks of its query."""
+"""Describes how the operators and channels of a PE are spread over the tasks of its query."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NUMBERS = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What the tasks of a level have of something."""
+    """The share of something in the tasks of a level."""
 
     total: int
     least: int
-    """In one task, of those that have any."""
+    """Least number in one task, of the tasks that have any."""
     most: int
 
 
@@ -36,7 +36,7 @@ class LevelSpread:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> LevelSpread:
-        """As the catalog holds it: what `dataclasses.asdict` has made of one."""
+        """Read the value in the catalog, which `dataclasses.asdict` has made."""
         channels = {region: Share(**share) for region, share in document["channels"].items()}
         return cls(document["tasks"], Share(**document["operators"]), channels)
 

@@ -13,12 +13,12 @@ from streams_orchestration.runtime.errors import OtherVersionError
 
 
 def stored(compilation: Compilation) -> bytes:
-    """Without the deployment plan, whose parts stand in rows of their own."""
+    """Serialize a compilation without the deployment plan, whose parts have rows of their own."""
     return dump(replace(compilation, deployment=None))
 
 
 def read_stored(row: ApplicationRow) -> Compilation:
-    """What `stored` wrote.
+    """Read the compilation that `stored` wrote.
 
     Raises:
         OtherVersionError: another version of the product has written it, in another form.

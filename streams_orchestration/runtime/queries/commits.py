@@ -42,7 +42,7 @@ _STANDING = (
     .where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 )
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
-"""What a reset to the batch goes back to."""
+"""Columns that a reset to the batch restores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class _Standing(CatalogRow):
 
     @property
     def total(self) -> Total | None:
-        """What was measured of it."""
+        """Return the measured total of the PE; None when nothing was measured."""
         if self.since is None or self.sampled_at is None or self.counts is None:
             return None
         return Total(self.since, self.sampled_at, self.counts)
@@ -180,7 +180,7 @@ def _insert_outputs(
 
 
 def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -> _Standing:
-    """Where the PE stands, if the commit may follow that."""
+    """Return where the PE stands; raises StaleGenerationError when the commit cannot follow that."""
     row = _Standing.one_or_none(connection, _STANDING, {"of": application, "at": pe})
     current = (row.life, row.generation, row.batch + 1) if row else None
     wanted = (plan.life, plan.generation, plan.batch)
@@ -217,7 +217,7 @@ def _report_drain(connection: Connection, application: str, unit: str, epoch: in
 
 
 def _announce_end(connection: Connection, application: str, unit: str) -> bool:
-    """Nothing comes into the unit any more: the epoch that no PE has closed yet becomes the last.
+    """Record that nothing comes into the unit any more: the epoch that no PE has closed yet becomes the last.
 
     Returns:
         Whether that is new.
@@ -240,6 +240,6 @@ def _announce_end(connection: Connection, application: str, unit: str) -> bool:
 
 
 def _complete_batch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
-    """Every batch of a PE outside of regions is a cut of its own (A49)."""
+    """Complete an epoch of a PE outside of regions, for which every batch is a cut of its own (A49)."""
     values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0}
     connection.execute(_CUT, {"of": application, "by": unit, **values})

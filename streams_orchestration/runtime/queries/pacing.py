@@ -1,4 +1,4 @@
-"""How many tuples the next batch may take: as many as fit into a part of the period, judged by the batches before.
+"""Pacing: how many tuples the next batch may take, so that it fits into a part of the period, by the batches before.
 
 A batch costs something whatever is in it, so it is large where tuples wait; but an epoch cannot close within a batch,
 and what is in a batch is in memory. Results do not depend on sizes (the offsets say what was read), so these are free.
@@ -17,15 +17,15 @@ FIRST = 65_536
 """Tuples of the first batch, when nothing is known yet."""
 LEAST = 1_024
 GROWTH = 8
-"""At most from one batch to the next; less where a batch that takes as long for every tuple would take too long."""
+"""Greatest growth from one batch to the next; less where a batch would take too long at the measured rate."""
 SECONDS = (0.1, 1.0)
 """Bounds of what a batch should take."""
 REMEMBERED = 6
 """Batches."""
 PART = 1 / 3
-"""Of the period."""
+"""Greatest part of the period that a batch should take."""
 BYTES = 256 << 20
-"""That the tuples of a batch should have, as they come in."""
+"""Intended bytes of the tuples of a batch, as they come in."""
 
 
 class Pace:

@@ -34,8 +34,7 @@ PAUSES = (0.002, 0.1)
 PATIENCE_SECONDS = 10.0
 """How long one call waits for work before it returns to the engine."""
 IDLE_PAUSES = (0.01, 0.2)
-"""Before a source that had no tuples and does not say when it will is asked again: doubled from the first to the
-second."""
+"""First and longest seconds until an idle source is polled again that gives no time itself; the pause doubles."""
 OUTAGE_SECONDS = 0.25
 """How long one call waits for a catalog that is not reached, before it returns to the engine."""
 
@@ -57,9 +56,9 @@ class Planner:
         self._period: float | None = None
         self._began = 0.0
         self.commit_seconds = 0.0
-        """Of the last commit: measured with the next one, and a measure of how busy the catalog is."""
+        """Seconds of the last commit, which the next one records; they show how busy the catalog is."""
         self._sources_due = 0.0
-        """When a source may have tuples, on the monotonic clock; the sources of a PE are asked together."""
+        """When a source may have tuples, on the monotonic clock; the sources of a PE are polled together."""
         self._idle_pause = IDLE_PAUSES[0]
         self._opened: Catalog | None = None
         self._outage = Outage(log=pe_logger(self.scratch.launched.directories.log))
@@ -99,7 +98,7 @@ class Planner:
         return planned
 
     def _next(self, batch: int, not_before: float) -> int:
-        """The same while the catalog can be reached; a commit of unknown outcome is tried again by the next call."""
+        """Advance while the catalog can be reached; the next call repeats a commit whose outcome is unknown."""
         self._finish(batch)
         time.sleep(max(not_before - time.monotonic(), 0.0))
         changes = self._catalog.changes
@@ -157,11 +156,11 @@ class Planner:
         return plan
 
     def _answers(self, plan: BatchPlan) -> list[TaskResult]:
-        """What the tasks of a batch did, one result for each task of the program; the engine has run it."""
+        """Return the results of the tasks of a batch that the engine has run, one for each task of the program."""
         return take_answers(self.scratch.answers, plan.batch, self.scratch.launched.program.tasks)
 
     def _over(self, view: PeView) -> bool:
-        """This query is to plan no more: it is not wanted, or its unit goes back to its cut."""
+        """Whether this query must plan no more: it is not wanted, or its unit goes back to its cut."""
         return not view.wanted or view.waits or view.generation != int(self.options["generation"])
 
     def stop(self) -> None:
@@ -226,7 +225,7 @@ class Planner:
             log.info("batch %s epoch %s%s: %s in, %s out", plan.batch, plan.epoch, end, rows_in, rows_out)
 
     def _source_pause(self, plan: BatchPlan, results: Sequence[TaskResult]) -> float:
-        """Seconds until a source of the PE may have tuples: what they said, else longer from time to time."""
+        """Return the seconds until a source of the PE may have tuples: its own answer, else a growing pause."""
         before = {name: offset for task in plan.inputs for name, offset in task.sources.items()}
         moved = {name for result in results for name, offset in result.sources.items() if offset != before.get(name)}
         first, longest = IDLE_PAUSES

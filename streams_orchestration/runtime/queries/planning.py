@@ -18,7 +18,7 @@ from streams_orchestration.runtime.queries.pacing import FIRST
 
 @dataclass(frozen=True, slots=True)
 class StreamView:
-    """What the catalog shows a consumer of one stream."""
+    """The part of the catalog that a consumer of one stream sees."""
 
     segments: tuple[tuple[int, int, Segment], ...]
     """(number, epoch, segment), in order, from the consumer's position on, only those that it may read now."""
@@ -27,12 +27,12 @@ class StreamView:
     ended: bool
     """The producer has made its final commit, so nothing comes after the segments shown."""
     batches: tuple[int, ...] = ()
-    """Of a stream that is read uncommitted, the producer's batch of each segment: batches are taken whole."""
+    """For a stream that is read uncommitted, the producer's batch of each segment: batches are taken whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeView:
-    """What the catalog shows a PE of itself and around it."""
+    """The part of the catalog that a PE sees of itself and of its surroundings."""
 
     life: str
     wanted: bool
@@ -48,12 +48,12 @@ class PeView:
     final_epoch: int | None
     streams: dict[str, StreamView] = field(default_factory=dict)
     period: float | None = None
-    """Of the region, in seconds."""
+    """Period of the region, in seconds."""
     completed_epoch: int = 0
     imported: tuple[InputStream, ...] = ()
     """Streams of other applications that its Imports are connected with now."""
     waits: bool = False
-    """The unit goes back to its cut: what is done before that is in vain."""
+    """Whether the unit goes back to its cut; work before that would be discarded."""
     draining: frozenset[str] | None = None
     """The unit is drained for another plan: its sources stand still, and of the streams from outside only these are
     read, which come from units that are drained, too. None while it works, and where it is on its way to the end of an
@@ -141,7 +141,7 @@ def plan_batch(
 
 
 def _left_unread(view: PeView, stream: InputStream, *, waits: bool) -> bool:
-    """Nothing is to come in through a stream from outside."""
+    """Whether nothing is to come in through a foreign stream."""
     return stream.foreign and (waits or (view.draining is not None and stream.stream not in view.draining))
 
 
@@ -163,7 +163,7 @@ def _readable(view: PeView, stream: InputStream) -> tuple[Segment, ...]:
 
 
 def _count(view: PeView, stream: InputStream, limit: int | None) -> int:
-    """How many of them a batch reads."""
+    """Return how many readable segments a batch takes."""
     readable = _readable(view, stream)
     if limit is None:
         return min(len(readable), SEGMENTS_LIMIT)
@@ -172,7 +172,9 @@ def _count(view: PeView, stream: InputStream, limit: int | None) -> int:
 
 
 def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[str, int]:
-    """How many segments of each uncommitted stream: of one producer's streams, always the whole of a batch.
+    """Return how many segments of each uncommitted stream a batch takes: whole batches of each producer.
+
+    A reset may take back segments that were read, but then no part of a batch that was read remains.
 
     A reset may take back what was read, but then nothing remains that was read of a batch in part.
     """
@@ -195,7 +197,7 @@ def _whole_batches(program: PeProgram, view: PeView, limit: int | None) -> dict[
 
 
 def uncommitted_streams(streams: Iterable[InputStream]) -> dict[tuple[str | None, int], list[InputStream]]:
-    """Those of a PE's streams that are read uncommitted, by the application and the PE that write them."""
+    """Return the streams of a PE that are read uncommitted, by the application and the PE that write them."""
     by_producer: dict[tuple[str | None, int], list[InputStream]] = {}
     for stream in streams:
         if stream.uncommitted:
@@ -217,7 +219,7 @@ def _drained(view: PeView, stream: InputStream, taken: dict[str, tuple[Segment, 
 
 
 def _may_close(program: PeProgram, view: PeView, taken: dict[str, tuple[Segment, ...]]) -> bool:
-    """May this batch end the epoch: the trigger has fired, and every stream of the region has come to its boundary."""
+    """Whether this batch may end the epoch: the trigger has fired, and the region's streams are at their boundary."""
     if program.starts and view.trigger_epoch < view.epoch:
         return False
     own = [stream for stream in program.inputs if not stream.foreign]

@@ -16,7 +16,7 @@ from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts, add
 
 SAMPLE_SECONDS = 5.0
-"""Between two totals in the ring, at least."""
+"""Least seconds between two totals in the ring."""
 SAMPLES = 16
 """Totals in the ring of a PE: somewhat more than the window of the rates."""
 
@@ -24,7 +24,7 @@ _m = tables.pe_metrics
 
 
 def batch_counts(plan: BatchPlan, results: Sequence[TaskResult], spark: float, commit: float) -> Counts:
-    """What a batch adds to the total of its PE; nothing where measuring is off.
+    """Return what a batch adds to the total of its PE; empty where measuring is off.
 
     Args:
         plan: the batch.
@@ -76,7 +76,7 @@ class Total:
     since: float
     """Unix seconds."""
     sampled_at: float
-    """Of the newest one in the ring."""
+    """Unix seconds of the newest total in the ring."""
     counts: Counts
 
 

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.storage.directories import Directories
 
 @dataclass(frozen=True)
 class Launched:
-    """What the query runs."""
+    """The program and the settings that a query runs."""
 
     program: PeProgram
     directories: Directories
@@ -39,9 +39,9 @@ class GivenUp:
 
     message: str
     permanent: bool
-    """The same input would fail again."""
+    """Whether the same input would fail again."""
     failure: OperatorFailure | None
-    """Of an operator, where one is the cause."""
+    """Failure of an operator, where one is the cause."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +62,21 @@ class Scratch:
 
     @property
     def launched(self) -> Launched:
-        """What the query runs; read once in a process."""
+        """Return what the query runs; it is read once in a process."""
         return _read(self.path)
 
     @property
     def answers(self) -> str:
-        """Where tasks say what they did."""
+        """Return the directory of the tasks' answers."""
         return f"{self.path}/answers"
 
     @property
     def exchange(self) -> str:
-        """Where what is too large for a row passes from level to level."""
+        """Return the directory for data between levels that is too large for a row."""
         return f"{self.path}/exchange"
 
     def owner(self, level: int, partition: int) -> Path:
-        """Which worker runs a task."""
+        """Return the file that names the worker which runs a task."""
         return Path(self.path) / "owners" / f"{level}-{partition}"
 
     @property
@@ -99,7 +99,7 @@ class Scratch:
         return (Path(self.path) / "begun").exists()
 
     def plan(self, batch: int) -> None:
-        """The planner has handed a batch to Spark; sources of one query may say so at the same time."""
+        """Record that the planner has handed a batch to Spark; several sources of a query may do so at once."""
         part = Path(self.path) / f"planned.{uuid.uuid4().hex}"
         part.write_text(str(batch))
         part.replace(Path(self.path) / "planned")
@@ -139,11 +139,11 @@ class Scratch:
 
     @property
     def resting(self) -> bool:
-        """No batch is under way, and none will begin."""
+        """Whether no batch is under way, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
     def fail(self, message: str, *, permanent: bool, failure: OperatorFailure | None = None) -> None:
-        """The planner gives up: leave word for the host.
+        """Record for the host that the planner gives up.
 
         Args:
             message: why.

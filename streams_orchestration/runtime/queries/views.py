@@ -1,4 +1,4 @@
-"""What the catalog shows a PE before it plans a batch."""
+"""Reads the parts of the catalog that a PE needs to plan a batch."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[st
 def _streams(
     connection: Connection, program: PeProgram, inputs: Sequence[InputStream], position: Position, *, on_trial: bool
 ) -> dict[str, StreamView]:
-    """What the PE may read; streams that are read uncommitted by producer, since their batches are taken whole."""
+    """Return the PE's streams and their readable segments; uncommitted ones are read by producer, in whole batches."""
     views = {
         stream.stream: _stream(connection, program.application, stream, position, on_trial=on_trial)
         for stream in inputs
@@ -157,7 +157,7 @@ def _stream(
 def _uncommitted(
     connection: Connection, application: str, streams: Sequence[InputStream], position: Position, producer: Producer
 ) -> dict[str, StreamView]:
-    """What a producer's batches have written to these streams, complete or not: whole batches, one at least."""
+    """Return the segments that a producer's batches have written to these streams, complete or not: whole batches."""
     s = tables.segment
     next_of = {stream.stream: position.inputs.get(stream.stream, stream.first) for stream in streams}
     unread = [

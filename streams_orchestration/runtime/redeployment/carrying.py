@@ -27,7 +27,7 @@ from streams_orchestration.runtime.tasks.stored_states import newest_states
 
 @dataclass(frozen=True)
 class CommonCut:
-    """What the units that change have where they stand."""
+    """States and offsets of the units that change, at their common cut."""
 
     epoch: int = 0
     """The highest complete one, of these units and of all that there were before an earlier redeploy."""
@@ -82,14 +82,14 @@ def read_cut(
 
 
 def _exhausted(row: PeRow, kind: str) -> list[str]:
-    """What of the sources or the streams of a PE has ended: a source and a stream may have the same name."""
+    """Return the names of a PE's sources, or of its streams, that have ended; the two may share a name."""
     own = row.initial["sources"] if kind == "sources" else row.position["inputs"]
     return [name for name in row.position["exhausted"] if name in own]
 
 
 @dataclass(frozen=True)
 class Carried:
-    """With what operators of the new plan go on, by their physical names."""
+    """States and offsets with which operators of the new plan go on, by their physical names."""
 
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
     offsets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -120,7 +120,7 @@ class Carrier:
         """Files; garbage until the switch names them."""
 
     def carry(self, redeployment: Redeployment) -> Carried:
-        """All states and offsets that are kept.
+        """Return all states and offsets that are kept.
 
         Raises:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.

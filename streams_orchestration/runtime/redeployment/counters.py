@@ -16,7 +16,7 @@ from streams_orchestration.runtime.queries.recording import begin_total, nothing
 
 @dataclass(frozen=True)
 class Counters:
-    """What was counted in the PEs that change."""
+    """Counters of the PEs that change."""
 
     pes: Mapping[int, PeRow]
     totals: Mapping[int, tuple[float, Counts]]
@@ -25,7 +25,7 @@ class Counters:
     def carry_on(
         self, connection: Connection, programs: Iterable[PeProgram], formers: Mapping[str, str], now: float
     ) -> None:
-        """Have PEs of the new plan, which were just entered, go on with what was counted.
+        """Write the counters of the plan before to the PEs of the new plan, which were just entered.
 
         Args:
             connection: in a transaction that writes.
@@ -47,7 +47,7 @@ class Counters:
                 begin_total(connection, program, self._total(program, mine[1], formers), mine[0], now)
 
     def _total(self, program: PeProgram, mine: Counts, formers: Mapping[str, str]) -> Counts:
-        """Of the PE itself what that with its number has; of operators and streams, wherever they were."""
+        """Return the total of a PE: its own counts, and those of its operators and streams, wherever they ran."""
         total = add(nothing_yet(program), {name: mine[name] for name in ("batches", "tasks", "read") if name in mine})
         for operator in program.operators.values():
             former = formers.get(operator.name)
@@ -70,7 +70,7 @@ def _queues(counts: Counts) -> list[tuple[str, str]]:
 
 
 def read_counters(connection: Connection, application: str, pes: Collection[int]) -> Counters:
-    """What was counted in some PEs."""
+    """Read the counters of some PEs."""
     p, m = tables.pe, tables.pe_metrics
     rows = PeRow.all(connection, select(p).where(p.c.application == application, p.c.id.in_(pes)))
     totals = connection.execute(select(m).where(m.c.application == application, m.c.pe.in_(pes))).all()

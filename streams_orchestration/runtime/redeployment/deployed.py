@@ -1,4 +1,4 @@
-"""What is deployed of an application, with what it keeps, and what a redeploy would do to it."""
+"""Reads the deployed plan and the stored states of an application, and previews a redeploy of it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DropStateError(StreamsRuntimeError):
 def preview_redeploy(
     home: Home, wanted: Deployable, drop: Collection[str] = (), *, stored: bool = True
 ) -> Redeployment:
-    """What a redeploy would do to an application that is deployed, and to what it keeps; changes nothing.
+    """Preview what a redeploy does to a deployed application and its stored states; changes nothing.
 
     Args:
         home: the state directory.
@@ -78,7 +78,7 @@ def _read_plan(home: Home, application: str) -> Compilation:
 
 
 def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StateFacts]]:
-    """What is deployed, and what it keeps; files that are collected while it runs are looked up again."""
+    """Read the deployed plan and its states; files that are collected while it runs are looked up again."""
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
         deployed = deployed_plan(connection, home, application)
@@ -88,7 +88,7 @@ def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StateFac
 
 
 def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: Compilation) -> StateFacts | None:
-    """Of one operator; from its newest state, as often as that takes the place of the one that is read."""
+    """Return the stored state of one operator; reads again when a newer state has replaced the one that it reads."""
     while True:
         try:
             return stored_facts(catalog.store, chain)
@@ -101,7 +101,7 @@ def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: 
 
 
 def deployed_plan(connection: Connection, home: Home, application: str) -> Compilation:
-    """As it is deployed, with the programs that its PEs run."""
+    """Return the plan as it is deployed, with the programs that its PEs run."""
     p, u = tables.pe, tables.unit
     compilation = read_stored(application_row(connection, home, application))
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
@@ -133,7 +133,7 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
 
 
 def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
-    """What is stored of an operator; of a query of Spark's only its size is known.
+    """Return facts of an operator's stored state; of a Spark query only its size is known.
 
     Raises:
         OperatorError: a file cannot be read.
@@ -145,7 +145,7 @@ def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
 
 
 def state_facts(state: State, chain: StoredState) -> StateFacts | None:
-    """What a state holds, None when that is nothing but positions of round robins; rows are values without tables."""
+    """Return facts of a state, None when it holds only round-robin positions; without tables, rows are values."""
     parts = {name: part for name, part in state.items() if name != SPLITTERS}
     if not parts:
         return None

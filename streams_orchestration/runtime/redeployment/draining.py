@@ -67,7 +67,9 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator
 
 
 def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Let nothing more into some units for a while; those that are at a cut stay there.
+    """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
+
+    Units that are at a cut stay there. A temporary run of the application is prolonged for as long.
 
     What runs only until it is at its cut runs on for as long.
     """
@@ -85,7 +87,7 @@ def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
 
 
 def release(catalog: Catalog, application: str) -> None:
-    """Let all units go on."""
+    """Release all held units of an application."""
     u = tables.unit
     held = (u.c.application == application, u.c.held_until.is_not(None))
     with catalog.write() as connection:
@@ -94,7 +96,7 @@ def release(catalog: Catalog, application: str) -> None:
 
 
 def redeploy_under_way(home: Home, application: str) -> str | None:
-    """Which units stand still for another plan, or prove one, in words; None when none does.
+    """Describe a redeploy under way: held units or an open trial; None when there is none.
 
     Raises:
         CatalogError: it cannot be read.
@@ -143,7 +145,7 @@ def drain(
 
 
 def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
-    """Have regions that are at their cuts begin no epoch while they are held; what is under way, if they have begun."""
+    """Keep held regions that are at their cuts from starting an epoch; returns what is still under way, if any."""
     u = tables.unit
     periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")
     with catalog.write() as connection:
@@ -209,7 +211,7 @@ def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
 
 
 def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Have the regions among units that are not at a cut close their epoch now instead of when their period is over."""
+    """Close the epoch of held regions that are not at a cut now, instead of at the end of their period."""
     u = tables.unit
     now = clock.now()
     early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)
@@ -229,7 +231,7 @@ def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> 
 
 
 def under_way(connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]) -> str:
-    """What of held units is not at rest, in words; empty when all is.
+    """Describe what is not at rest in held units; empty when all is.
 
     Args:
         connection: of a transaction.
@@ -263,7 +265,7 @@ def under_way(connection: Connection, application: str, programs: Iterable[PePro
 
 
 def _at_cut(connection: Connection, application: str, unit: str) -> bool:
-    """Every PE of a unit has committed nothing since the last complete epoch, and none is being closed."""
+    """Whether a unit is at its cut: no PE has committed since the last complete epoch, and no epoch is being closed."""
     u, p, c = tables.unit, tables.pe, tables.commit
     row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
     if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):

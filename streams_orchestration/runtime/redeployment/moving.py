@@ -39,7 +39,7 @@ class Moved:
 
 
 def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
-    """Have no more hosts started on a machine, and all of its hosts go on elsewhere, one application after the other.
+    """Start no more hosts on a machine, and move its hosts elsewhere, one application after the other.
 
     Args:
         home: the state directory.

@@ -1,4 +1,4 @@
-"""How long a redeploy will pause what it changes, by what was measured of the application so far."""
+"""Predicts for how long a redeploy will pause the units that change, from measurements of the application."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _OF_QUERIES = ("queries", "workers", "first batch")
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is known of an application, in seconds."""
+    """Measurements of an application, in seconds."""
 
     pause: float | None = None
-    """Of its last redeploy; None when that was taken back, or was none."""
+    """Pause of its last redeploy; None when that was reverted, or there was none."""
     batch: float = 0.0
     """A micro-batch of the slowest PE that changes, on the average."""
     starts: tuple[Mapping[str, float], ...] = ()

@@ -45,7 +45,7 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 
 log = logging.getLogger("streams.redeploy")
 WITHIN_SECONDS = 120.0
-"""In which the units that change must come to their cuts, and then complete an epoch under the new plan."""
+"""Seconds within which the units that change must come to their cuts, and then complete an epoch of the new plan."""
 
 
 class NotWrittenError(StreamsRuntimeError):
@@ -105,7 +105,7 @@ def begin_redeploy(
     drop: Collection[str] = (),
     within: float = WITHIN_SECONDS,
 ) -> Redeployment:
-    """As `redeploy`, without waiting for the end of the trial: hosts, and all that observe them, decide it.
+    """Redeploy as `redeploy` does, but do not wait for the end of the trial: observing processes decide it.
 
     Raises:
         RedeployRefusedError: state would be lost that may not be.

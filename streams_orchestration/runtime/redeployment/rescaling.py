@@ -18,7 +18,7 @@ from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
 
 REPLICAS_AT_ONCE = 4
-"""Whose states are proved, read or written at the same time."""
+"""Replicas whose states are proved, read or written at the same time."""
 
 
 class StateRefusedError(StreamsRuntimeError):
@@ -31,7 +31,7 @@ class StateRefusedError(StreamsRuntimeError):
 def carried_state(
     operator: Operator, former: OperatorProgram, program: OperatorProgram, state: State
 ) -> dict[str, Any]:
-    """A state that goes on in one replica, with the types that the operator has now.
+    """Return a state that goes on in one replica, with the types that the operator has now.
 
     Positions of round robins go on where the splitter has the same channels; others start anew.
 
@@ -53,7 +53,7 @@ def carried_state(
 
 
 def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
-    """The states of a move's targets, in their order; round robins start anew.
+    """Return the states of a move's targets, in their order; round robins start anew.
 
     Args:
         operator: of the new plan, any replica, after `setup`.

@@ -10,14 +10,14 @@ from streams_orchestration.runtime.tasks.routing import hash_channels
 
 
 class SplitterRoute:
-    """Which of several replicas tuples go to: a `Route`, by the very hash of the splitters."""
+    """Computes which of several replicas tuples go to: a `Route`, by the hash of the splitters themselves."""
 
     def __init__(self, routing: Routing) -> None:
         self.width = routing.width
         self._routing = routing
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
-        """Those that decide, none where there is one replica; None where it is not the tuples that do."""
+        """Return the attributes that choose the replica, none for one replica; None if the tuple does not choose."""
         attributes: dict[str, None] = {}
         for level in self._routing.ports[port] if self._routing.ports else ():
             if level.width > 1:

@@ -38,7 +38,7 @@ from streams_orchestration.runtime.units.trial import open_trial
 
 
 class NotDrainedError(StreamsRuntimeError):
-    """Something is under way between units that are to change."""
+    """Error: units that are to change are not at rest."""
 
 
 def switch(
@@ -140,7 +140,7 @@ def begin(
 
 
 def _remove(connection: Connection, application: str, programs: list[PeProgram], units: Collection[str]) -> list[str]:
-    """Forget the units that change, but what others still read of them; the files of what goes."""
+    """Forget the units that change, except what others still read of them; returns the files to be removed."""
     members = [program for program in programs if program.unit in units]
     ids = [program.pe for program in members]
     read_on = {stream.stream for program in programs if program.unit not in units for stream in program.inputs}
@@ -159,7 +159,7 @@ def _remove(connection: Connection, application: str, programs: list[PeProgram],
 
 
 def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished: frozenset[str]) -> bool:
-    """All that a unit consists of has made its last commit; operators that are new to it have nothing to read."""
+    """Whether all operators of a unit have made their last commit; new operators have nothing to read then."""
     former = {formers.get(each.name) for pe in pes for each in pe.program.operators.values()} - {None}
     sources = {name for pe in pes for name in pe.initial}
     return bool(former) and former <= finished and sources <= formers.keys()
@@ -176,7 +176,7 @@ def _unit_values(former: UnitRow | None, cut: CommonCut) -> dict[str, Any]:
 def _begin(
     connection: Connection, pe: DeployedPe, cut: CommonCut, carried: Carried, begins: Position, *, final: bool
 ) -> bool:
-    """Enter a PE where it begins, and the states of its operators; whether nothing comes into it any more."""
+    """Enter a PE at its start, with the states of its operators; returns whether nothing comes into it any more."""
     program, position = pe.program, asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(
@@ -211,7 +211,7 @@ def _continued(
     connection: Connection, program: PeProgram, position: Position, cut: CommonCut,
     read: Mapping[str, Mapping[str, int]],
 ) -> Position:  # fmt: skip
-    """A position with what the PE goes on to import, and with exported streams that an earlier plan has written."""
+    """Return a position with the imports of the PE, and with exported streams that an earlier plan has written."""
     imported = {
         key: cut.inputs[former, key]
         for operator in program.operators.values()
@@ -236,7 +236,7 @@ def _place_sinks(
     connection: Connection, home: Home, application: str, programs: Iterable[PeProgram], begins: Collection[str],
     formers: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """Sinks go on with their counts where they are the same operator, begin anew, or are forgotten."""
+    """Update the rows of sinks: the same operator keeps its counts, a new one begins anew, others are forgotten."""
     s, f = tables.sink, tables.sink_file
     rows = {row.operator: row for row in SinkRow.all(connection, select(s).where(s.c.application == application))}
     programs = list(programs)

@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.5
 HEAL_SECONDS = 5.0
-"""Between two starts of what has failed meanwhile."""
+"""Seconds between two attempts to start again what has failed."""
 BY_HAND = "it was taken back by hand"
 
 

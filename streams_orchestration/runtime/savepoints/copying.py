@@ -32,7 +32,7 @@ class Copied:
     manifest: Manifest
     place: Place
     new: bool = True
-    """It was not there before."""
+    """Whether the savepoint was not in that place before."""
 
 
 def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:

@@ -52,7 +52,7 @@ from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
 WITHIN_SECONDS = 120.0
-"""In which the application must come to a cut."""
+"""Seconds within which the application must come to a cut."""
 COPIES = 8
 """States that are copied at the same time while the application stands still."""
 
@@ -69,12 +69,12 @@ class Created:
 
 @dataclass(frozen=True)
 class _Taken:
-    """Where the whole application stood."""
+    """The cut of the whole application."""
 
     row: ApplicationRow
     plan: Compilation
     cut: CommonCut
-    """Its states are in files of the savepoint."""
+    """The cut; its states are in files of the savepoint."""
     imports: tuple[SavedImport, ...]
     sinks: tuple[SavedSink, ...]
 
@@ -126,7 +126,7 @@ def create_savepoint(
 def _at_rest(
     home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], within: float
 ) -> Generator[None]:
-    """The application stands at a cut, with nothing unread between its units; afterwards it does what it did before."""
+    """Hold the application at a cut within the block; on exit it runs or is stopped as before."""
     units = {program.unit for program in programs}
     status = read_units(home, application)
     hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
@@ -160,7 +160,7 @@ def _at_rest(
 
 
 def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool) -> None:
-    """It is to run; one that is stopped only for as long as it is held, should this process be killed."""
+    """Have the application run; for a while only, if it is to be stopped again should this process be killed."""
     a = tables.application
     with catalog.write() as connection:
         resume(connection, application, application_row(connection, home, application).state)
@@ -170,7 +170,7 @@ def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool
 
 
 def _standing(home: Home, application: str, rest: str) -> str:
-    """What is under way, which units do not work, and which ones end their epochs as they like."""
+    """Describe what is under way, which units do not work, and which end epochs only at their trigger operator."""
     units = read_units(home, application).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [
@@ -182,7 +182,7 @@ def _standing(home: Home, application: str, rest: str) -> str:
 
 
 def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: Place) -> _Taken:
-    """Read where the application stands, and give its states names in the savepoint; files are looked at later."""
+    """Read where the application stands, and name its states in the savepoint; their files are read later."""
     units = {program.unit for program in programs}
     with catalog.read() as connection:
         if rest := under_way(connection, application, programs, units):
@@ -224,7 +224,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
 
 
 def _described(directory: Place, name: str, taken: _Taken) -> Manifest:
-    """The manifest, once every file was read and is what the catalog says."""
+    """Return the manifest, after checking that every file was read and matches the catalog."""
     cut, row = taken.cut, taken.row
     ended = tuple(sorted(cut.exhausted))
     return Manifest(

@@ -1,4 +1,4 @@
-"""What a savepoint holds: its manifest, and the files that this names."""
+"""The contents of a savepoint: its manifest, and the files that this names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from streams_orchestration.runtime.programs.batches import StateFile, StoredStat
 from streams_orchestration.runtime.savepoints.place import Place, reason_of
 
 SCHEMA_VERSION = 1
-"""Of the manifest and of what it names."""
+"""Version of the schema of the manifest and of the files that it names."""
 MANIFEST = "manifest.json"
 PLAN = "plan.json"
 STATES = "states"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
-"""Of a savepoint."""
+"""Pattern for the name of a savepoint."""
 
 
 class SavepointError(StreamsRuntimeError):
@@ -37,15 +37,15 @@ class SavedFile(_Part):
     """A file of the savepoint."""
 
     name: str = Field(pattern=r"^(plan\.json|states/\d+-\d+\.state)$")
-    """Its path within the directory."""
+    """Path of the file within the directory."""
     size: int
     """Bytes."""
     checksum: int
     """CRC-32."""
     batch: int = 0
-    """Of a state, the batch that wrote it."""
+    """For a state, the batch that wrote it."""
     place: str = ""
-    """Of the state of a query of Spark's, the file's path in its checkpoint."""
+    """For the state of a Spark query, the path of the file in its checkpoint."""
 
     @field_validator("place")
     @classmethod
@@ -69,34 +69,34 @@ class SavedState(_Part):
 
 
 class SavedImport(_Part):
-    """How far a stream of another application was read."""
+    """How far an Import had read a stream of another application."""
 
     name: str
-    """Of the Import, a replica."""
+    """Name of the Import, a replica."""
     operator: str
-    """That gets its tuples: physical name."""
+    """Physical name of the operator that gets its tuples."""
     port: int
     application: str
     stream: str
     life: str
-    """Of the exporting application, its first digits."""
+    """First digits of the life of the exporting application."""
     position: int
     """The number of the next segment to read."""
 
 
 class SavedSink(_Part):
-    """Where a sink writes, and what there was of it."""
+    """The destination of a sink, and what it had published."""
 
     operator: str
     place: str
     files: int
-    """That it had published."""
+    """Number of files that it had published."""
     newest: str | None = None
     """The last of their names."""
 
 
 class Positions(_Part):
-    """From where the application goes on."""
+    """The positions from which the application goes on."""
 
     sources: dict[str, dict[str, Any]]
     """Operator -> its offset."""
@@ -108,7 +108,7 @@ class Positions(_Part):
 
 
 class Manifest(_Part):
-    """All that is known of a savepoint."""
+    """The description of a savepoint."""
 
     schema_version: int
     product: str
@@ -119,9 +119,9 @@ class Manifest(_Part):
     created_at: str
     """ISO 8601, UTC."""
     life: str
-    """Of the application when it was taken."""
+    """Life of the application when it was taken."""
     fingerprint: str
-    """Of its plan as it was compiled."""
+    """Fingerprint of the application's plan as it was compiled."""
     epoch: int
     """The highest complete one."""
     batch: int
@@ -135,12 +135,12 @@ class Manifest(_Part):
 
     @property
     def files(self) -> tuple[SavedFile, ...]:
-        """All that the directory holds but the manifest."""
+        """Return all files of the directory except the manifest."""
         return (self.plan, *(file for state in self.states for file in state.files))
 
     @property
     def title(self) -> str:
-        """By which a user names it, whatever the application."""
+        """Return the name by which a user refers to it from any application."""
         return f"{self.application}/{self.name}"
 
     @property
@@ -149,7 +149,7 @@ class Manifest(_Part):
         return sum(file.size for file in self.files)
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the manifest as a JSON value."""
         return self.model_dump(mode="json", by_alias=True)
 
     def stored_states(self, place: Place) -> dict[str, StoredState]:
@@ -207,7 +207,7 @@ def read_manifest(place: Place) -> Manifest:
 
 
 def check_file(path: Place, file: SavedFile, content: bytes) -> None:
-    """Raises SavepointError when a file does not hold what the manifest says."""
+    """Raise SavepointError when the content of a file does not match the manifest."""
     if len(content) != file.size:
         raise damaged(path, f"it has {len(content)} of {file.size} bytes")
     if zlib.crc32(content) != file.checksum:
@@ -215,7 +215,7 @@ def check_file(path: Place, file: SavedFile, content: bytes) -> None:
 
 
 def read_file(place: Place, file: SavedFile) -> bytes:
-    """What a file of a savepoint holds.
+    """Return the content of a file of a savepoint.
 
     Raises:
         SavepointError: it is gone, cannot be read, or was altered.

@@ -14,14 +14,14 @@ class Place:
 
     store: Store
     address: str
-    """In the store; an absolute path is a directory of this machine."""
+    """Address in the store; an absolute path is a directory of this machine."""
 
     def __str__(self) -> str:
         return self.store.title(self.address)
 
     @property
     def name(self) -> str:
-        """Its last name."""
+        """Return the last part of the address."""
         return self.address.rpartition("/")[2]
 
     @property
@@ -38,7 +38,7 @@ class Place:
         return Place(self.store, f"{self.address}/{name}")
 
     def read(self) -> bytes:
-        """What the file of this name holds.
+        """Return the content of the file of this name.
 
         Raises:
             OSError: it cannot be read.

@@ -1,4 +1,4 @@
-"""Where savepoints are: directories that appear whole, are known by name, and go whole.
+"""Places of savepoints: directories that appear whole, are known by name, and disappear whole.
 
 On a file system a directory is made beside its place, and renamed. In an object store, which renames nothing, a
 savepoint is there once its manifest is, the last of its files, and until that is removed, the first of them.
@@ -31,7 +31,7 @@ _PARTIAL = ".partial"
 
 
 def saved(home: Home, application: str | None = None) -> Iterator[Place]:
-    """The savepoints of a home, of one application or of all, by name; what is not whole is none.
+    """Return the complete savepoints of a home, of one application or of all, by name.
 
     Raises:
         SavepointError: where they are cannot be looked at.
@@ -42,7 +42,7 @@ def saved(home: Home, application: str | None = None) -> Iterator[Place]:
 
 
 def _at(home: Home, application: str, name: str) -> Place:
-    """On this machine by its path, which holds for every store."""
+    """Return the place of a savepoint; a path on this machine where the store has one."""
     address = f"{SAVEPOINTS}/{application}/{name}"
     path = home.store.path(address)
     return Place(home.store, address if path is None else str(path))
@@ -75,7 +75,7 @@ def here(directory: Path) -> Place:
 
 
 def place_of(home: Home, application: str, name: str) -> Place:
-    """Where a new savepoint goes.
+    """Return the place of a new savepoint.
 
     Raises:
         SavepointError: the name cannot be used, there is a savepoint of that name, or it cannot be looked for.
@@ -201,12 +201,12 @@ def _beside(place: Path) -> Generator[Path]:
 
 
 def partial_of(place: Path) -> Path:
-    """Where a directory is while it is being made."""
+    """Return the path of a directory while it is being made."""
     return place.parent / f".{place.name}{_PARTIAL}"
 
 
 def sweep(home: Home, application: str) -> None:
-    """Remove what killed processes have left of savepoints of an application; under its start lock.
+    """Remove incomplete savepoints of an application that killed processes have left; under its start lock.
 
     Raises:
         SavepointError: where they are cannot be looked at.
@@ -259,7 +259,7 @@ def _listed(directory: Path) -> list[Path]:
 
 
 def _may_exist(path: Path) -> bool:
-    """Is it there; what may not be looked at is an error when it is read or written."""
+    """Whether a path exists, or cannot be examined; then reading or writing it raises the error."""
     try:
         return path.exists()
     except OSError:

@@ -56,7 +56,7 @@ class Restored:
     manifest: Manifest
     redeployment: Redeployment
     notes: tuple[str, ...] = ()
-    """What is not as it was, in words."""
+    """Differences from the savepoint, in words."""
 
 
 def restore(
@@ -105,7 +105,7 @@ def restore(
 def preview_restore(
     place: Place, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
 ) -> Redeployment:
-    """What becomes of the states of a savepoint in an application; every file is read and checked.
+    """Preview what happens to the states of a savepoint in an application; every file is read and checked.
 
     Raises:
         SavepointError: a file of the savepoint is damaged.
@@ -162,7 +162,7 @@ class _Restoring:
             raise
 
     def _own(self, after: Compilation, carried: Carried) -> Carried:
-        """The same with files of the application's own in place of those of the savepoint."""
+        """Return the carried states with files of the application itself in place of those of the savepoint."""
         programs = need(after.deployment).programs
         operators = {operator.name: operator for program in programs for operator in program.operators.values()}
         places = {

@@ -1,4 +1,4 @@
-"""What an application from a savepoint shares with others: what they write to, and the streams between applications."""
+"""Things that an application from a savepoint shares with others: targets of sinks, and streams between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _k = tables.stream_connection
 
 
 def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, manifest: Manifest) -> None:
-    """Raises SavepointError when a sink would write to what another application writes to, the cloned one too."""
+    """Raise SavepointError when a sink would write to the target of another application, the cloned one included."""
     application, s = after.logical.application, tables.sink
     taken: dict[str, str] = {}
     if manifest.application != application:  # elsewhere a reference to the environment may mean another place
@@ -41,7 +41,7 @@ def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, mani
 
 
 def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> None:
-    """Raises SavepointError when a sink has published files that are not just those of the savepoint."""
+    """Raise SavepointError when a sink has published other files than those of the savepoint."""
     application = after.logical.application
     known: dict[str, SavedSink] = {}
     if manifest.application == application:
@@ -58,7 +58,7 @@ def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> No
 
 
 def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str, tuple[File, ...]]]:
-    """Name, place and published files of every sink.
+    """Return name, place and published files of every sink.
 
     Raises:
         SavepointError: a place cannot be looked at, or an operator cannot be imported.
@@ -79,7 +79,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str,
 
 
 def refuse_doubled_exports(connection: Connection, application: str, manifest: Manifest) -> None:
-    """Raises SavepointError when an Import would read a clone's streams beside those that it was cloned from."""
+    """Raise SavepointError when an Import would read a clone's streams beside the streams of the original."""
     readers = {
         (row.application, row.name, row.exporter)
         for row in ConnectionRow.all(connection, select(_k).where(_k.c.application != application))

@@ -1,1 +1,1 @@
-"""What leaves an application: outputs that become visible with their epoch, and are taken back by a reset."""
+"""Outputs of an application: they become visible with their epoch, and are taken back by a reset."""

@@ -36,21 +36,21 @@ class Deliverer:
         self._open = False
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
+        """Whether there is work for these outputs of the sink, which `publishing.due` returns."""
         return bool(rows)
 
     def load(self) -> None:
-        """Have the sink import what it needs."""
+        """Have the sink import the modules that it needs."""
         try:
             self.sink.load()
         except Exception:
             log.debug("operator %s: loading failed", self.name, exc_info=True)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: no output is held back."""
 
     def deliver(self, rows: Sequence[DueOutput]) -> int:
-        """Hand over outputs of the sink, as `publishing.due` gives them; may be repeated after a crash at any point.
+        """Deliver outputs of the sink, which `publishing.due` returns; may be repeated after a crash at any point.
 
         Returns:
             How many deliveries were made.
@@ -68,7 +68,7 @@ class Deliverer:
         return count
 
     def close(self) -> None:
-        """Disconnect."""
+        """Disconnect the sink, if it is connected."""
         if self._open:
             self._open = False
             try:
@@ -81,7 +81,7 @@ class Deliverer:
         return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part, self.application)
 
     def _one_delivery(self, life: str, row: DueOutput) -> object:
-        """The same for outputs in a row that are one delivery."""
+        """Return the grouping key of an output: equal keys form one delivery."""
         key = self._key(life, row)
         return key.generation if self.sink.joins_batches and row.visibility == "read_uncommitted" else key
 

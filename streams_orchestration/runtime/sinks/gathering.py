@@ -35,9 +35,9 @@ from streams_orchestration.runtime.storage.waiting import (
 )
 
 MANY = 64
-"""So many files of a directory that wait are merged to fewer that wait on, since every look goes through all."""
+"""Number of waiting files of a directory that are merged to fewer waiting files, since every look goes through all."""
 MERGED = "merged"
-"""What names of merged files begin with."""
+"""Prefix of the names of merged files."""
 
 
 class Gatherer:
@@ -50,7 +50,7 @@ class Gatherer:
         self.application = application
         self.sink = sink
         self.flushing = False
-        """What is complete is to be visible at once."""
+        """Whether complete outputs become visible at once."""
         self.clock = clock
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
@@ -66,19 +66,19 @@ class Gatherer:
         return waiting_of(self.application, self.sink.context.pe)
 
     def ready(self, rows: Sequence[DueOutput]) -> bool:
-        """Is there anything to do for outputs of the sink, as `publishing.due` gives them."""
+        """Whether there is work for these outputs of the sink, which `publishing.due` returns."""
         unnamed, named = _divided(rows)
         return bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
 
     def load(self) -> None:
-        """Nothing is needed."""
+        """Do nothing: no modules are needed."""
 
     def flush(self) -> None:
-        """From now on what is complete becomes visible at once."""
+        """From now on publish complete outputs at once."""
         self.flushing = True
 
     def close(self) -> None:
-        """Nothing is open between two calls."""
+        """Do nothing: nothing stays open between two calls."""
 
     def deliver(self, rows: Sequence[DueOutput]) -> int:
         """Merge what is to be published now, and give it a final name; may be repeated after a crash at any point.
@@ -127,7 +127,7 @@ class Gatherer:
             yield list(group)
 
     def _leading(self, rows: Sequence[DueOutput]) -> int:
-        """How many of the first files of a directory are to be one that is published now."""
+        """Return how many of the first files of a directory are published now as one file."""
         if not rows:
             return 0
         roll = self.sink.roll() or Roll(seconds=0)
@@ -251,12 +251,12 @@ class Gatherer:
 
 
 def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput]]:
-    """Those without a final name, and those that have one in an object store."""
+    """Divide outputs into those without a final name, and those that have one in an object store."""
     return [row for row in rows if row.final is None], [row for row in rows if row.final is not None]
 
 
 def _tail(sizes: Sequence[int]) -> int:
-    """Where the last files begin that are merged: all that are no larger than those behind them together.
+    """Return the index of the first of the last files to merge: each is no larger than all behind it together.
 
     So a byte is written again once for every doubling of what waits.
     """

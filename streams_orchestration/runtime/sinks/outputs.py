@@ -21,7 +21,7 @@ from streams_orchestration.runtime.tasks.instances import operator_context
 
 
 def published_files(home: Home, program: PeProgram) -> list[File]:
-    """What the operators of a PE seem to have published into their places."""
+    """Return the files in the target places of a PE's operators that these seem to have published."""
     return [
         path
         for _, operator, context, parameters in operators_of(home, program)
@@ -30,7 +30,7 @@ def published_files(home: Home, program: PeProgram) -> list[File]:
 
 
 def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
-    """What the operators of a PE wrote and nothing has made visible."""
+    """Return the files that a PE's operators have written and that never became visible."""
     return [
         path
         for _, operator, context, parameters in operators_of(home, program)

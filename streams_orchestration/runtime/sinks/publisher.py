@@ -19,12 +19,12 @@ from streams_orchestration.runtime.sinks.sinks import record_failure, record_suc
 TURN_SECONDS = 0.02
 """The least time between two turns, however often the catalog changes."""
 WAITING_SECONDS = 0.25
-"""Between two turns while outputs wait for more to come, or for a sink that fails."""
+"""Seconds between two turns while outputs wait for more to come, or for a sink that fails."""
 LOOK_SECONDS = 5.0
-"""Between two turns while the catalog does not change: a safety."""
+"""Seconds between two turns while the catalog does not change, for safety."""
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
-"""Between two tries of a sink that fails: doubled from the first to the longest."""
+"""Longest seconds between two attempts of a sink that fails; the pause doubles up to this."""
 END_SECONDS = 10.0
 """How long a stop waits for what is being published."""
 
@@ -73,20 +73,20 @@ class Publisher:
         self.clock = clock
         self.troubles = {operator: Trouble() for operator in troubled(catalog, application)}
         self._waiting = False
-        """Something is to be looked at soon, whether the catalog changes or not."""
+        """Whether the next turn comes soon, even if the catalog does not change."""
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the publisher's thread."""
         self._thread.start()
 
     def load(self) -> None:
-        """Have the sinks import what their deliveries need, in the background."""
+        """Have the sinks import the modules for their deliveries, in the background."""
         threading.Thread(target=self._load, name="loading", daemon=True).start()
 
     def stop(self) -> None:
-        """Publish what is complete, as far as it can be done at once, and end."""
+        """Publish complete outputs, as far as that is possible at once, and end."""
         self._stopped.set()
         self.catalog.changes.wake()
         if self._thread.is_alive():
@@ -107,7 +107,7 @@ class Publisher:
             deliverer.load()
 
     def _last_turn(self) -> None:
-        """What waits to be gathered waits no longer."""
+        """Publish outputs that were waiting to be gathered, once more, before the publisher ends."""
         until = time.monotonic() + END_SECONDS
         for deliverer in self.deliverers.values():
             deliverer.flush()

@@ -51,23 +51,23 @@ class DueOutput(Output):
     """An output that can become visible, or can be settled."""
 
     complete: bool
-    """Its epoch is, so that no reset takes it back."""
+    """Whether its epoch is complete, so that no reset takes it back."""
     completed_epoch: int
-    """Of its unit, the last one that is visible outside."""
+    """Last epoch of its unit that is visible outside."""
     unit: str
     ended: bool
-    """Its PE has made the last commit."""
+    """Whether its PE has made the last commit."""
     held_until: float | None
-    """Of its unit, while that is drained."""
+    """When the hold of its unit ends, in unix seconds, while that is drained."""
 
     @property
     def place(self) -> Path:
-        """Where it becomes visible; of one that becomes a file."""
+        """Return the final path of an output that becomes a file."""
         return Path(cast(str, self.final))
 
 
 def publish_files(catalog: Catalog, application: str, leave_out: Iterable[str] = ()) -> tuple[int, list[OutputError]]:
-    """Move the files whose epoch is complete, or whose sink shows what is committed, to their places.
+    """Move files whose epoch is complete, or whose sink shows uncommitted outputs, to their places.
 
     May be repeated after a crash at any point, and may be done by several at the same time.
 
@@ -104,7 +104,7 @@ def due(catalog: Catalog, application: str, *, files: bool) -> list[DueOutput]:
 
 
 def waits(catalog: Catalog, application: str, pending: str) -> bool:
-    """Is an output still to become visible; not when another process has published or retracted it."""
+    """Whether an output has still to become visible; False when another process has published or retracted it."""
     f = tables.sink_file
     with catalog.read() as connection:
         mine = (f.c.application == application, f.c.pending == pending, ~f.c.published, ~f.c.retracted)

@@ -13,7 +13,7 @@ from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
 def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
-    """What the visible files of a sink hold; None when there are none. It is read when it is collected.
+    """Return the rows of a sink's visible files; None when there are none. They are read when the frame is collected.
 
     Args:
         sink: as the status knows it.

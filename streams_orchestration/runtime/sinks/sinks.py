@@ -25,28 +25,28 @@ class SinkStatus:
     path: Path | None
     """Directory of its files; None when it writes to something else, or to an object store."""
     format: str
-    """Of its files."""
+    """Format of its files."""
     files: int
     """Visible ones; or epochs that were delivered."""
     rows: int
-    """In these."""
+    """Number of rows in these files."""
     kind: str = "FileSink"
     place: str = ""
     """The directory, or what else it writes to."""
     visibility: Visibility = "read_committed"
     uncommitted: int = 0
-    """Of `files`, how many a reset would take back."""
+    """How many of `files` a reset would take back."""
     waiting: int = 0
     """Files that are not visible yet."""
     waiting_rows: int = 0
     late: int = 0
-    """Of `waiting`, how many could be visible already: their epoch is complete."""
+    """How many of `waiting` could be visible already: their epoch is complete."""
     error: str | None = None
-    """Why what is late cannot become visible; it is tried again and again."""
+    """Why late outputs cannot become visible; it is tried again and again."""
     failed_at: float | None = None
     """Unix seconds."""
     uncommitted_rows: int = 0
-    """Of `rows`, how many a reset would take back."""
+    """How many of `rows` a reset would take back."""
     delivered_at: float | None = None
     """Unix seconds: when an output became visible last; None before the first."""
 
@@ -57,7 +57,7 @@ _ITS_SINK = (
     & (tables.sink.c.operator == tables.sink_file.c.operator),
 )
 _GATHERED = tables.sink_file.c.final.is_(None) & tables.sink.c.format.is_not(None) & tables.sink.c.error.is_(None)
-"""A file that waits for others to be published with it, so that it is not late."""
+"""Condition on files that wait to be published together with others, so that they are not late."""
 _EARLY = tables.sink.c.visibility == "read_uncommitted"
 _LATE = (  # made once: making a statement takes longer than running it
     select(func.count(case((_EARLY, tables.sink_file.c.batch), else_=tables.sink_file.c.epoch).distinct()))
@@ -121,7 +121,7 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
 
 
 def record_success(catalog: Catalog, application: str, operator: str) -> None:
-    """What waited has become visible."""
+    """Clear the failure of a sink, after its waiting outputs have become visible."""
     s = tables.sink
     with catalog.write() as connection:
         connection.execute(
@@ -169,7 +169,7 @@ def troubled(catalog: Catalog, application: str) -> list[str]:
 
 
 def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ...]:
-    """All sinks of an application, by name."""
+    """Return all sinks of an application, by name."""
     s, f, p, u = tables.sink, tables.sink_file, tables.pe, tables.unit
     seen = f.c.published & ~f.c.retracted
     open_ = case((f.c.epoch > tables.SHOWN_EPOCH, 1), else_=0)

@@ -1,1 +1,1 @@
-"""Where bytes lie: the state directory and the files in it."""
+"""Storage of bytes: the state directory, and the store of its files."""

@@ -1,4 +1,4 @@
-"""Where the tasks of a PE read and write."""
+"""The directories in which the tasks of a PE read and write."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class Directories:
     """Relative input paths start here: the directory of the spec."""
     results: str
     outputs: str
-    """What waits to be delivered."""
+    """Directory for outputs that wait to be delivered."""
     log: str
     store: Store
-    """Of the files that commits name."""
+    """Store of the files that commits name."""
     streams: str
     """Address of the directory for segments."""
     states: str
-    """The same for states."""
+    """Directory in the store for states."""
     waiting: str
-    """The same for files of sinks."""
+    """Directory in the store for files of sinks."""
     here: frozenset[str] = frozenset()
-    """Streams that only this machine reads, and that a reset makes anew."""
+    """Streams that only processes of this machine read, and that a reset makes again."""
     compression: str | None = None
-    """Of the segments that are written there: `lz4` or `zstd`."""
+    """Compression of the segments that are written there: `lz4` or `zstd`; None for none."""
 
 
 def directories_of(

@@ -41,7 +41,7 @@ class Home:
 
     @property
     def store(self) -> Store:
-        """Where the files are that the catalog names: here, or where STREAMS_STORAGE says.
+        """Return the store of the catalog's files: in the state directory, or where STREAMS_STORAGE says.
 
         Raises:
             StorageSettingError: STREAMS_STORAGE or STREAMS_STORAGE_OPTIONS cannot be used.
@@ -77,11 +77,11 @@ class Home:
         return self.root / data_of(application)
 
     def logs(self, application: str) -> Path:
-        """All logs of one application: `host-<n>.log` and `pe-<n>.log`."""
+        """Return the directory of one application's logs: `host-<n>.log` and `pe-<n>.log`."""
         return self.root / "logs" / application
 
     def results(self, application: str) -> Path:
-        """Where sinks with a relative path write."""
+        """Return the directory for sinks of an application with a relative path."""
         return (self.store.path("results") or self.root / "results") / application
 
     def prepare(self) -> Home:

@@ -44,27 +44,27 @@ class RemoteStore(Store):
     options: str = "{}"
     """How it is reached, `StorageOptions` as JSON; secrets are references."""
     is_patient: bool = True
-    """It is tried again while it is away."""
+    """Whether requests are tried again while the storage is unavailable."""
 
     @property
     def address(self) -> str:
-        """As STREAMS_STORAGE names it."""
+        """Return the address that STREAMS_STORAGE names."""
         return self.root
 
     def path(self, address: str) -> Path | None:
-        """Only what is of this machine has one."""
+        """Return the path of a file of this machine; None for a file in the object store."""
         return super().path(address) if address.startswith((HERE, "/")) else None
 
     def title(self, address: str) -> str:
-        """Its full address."""
+        """Return the full address of a file, for messages."""
         return super().title(address) if self.path(address) is not None else self._place(address)
 
     def hasty(self) -> Store:
-        """Which is not patient."""
+        """Return this store without repeated attempts: it gives up at once while the storage is unavailable."""
         return replace(self, is_patient=False)
 
     def reach(self) -> None:
-        """By one list, which is not tried again."""
+        """Check by one list request, without repeated attempts, that the storage can be reached."""
         options = StorageOptions.model_validate_json(self.options)
         where = f" (endpoint {options.endpoint})" if options.endpoint is not None else ""
         try:
@@ -84,36 +84,36 @@ class RemoteStore(Store):
         return self._tried(lambda storage: storage.put(self._place(address), data))
 
     def read(self, address: str) -> bytes:
-        """Get it whole."""
+        """Return the whole content of a file."""
         if self.path(address) is not None:
             return super().read(address)
         return self._tried(lambda storage: storage.get(self._place(address)))
 
     def size(self, address: str) -> int:
-        """By one request."""
+        """Return the size of a file, by one request."""
         if self.path(address) is not None:
             return super().size(address)
         return self._tried(lambda storage: storage.file(self._place(address)).stat().st_size)
 
     def sizes(self, directory: str) -> dict[str, int] | None:
-        """By one list."""
+        """Return the sizes of all files of a directory, by one list request."""
         sizes = self._tried(lambda storage: storage.sizes(self._place(directory)))
         return {name.removeprefix(f"{self.root}/"): size for name, size in sizes.items()}
 
     def below(self, directory: str) -> list[str]:
-        """Those in the store, and those of this machine."""
+        """Return the files of a directory: those of this machine, then those in the object store."""
         if self.path(directory) is not None:
             return super().below(directory)
         return [*super().below(HERE + directory), *sorted(self.sizes(directory) or ())]
 
     def remove(self, address: str) -> None:
-        """By one request."""
+        """Remove a file, by one request."""
         if self.path(address) is not None:
             return super().remove(address)
         return self._tried(lambda storage: storage.file(self._place(address)).unlink(missing_ok=True))
 
     def remove_all(self, directory: str) -> None:
-        """One after another."""
+        """Remove all files of a directory, one after another."""
         super().remove_all(HERE + directory)
         try:
             for address in sorted(self.sizes(directory) or ()):
@@ -128,7 +128,7 @@ class RemoteStore(Store):
         return self.write(address, path.read_bytes())
 
     def copy(self, source: str, target: str) -> None:
-        """By one request, where both are in the object store."""
+        """Copy a file; by one request, where both are in the object store."""
         if self.path(source) is not None:
             return self.keep(Path(self.title(source)), target)
         if self.path(target) is not None:
@@ -145,7 +145,7 @@ class RemoteStore(Store):
         return f"{self.root}/{address}"
 
     def _tried(self, action: Callable[[Storage], T]) -> T:
-        """What an action gives; it is repeated while the storage is away, as long as it is patient.
+        """Return the result of an action; a patient store repeats it while the storage is unavailable.
 
         Raises:
             StoreError: it stays away, or refuses.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HERE = "here:"
-"""What an address of a file begins with that only processes of one machine read, and that a reset makes anew."""
+"""Prefix of the address of a file that only processes of one machine read, and that a reset makes again."""
 
 log = logging.getLogger("streams.files")
 
@@ -62,7 +62,7 @@ class Store:
         return Path(self.root) / address
 
     def title(self, address: str) -> str:
-        """An address as messages name it, so that it is found."""
+        """Return the address of a file as messages name it, so that a user can find the file."""
         return str(self.path(address))
 
     def check(self) -> None:
@@ -71,7 +71,7 @@ class Store:
             _proved(self)
 
     def hasty(self) -> Store:
-        """The same, for what is tried again later: it gives up at once where the storage is away."""
+        """Return this store without patience: it gives up at once while the storage is unavailable."""
         return self
 
     def reach(self) -> None:
@@ -94,7 +94,7 @@ class Store:
             write_durably(path, data)
 
     def read(self, address: str) -> bytes:
-        """What a file holds."""
+        """Return the content of a file."""
         return self._local(address).read_bytes()
 
     def size(self, address: str) -> int:
@@ -116,21 +116,21 @@ class Store:
         self._local(address).unlink(missing_ok=True)
 
     def remove_all(self, directory: str) -> None:
-        """Remove a directory as far as that can be done."""
+        """Remove a directory, as far as possible."""
         shutil.rmtree(self._local(directory), ignore_errors=True)
 
     def keep(self, path: Path, address: str) -> None:
-        """Give a file of this machine that never changes an address, under which it outlives its path."""
+        """Store a file of this machine that never changes under an address, where it outlives its path."""
         target = self._local(address)
         target.parent.mkdir(parents=True, exist_ok=True)
         linked(path, target)
 
     def copy(self, source: str, target: str) -> None:
-        """Give a file that never changes another address, under which it outlives the first."""
+        """Give a file that never changes a second address, under which it outlives the first."""
         self.keep(self._local(source), target)
 
     def fetch(self, address: str, path: Path) -> None:
-        """Give a file another name on this machine, or a copy."""
+        """Provide a file at a path of this machine: as a second name of it, or as a copy."""
         linked(self._local(address), path)
 
     def _local(self, address: str) -> Path:
@@ -141,6 +141,8 @@ class Store:
 
 def remove_files(store: Store, addresses: Iterable[str]) -> int:
     """Remove files. Their names are never used again, so this may happen at any time after they were forgotten.
+
+    A file that cannot be removed stops nothing: it is swept when its PE starts again.
 
     What cannot be removed stops nothing: it is looked for again when its PE starts anew.
 
@@ -163,7 +165,7 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
 
 
 def linked(path: Path, other: Path) -> None:
-    """Give a file that never changes another name, so that it outlives the first; a copy where that cannot be."""
+    """Give an unchanging file a second name, so that it outlives the first; copies it where links are impossible."""
     try:
         os.link(path, other)
     except OSError as error:

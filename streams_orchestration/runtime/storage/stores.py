@@ -1,4 +1,4 @@
-"""Which store the environment names."""
+"""Makes the store that the environment names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def store_at(home: Path, place: str, options: str) -> Store:
 
 
 def _remote(here: str, place: str, options: str) -> Store:
-    """In an object store; its modules are loaded for such only."""
+    """Return a store in object storage; its modules are loaded only here."""
     from pydantic import ValidationError
 
     from streams_orchestration.operators.storage.addresses import parse_address

@@ -22,7 +22,7 @@ def waiting_of(application: str, pe: int) -> str:
 
 
 def hand_over(store: Store, path: Path, directory: str) -> str:
-    """Make a finished file known to all machines; gives what the catalog is to name it by. The path stays.
+    """Make a finished file available to all machines; returns the address for the catalog. The path stays.
 
     Args:
         store: of the application.
@@ -40,7 +40,7 @@ def hand_over(store: Store, path: Path, directory: str) -> str:
 
 
 def path_of(store: Store, pending: str) -> Path:
-    """Where a file that waits is on this machine, or would be."""
+    """Return the path of a waiting file on this machine, where it need not exist."""
     if Path(pending).is_absolute():
         return Path(pending)
     return Path(store.here, *Path(pending).parts[_DEPTH:])
@@ -84,5 +84,5 @@ def take_away(store: Store, pending: str) -> None:
 
 
 def forget_file(store: Store, pending: str) -> None:
-    """The same of what has left, or was merged; what cannot be removed is swept later."""
+    """Remove a waiting file that was delivered or merged; what cannot be removed is swept later."""
     remove_files(store, {pending, str(path_of(store, pending))})

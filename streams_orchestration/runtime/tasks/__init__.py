@@ -1,1 +1,1 @@
-"""What Python workers do: the tasks of a micro-batch, the program that they run, and what goes between them."""
+"""The work of Python workers: the tasks of a micro-batch, the program that they run, and the data between them."""

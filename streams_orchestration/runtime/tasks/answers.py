@@ -1,4 +1,4 @@
-"""What the tasks of a batch did: files that the planner of the PE takes when Spark has ended the batch, to commit it.
+"""Results of the tasks of a batch: files that the PE's planner takes when Spark has ended the batch, to commit it.
 
 They live in the scratch directory of the query, so that nothing of them is left behind, and nothing waits for the disk.
 """
@@ -22,12 +22,12 @@ def give_answer(directory: str, batch: int, result: TaskResult) -> None:
 
 
 def answered(directory: str, batch: int, task: Task) -> bool:
-    """Whether a task of a batch has said what it did."""
+    """Whether a task of a batch has written its result."""
     return (Path(directory) / f"{batch}-{task.level}-{task.partition}.json").exists()
 
 
 def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[TaskResult]:
-    """What tasks of a batch did, as far as they have answered; their files are gone afterwards.
+    """Return the results of tasks of a batch that have answered, and remove their files.
 
     Files are opened by name: a list of a directory may be old where that is mounted over a network.
     """
@@ -36,7 +36,10 @@ def take_answers(directory: str, batch: int, tasks: Iterable[Task]) -> list[Task
 
 
 def take_all_answers(directory: str, batch: int) -> list[TaskResult]:
-    """The same of a batch whose tasks are not known beforehand; the directory is of this machine."""
+    """Return the results of a batch whose tasks are not known beforehand, and remove their files.
+
+    The directory is of this machine.
+    """
     places = sorted(Path(directory).glob(f"{batch}-*.json"))
     return [result for place in places if (result := _taken(place)) is not None]
 

@@ -21,7 +21,7 @@ class OperatorCalls:
     """The calls of one task; an operator that submits calls others meanwhile."""
 
     def __init__(self, meter: Meter, instances: Mapping[int, Instance], batch: int) -> None:
-        """No call yet.
+        """Create without any call.
 
         Args:
             meter: of the task.

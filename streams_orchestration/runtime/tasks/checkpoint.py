@@ -17,10 +17,10 @@ from streams_orchestration.runtime.tasks.state_files import state_data, write_st
 
 
 class Checkpoint:
-    """What a task has stored when it ends."""
+    """The states and sink files that a task has stored when it ends."""
 
     def __init__(self, plan: BatchPlan, directories: Directories, calls: OperatorCalls) -> None:
-        """Nothing yet.
+        """Create an empty checkpoint.
 
         Args:
             plan: of the batch that ends.
@@ -34,7 +34,7 @@ class Checkpoint:
         self.files: list[SinkFile] = []
 
     def take(self, program: OperatorProgram, instance: Instance, *, changed: bool) -> None:
-        """Of one operator.
+        """Store the state and the sink files of one operator.
 
         Args:
             program: its program.

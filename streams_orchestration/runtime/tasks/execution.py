@@ -173,7 +173,7 @@ class TaskRun:
             self.origin = str
 
     def _pause(self, name: str) -> float | None:
-        """Seconds until a source may have tuples again, where it says so."""
+        """Return the seconds until a source may have tuples again; None where it does not know."""
         program = next(p for p in self.program.operators.values() if p.name == name)
         source = self._instance(program.index).operator
         assert isinstance(source, SourceOperator)
@@ -189,7 +189,7 @@ class TaskRun:
             self._call(operator, port, frozen(item))
 
     def _close(self) -> None:
-        """After the last tuple: final punctuation, then drain, in topological order."""
+        """Process the end of the input: final punctuation, then drain, in topological order."""
         for index in self.task.owns:
             program = self.program.operators[index]
             if self.plan.final and not program.source:
@@ -296,6 +296,6 @@ class TaskRun:
         return time.monotonic() - self.began - self.setup_seconds
 
     def counts(self) -> Counts:
-        """What was measured of the task up to now."""
+        """Return the counts of the task up to now."""
         objects = {index: instance.operator for index, instance in self.instances.items() if index in self.prepared}
         return self.meter.counts(self.outbox.copies, self.outbox.enqueued, objects)

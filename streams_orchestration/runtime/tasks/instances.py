@@ -25,7 +25,7 @@ class Instance:
 
     operator: Operator
     state: StoredState | None = None
-    """What equals the object's state; None for the initial state."""
+    """The stored state that equals the object's; None for the initial state."""
     plain: bytes = b""
     """Digest of the parts of that state which do not know what changed."""
     dirty: bool = False

@@ -27,7 +27,7 @@ def clock() -> int:
 
 
 class Flow:
-    """What passes at one place."""
+    """The amounts that passed one place."""
 
     __slots__ = ("batches", "bytes", "marks", "tuples")
 
@@ -44,7 +44,7 @@ class Flow:
             self.marks += 1
 
     def counts(self) -> Counts:
-        """By name."""
+        """Return the counts by name."""
         return {"tuples": self.tuples, "batches": self.batches, "bytes": self.bytes, "marks": self.marks}
 
 
@@ -69,7 +69,7 @@ class OperatorAccount(Account):
         self.outputs: dict[int, Flow] = defaultdict(Flow)
 
     def counts(self) -> Counts:
-        """By name, ports under their numbers."""
+        """Return the counts by name, those of ports under their numbers."""
         return {
             "calls": self.calls,
             "cpu_ns": self.cpu,
@@ -88,7 +88,7 @@ class PassageAccount(Account):
         self.tuples = self.bytes = self.pieces = 0
 
     def counts(self, pieces: str, cost: str) -> Counts:
-        """By name."""
+        """Return the counts by name."""
         return {"tuples": self.tuples, "bytes": self.bytes, pieces: self.pieces, cost: self.cpu}
 
 
@@ -106,7 +106,7 @@ class Meter:
         self.read: dict[str, PassageAccount] = defaultdict(PassageAccount)
         self.written: dict[str, PassageAccount] = defaultdict(PassageAccount)
         self.sent: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
-        """What goes into the exchange of an operator's input port here; below what comes out of it."""
+        """Account of items sent into the exchange, by operator and input port; below that of items received from it."""
         self.received: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
         self.waited: dict[tuple[int, int], int] = defaultdict(int)
         """Times of leaving an exchange less times of entering it: over all tasks the sum is what its items waited."""
@@ -114,7 +114,7 @@ class Meter:
         self._since = clock()
 
     def switch(self, account: Account) -> Account:
-        """From now on this account pays; returns the one that did."""
+        """Charge this account from now on; returns the one that was charged before."""
         now = clock()
         paying = self._paying
         paying.cpu += now - self._since
@@ -189,14 +189,14 @@ class Meter:
         account.pieces += 1
 
     def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
-        """What all that was sent comes to; the exchange pays for it. `end` also gives its size in bytes."""
+        """Return the payload of all that was sent; the exchange pays for it. `end` also returns its size in bytes."""
         account = self.sent[operator, port]
         payload, size = self.charge(account, end)
         account.bytes += size
         return payload
 
     def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
-        """All that was measured up to now.
+        """Return all counts up to now.
 
         Args:
             copies: connection -> batches that its sender copied.
@@ -242,49 +242,49 @@ class NoMeter(Meter):
     """Measures nothing: of an application that was deployed with measuring off."""
 
     def switch(self, account: Account) -> Account:
-        """Not measured."""
+        """Return the account; nothing is measured."""
         return account
 
     def enter(self, operator: int) -> Account:
-        """Not measured."""
+        """Return the account of the task; nothing is measured."""
         return self.task
 
     def arrives(self, operator: int, port: int, item: Item) -> None:
-        """Not counted."""
+        """Do nothing: arrivals are not counted."""
 
     submits = arrives
 
     def produces(self, operator: int) -> None:
-        """Not counted."""
+        """Do nothing: products are not counted."""
 
     def worked(self, operator: int, spent: int) -> None:
-        """Not measured."""
+        """Do nothing: work is not measured."""
 
     def enqueues(self, operator: int, port: int) -> None:
-        """Not timed."""
+        """Do nothing: queues are not timed."""
 
     dequeues = enqueues
 
     def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
-        """The items."""
+        """Return the items unchanged."""
         return items
 
     def receiving(self, operator: int, port: int, items: Iterator[Item], size: int) -> Iterator[Item]:
-        """The items."""
+        """Return the items unchanged."""
         return items
 
     def writing(self, stream: str, write: Callable[[], Segment]) -> Segment:
-        """The segment."""
+        """Write and return the segment, without measuring."""
         return write()
 
     def sending(self, operator: int, port: int, item: Item, send: Callable[[], None]) -> None:
-        """Send it."""
+        """Send the item, without measuring."""
         send()
 
     def sent_all(self, operator: int, port: int, end: Callable[[], tuple[bytes, int]]) -> bytes:
-        """What it comes to."""
+        """Return the payload of all that was sent, without measuring."""
         return end()[0]
 
     def counts(self, copies: Mapping[int, int], enqueued: Mapping[int, int], objects: Mapping[int, Operator]) -> Counts:
-        """Nothing."""
+        """Return no counts."""
         return {}

@@ -1,4 +1,4 @@
-"""What a task gives away: items to tasks of later levels, and tuples to other PEs; copies are made and counted here."""
+"""The output of a task: items to tasks of later levels, and tuples to other PEs; makes and counts copies."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from streams_orchestration.runtime.transport.segments import Item, write_segment
 
 
 class Sender(Protocol):
-    """What one task sends to one input port of a later level in one batch; the engine says how it gets there."""
+    """Sends the items of one task to one input port of a later level in one batch; the engine transports them."""
 
     def send(self, item: Item) -> None:
-        """One more item."""
+        """Add an item."""
         ...
 
     def payload(self) -> tuple[bytes, int]:
-        """What a task of the later level gets for all items, and how many bytes they are; the end of sending."""
+        """Return the payload of all items for a task of the later level, and its size in bytes; ends the sending."""
         ...
 
 
@@ -35,7 +35,7 @@ NewSender = Callable[[pa.Schema], Sender]
 
 
 class Outbox:
-    """Of one task in one micro-batch; `new_sender` makes the senders to later levels."""
+    """The output of one task in one micro-batch; `new_sender` makes the senders to later levels."""
 
     def __init__(
         self, program: PeProgram, directories: Directories, new_sender: NewSender, meter: Meter | NoMeter
@@ -53,7 +53,7 @@ class Outbox:
         self._meter = meter
 
     def passed(self, delivery: Direct, item: Item) -> Item:
-        """What a direct call hands over: a copy where the copy plan says so, else the same, const or not."""
+        """Return the item for a direct call: a copy where the copy plan requires one, else the same, const or not."""
         if not isinstance(item, TupleBatch):
             return item
         if delivery.copies:

@@ -16,7 +16,7 @@ _SHORT = 256
 _PAIRED = 32
 """Bytes of a text that are looked up in pairs, by a table of half a megabyte for each two."""
 _MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], "<u8")
-"""By the number of bytes: those of a word that are kept."""
+"""Number of bytes -> mask that keeps so many bytes of a word."""
 _SAMPLE = 1 << 10
 """Values by which it is seen whether most are different."""
 _SEED = np.uint64(0x5EED5EED5EED5EED)
@@ -49,7 +49,7 @@ def round_robin_channels(count: int, position: int, width: int) -> np.ndarray:
 
 
 def _number(channels: np.ndarray, width: int) -> np.ndarray:
-    """As small numbers where that is possible: those are sorted without comparing them."""
+    """Return channels as small numbers where that is possible: those are sorted without comparing them."""
     return channels.astype(np.uint16 if width <= 1 << 16 else np.int64)
 
 
@@ -130,7 +130,7 @@ def _add_numbers(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths
 
 
 def _add_drawn(sums: np.ndarray, text: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> None:
-    """The same for short texts: looked up, by words of eight bytes of all texts that are so long."""
+    """Add the terms of short texts to the sums: looked up in tables, by words of eight bytes of all texts."""
     padded = np.concatenate([text, np.zeros(8, np.uint8)])
     words = np.ndarray(len(text) + 1, "<u8", padded, 0, (1,))
     for start in range(0, int(lengths.max()), 8):
@@ -159,7 +159,7 @@ def _tables(start: int) -> list[np.ndarray]:
 
 @cache
 def _of_nothing(start: int) -> np.ndarray:
-    """What takes away the numbers of the zeros behind the last byte of a word, by the number of its bytes."""
+    """Return the terms that cancel those of the zeros behind the last byte of a word, by the number of its bytes."""
     zeros = _drawn()[start * 256 : (start + 8) * 256 : 256]
     return np.zeros(9, np.uint64) - np.append(np.cumsum(zeros[::-1])[::-1], np.uint64(0))
 

@@ -15,7 +15,7 @@ from streams_orchestration.runtime.storage.store import Store, StoreError
 
 
 def state_data(state: State, batch: int, former: StoredState | None, plain: bytes) -> StateDump:
-    """What is to be written of a state, and how many of its files stay before it.
+    """Return the data of a state to be written, and how many of its earlier files stay before it.
 
     Args:
         state: of the operator.
@@ -62,7 +62,7 @@ def check_state(store: Store, stored: StoredState) -> None:
 
 @contextmanager
 def _readable(store: Store, stored: StoredState) -> Generator[Iterator[bytes]]:
-    """What the files hold, one after another; what is wrong with one, or with all of them, names it."""
+    """Yield the contents of the files, one after another; errors name the file, or all of them."""
     current = ""
 
     def contents() -> Iterator[bytes]:

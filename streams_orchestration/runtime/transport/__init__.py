@@ -1,1 +1,1 @@
-"""Streams between PEs and applications: segments, who reads them, who may see them, and when they go."""
+"""Streams between PEs and applications: segments, their readers, their visibility, and their removal."""

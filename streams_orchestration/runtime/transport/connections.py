@@ -30,7 +30,7 @@ _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connectio
 
 
 class _Link(NamedTuple):
-    """What a connection is about; at most one that is open."""
+    """The key of a connection; at most one open connection has it."""
 
     application: str
     name: str
@@ -163,7 +163,7 @@ def _end_all(connection: Connection, exporter: str, stream: str) -> None:
 
 
 def _end(connection: Connection, row: ConnectionRow) -> None:
-    """What was visible until now may be read; nothing else will come over this connection."""
+    """End a connection: its reader may read what is visible until now, and nothing more will come."""
     s = tables.segment
     visible = [s.c.application == row.exporter, s.c.stream == row.stream, ~s.c.retracted]
     if not row.uncommitted:
@@ -205,7 +205,7 @@ def carry_connections(
 
 
 def next_number(connection: Connection, application: str, stream: str) -> int:
-    """With which a stream goes on that an earlier plan has written: a reader may not be through with that."""
+    """Return the number at which a stream of an earlier plan goes on: a reader may not have read all segments yet."""
     s = tables.segment
     written = connection.scalar(
         select(func.max(s.c.number)).where(s.c.application == application, s.c.stream == stream)
@@ -215,7 +215,7 @@ def next_number(connection: Connection, application: str, stream: str) -> int:
 
 
 def disconnect(connection: Connection, exporter: str) -> None:
-    """The exporting application is dropped; deployed anew it begins anew."""
+    """Remove the connections from an application that is dropped, because it starts from nothing if deployed again."""
     connection.execute(delete(_c).where(_c.c.exporter == exporter))
 
 

@@ -1,4 +1,4 @@
-"""Who reads the streams that a PE writes, and how far behind: what it has to wait for, and what has to be kept.
+"""Readers of the streams that a PE writes, and their lag: which readers it waits for, and which segments are kept.
 
 Readers in the same application are waited for. So are Imports of other applications, unless the Export says
 dropConnection, or the importing PE is not there: its application is stopped, it has failed, or its host is silent.
@@ -24,7 +24,7 @@ from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.transport.visibility import readable_segments, visible_end
 
 SILENT_SECONDS = 60.0
-"""Without a heartbeat of its host an importing PE is not waited for any more."""
+"""Seconds without a heartbeat of its host after which an importing PE is not waited for any more."""
 KEPT_SEGMENTS = 64
 """Newest segments of an exported stream that are kept for a reader which is not waited for; a whole epoch at least."""
 
@@ -42,17 +42,17 @@ class ImportingPe:
 
     application: str
     key: str
-    """Of the connection."""
+    """Key of the connection."""
     position: int
     """Number of the next segment to read."""
     cut: int
-    """The same in the cut that its unit would go back to."""
+    """Number of the next segment to read, in the cut that its unit would go back to."""
     waited: bool
     """The exporter waits for it."""
     uncommitted: bool
-    """It sees what is written at once, not only complete epochs."""
+    """Whether it reads segments at once, not only those of complete epochs."""
     present: bool
-    """It is there, so a batch of it may be under way."""
+    """Whether it is there, so that a batch of it may be under way."""
     last: int | None = None
     """The segment behind the last one for it, where a redeploy has ended the connection."""
 
@@ -61,7 +61,10 @@ def outstanding(
     connection: Connection, program: PeProgram, position: Position, completed: int, shown: int,
     now: float | None = None,
 ) -> int:  # fmt: skip
-    """How far the slowest reader that a PE waits for is behind, in segments, over all streams that it writes.
+    """Return the greatest lag of a reader that a PE waits for, in segments, over all streams that it writes.
+
+    A reader outside of the region cannot read the open epoch, so only segments before that count: the epoch would never
+    end if the PE waited for more.
 
     A reader outside of the region cannot read the open epoch, so it is behind in what lies before that only: the
     epoch would never end if the PE waited for it.
@@ -162,7 +165,7 @@ def _importing_before(connection: Connection, exporter: str) -> Iterator[tuple[s
 
 
 def _cut(connection: Connection, application: str, pe: int, completed: int) -> StoredPosition | None:
-    """Where an importing PE would go on after a reset; None at its start."""
+    """Return the position to which an importing PE would go back in a reset; None at its start."""
     c = tables.commit
     return connection.scalar(
         select(c.c.position).where(c.c.application == application, c.c.pe == pe, c.c.boundary, c.c.epoch == completed)

@@ -22,7 +22,7 @@ _MARK = b"streams.punctuation"
 _ORIGIN = b"streams.origin"
 
 Item = TupleBatch | Punctuation
-"""What flows in a stream."""
+"""An item of a stream."""
 
 
 class SegmentError(StreamsRuntimeError):
@@ -76,7 +76,7 @@ def encode(items: list[Item], schema: pa.Schema, compression: str | None = None)
 
 
 def writer_options(compression: str | None = None) -> pa.ipc.IpcWriteOptions:
-    """How items are written: `lz4`, `zstd` or not compressed, on this thread."""
+    """Return the options for writing items: `lz4`, `zstd` or not compressed, on this thread."""
     return pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
 
 

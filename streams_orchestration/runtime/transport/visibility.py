@@ -1,4 +1,4 @@
-"""Which segments of a stream readers outside of its region may read: those of complete epochs, or all there are."""
+"""Visibility of segments to readers outside of the stream's region: those of complete epochs, or all."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _PRODUCER = {
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """Where the PE that writes a stream stands."""
+    """The position of the PE that writes a stream."""
 
     epoch: int
-    """It works in."""
+    """The epoch that it works in."""
     final: bool
-    """It has made its last commit."""
+    """Whether it has made its last commit."""
     completed: int
     """Last complete epoch of its unit that the reader sees."""
 
     @property
     def ended(self) -> bool:
-        """Nothing more will become visible."""
+        """Whether nothing more will become visible."""
         return self.final and self.completed >= self.epoch - 1
 
 
@@ -100,7 +100,7 @@ def end_of_epoch(connection: Connection, application: str, stream: str, epoch: i
 
 
 def readable_segments(connection: Connection, application: str, stream: str, number: int, completed: int | None) -> int:
-    """How many segments of a stream may be read from a number on.
+    """Return how many segments of a stream may be read from a number on.
 
     Args:
         connection: of a transaction.

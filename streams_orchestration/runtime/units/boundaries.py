@@ -27,7 +27,7 @@ def forget_units(connection: Connection, application: str, units: Collection[str
 
 
 def insert_cut(connection: Connection, application: str, unit: str, epoch: int, generation: int) -> None:
-    """Where the PEs of a unit stand, as they were entered, is its last complete epoch.
+    """Record the positions of a unit's new PEs as its last complete epoch.
 
     Args:
         connection: in a transaction that writes.

@@ -62,7 +62,7 @@ def advance(
     connection: Connection, application: str, name: str, now: float, health: Health | None = None,
     event: Event | None = None,
 ) -> list[str]:  # fmt: skip
-    """Tell the machine of a unit what is new, and do what it asks for.
+    """Pass new events to the state machine of a unit, and carry out the actions that it returns.
 
     Args:
         connection: in a transaction that writes.
@@ -126,7 +126,7 @@ def advance(
 def note_commit(
     connection: Connection, application: str, unit: str, outage: dict[str, float] | None, now: float
 ) -> None:
-    """A batch is committed: of the first one after a reset the time is kept."""
+    """Record the time of the first commit after a reset."""
     if outage is not None and "began" in outage and "committed" not in outage:
         u = tables.unit
         connection.execute(
@@ -143,7 +143,7 @@ def _resets(actions: tuple[Action, ...]) -> bool:
 
 
 def _complete(connection: Connection, unit: UnitRow, record: RegionRecord, now: float) -> None:
-    """The vector of the batches that closed the epoch is the cut."""
+    """Record the cut of a completed epoch: for each PE the batch that closed it."""
     c, p, u = tables.commit, tables.pe, tables.unit
     members = select(p.c.id).where(p.c.application == unit.application, p.c.unit == unit.name)
     closing = connection.execute(

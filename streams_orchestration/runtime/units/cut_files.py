@@ -24,7 +24,7 @@ from streams_orchestration.runtime.units.unit_facts import ENDED
 from streams_orchestration.runtime.units.unit_store import log_event, record_of
 
 MOST_FILES = 4096
-"""That one look takes up; of more, every look takes up others."""
+"""Most files that one check looks at; of more files, successive checks look at others in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class CutFile:
 
     unit: str
     what: str
-    """For people: whose it is."""
+    """Description of the file for messages."""
     path: str
     size: int
     """Bytes."""
 
     def problem(self, store: Store, sizes: Mapping[str, int] | None = None) -> str | None:
-        """Why it cannot be read; None when it seems well. Only existence and size are looked at.
+        """Return why the file cannot be read; None when it seems well. Only existence and size are looked at.
 
         Args:
             store: where it is.
@@ -69,7 +69,9 @@ class _Member(CatalogRow):
 
 
 def cut_files(connection: Connection, application: str, units: Iterable[str] | None = None) -> list[CutFile]:
-    """The files that the cuts of open units need: operators' states, and segments from outside that are read again.
+    """Return the files that the cuts of open units need: operators' states, and foreign segments to be read again.
+
+    Segments of a unit's own streams after a cut are not among them, because a reset makes them again.
 
     What a unit reads of its own streams after a cut is made anew by a reset.
 
@@ -171,7 +173,9 @@ def check_cuts(
 
 
 def look_at_cuts(home: Home, application: str) -> dict[str, str]:
-    """The same for all files at once, whether hosts live or not; nothing of an application that is not wanted to run.
+    """Check all files that the last cuts need, whether hosts live or not; returns why units could not be reset.
+
+    Checks nothing when the application is not wanted to run.
 
     Raises:
         NotDeployedError: the catalog does not know it.
@@ -188,7 +192,7 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
 
 
 def _record(catalog: Catalog, application: str, unit: str) -> str | None:
-    """Write down that a unit can be reset no more, or again; what it needs may have changed since it was looked at."""
+    """Record whether a unit can still be reset; checks its files again, because its cut may have moved."""
     u = tables.unit
     with catalog.write() as connection:
         files = cut_files(connection, application, [unit])

@@ -36,20 +36,20 @@ class UnitFailure:
     reason: str
     log: Path
     permanent: bool = False
-    """The same input would fail again, so a reset is of no use."""
+    """Whether the same input would fail again, so that a reset is of no use."""
     due_at: float = 0.0
     """Unix seconds before which it is not to be reset, since the same cause or a host has failed before."""
     restartable: bool = True
     launches: int = 0
-    """Of its host, in a row without coming up."""
+    """Launches of its host in a row that did not come up."""
     lost: str | None = None
-    """Why it cannot go back to its last cut."""
+    """Why the unit cannot go back to its last cut; None when it can."""
     gone: tuple[tuple[int, float], ...] = ()
-    """Its hosts that do not work, each with the unix time of its launch."""
+    """Hosts of the unit that do not work, each with the unix time of its launch."""
 
     @property
     def exhausted(self) -> bool:
-        """No reset may be tried without force (B3)."""
+        """Whether a reset needs force (B3)."""
         return self.hopeless is not None
 
     @property
@@ -69,7 +69,7 @@ class UnitFailure:
 
     @property
     def remedy(self) -> str:
-        """What a user is to do about it."""
+        """Return what a user is to do about the failure."""
         reset = f"streams reset {self.application} --unit {self.unit}"
         if self.lost is not None:
             return f"It is not reset by itself: {self.lost}. {LOST_REMEDY}; with the file back use `{reset}`."
@@ -144,7 +144,7 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
 
 
 def _due(unit: UnitStatus, failed: PeStatus | None) -> float:
-    """What fails again and again waits longer every time: a PE outside of regions, and a line of an operator's code."""
+    """Return when a unit is due for a reset, in unix seconds; the wait doubles with every repeated failure."""
     if unit.outage is None:
         return 0.0
     detected = unit.outage.get("detected", 0.0)
@@ -161,7 +161,7 @@ def _launch_due(host: HostStatus) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PeCondition(CatalogRow):
-    """What the health of a unit depends on, of one of its PEs."""
+    """The condition of one PE, on which the health of its unit depends."""
 
     application: str
     unit: str

@@ -26,7 +26,7 @@ log = logging.getLogger("streams.garbage")
 KEPT_EPOCHS = 100
 """Epochs that stay in the catalog for people to look at."""
 BATCHES = 64
-"""Of the PEs of a unit together: states of batches between two cuts are garbage, too."""
+"""Committed batches of a unit's PEs between two collections; states between two cuts are garbage, too."""
 
 
 class Garbage:
@@ -105,7 +105,9 @@ def collect_garbage(
 
 
 def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
-    """Forget what lies before the cut of a unit, and the segments that all who read them in the application have read.
+    """Forget the data before the cut of a unit, and segments that every reader in the application has read.
+
+    The cut of a reader in another unit may move meanwhile; that is safe, because a cut only moves forward.
 
     A cut only moves forward, so that of a reader in another unit, which may move meanwhile, is good enough.
     """
@@ -165,7 +167,7 @@ def _needed(
 
 
 def _cuts(connection: Connection, application: str, pes: Iterable[int]) -> list[tuple[int, int, dict[str, int]]]:
-    """Of the PEs that have a cut: PE, its batch there, and the next segment to read of every stream."""
+    """Return, for each PE with a cut: its number, its batch there, and the next segment to read of every stream."""
     c, p, u = tables.commit, tables.pe, tables.unit
     rows = connection.execute(
         select(c.c.pe, c.c.batch, c.c.position)
@@ -250,7 +252,7 @@ def sweep(
 
 
 def _unpublished(store: Store, application: str, pe: int) -> list[str]:
-    """What tasks have put of sinks; merged files are those of publishers."""
+    """Return the sink files that tasks have put into the store, without merged files, which belong to publishers."""
     files = store.below(waiting_of(application, pe)) if store.address else []
     return [address for address in files if not address.rpartition("/")[2].startswith(MERGED)]
 

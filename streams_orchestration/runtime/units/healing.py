@@ -1,4 +1,4 @@
-"""Healing: which resets to ask for at a look, over all units at once; pure, so that all who heal decide alike."""
+"""Healing: decides for all units at once which resets to request; pure, so that all processes decide alike."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Known:
     deployment: int
     generation: int
     gone: tuple[tuple[int, float], ...]
-    """Its hosts that did not work, each with the time of its launch."""
+    """Hosts of the unit that did not work, each with the unix time of its launch."""
     met_at: float
     number: int = 0
     """Resets requested in this generation."""
     tries: int = 0
-    """Of these, how many for this very failure."""
+    """How many of these resets were requested for this very failure."""
     asked_at: float = 0.0
     """When the last one was."""
 
@@ -35,13 +35,13 @@ class ResetRequest:
     """A reset to be begun."""
 
     key: str
-    """It names the deployment, the failure and the try, so that no second process answers it."""
+    """Identifies the deployment, the failure and the attempt, so that no second process answers the same one."""
     failure: UnitFailure
 
 
 @dataclass(frozen=True, slots=True)
 class Healing:
-    """What a look leads to."""
+    """The decisions of one look at all units."""
 
     met: tuple[UnitFailure, ...]
     """Failures that were not there at the last look."""
@@ -50,7 +50,7 @@ class Healing:
     exhausted: tuple[UnitFailure, ...]
     """Units that are not to be reset any more."""
     known: dict[str, Known]
-    """For the next look."""
+    """State to pass to the next look."""
 
 
 def heal(status: UnitsStatus, now: float, known: Mapping[str, Known], *, patience: float = 0.0) -> Healing:

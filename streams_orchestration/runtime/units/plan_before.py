@@ -144,7 +144,10 @@ def _unit_values(epoch: int, generation: int) -> Row:
 
 
 def _pe_values(row: Row, epoch: int, batch: int, written: Mapping[str, int]) -> Row:
-    """Numbers of segments are never used twice: who has read some of the plan on trial goes on behind them."""
+    """Return the column values of a PE that is brought back.
+
+    Its segment numbers continue after those of the plan on trial, because numbers are never used twice.
+    """
     position = row["position"]
     streams = json.loads(row["program"])["consumers"]
     outputs = position["outputs"] | {stream: written[stream] for stream in streams if stream in written}

@@ -75,7 +75,7 @@ def has_ended(connection: Connection, application: str) -> bool:
 
 
 def _state(wanted: str, state: ApplicationState) -> ApplicationState:
-    """Of an application: one that is not wanted any more is stopped, even if nobody has written that down."""
+    """Return the state of an application: stopped when it is not wanted to run, even if its row lags behind."""
     return state if wanted == "RUNNING" or state == "COMPLETED" else "STOPPED"
 
 

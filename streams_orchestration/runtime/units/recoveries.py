@@ -1,4 +1,4 @@
-"""Recoveries: what the events of a unit say of every failure, from the last sign of life to the first new commit."""
+"""Recoveries: the course of every failure of a unit, from the last sign of life to the first new commit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Recovery:
     """One failure, or one requested reset, and what became of it."""
 
     at: dict[str, float]
-    """Unix seconds of its moments, as far as it has come: failed, detected, asked, began, done, committed."""
+    """Unix seconds of its moments that have come so far: failed, detected, asked, began, done, committed."""
     cause: str | None = None
     epoch: int = 0
     """The complete one that it went back to."""
@@ -32,7 +32,7 @@ class Recovery:
 
     @property
     def phases(self) -> dict[str, float]:
-        """What it spent its time on, seconds: detect, decide, hosts, restart, first commit."""
+        """Return the seconds of each phase: detect, decide, hosts, restart, first commit."""
         return phases_of(self.at)
 
 

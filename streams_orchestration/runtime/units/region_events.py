@@ -1,4 +1,4 @@
-"""What happens to a consistent region, and what it asks for in turn: plain data (B13, B14)."""
+"""Events of a consistent region, and the actions that its state machine requests in turn: plain data (B13, B14)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.runtime.catalog.states import Timer
 
 @dataclass(frozen=True, slots=True)
 class Healthy:
-    """Every PE of the region is there."""
+    """Event: every PE of the region runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class DrainReported:
 
 @dataclass(frozen=True, slots=True)
 class SourcesEnded:
-    """Nothing comes into the region any more: it drains without waiting for the period. Not in Streams (B23)."""
+    """Event: nothing comes into the region any more. It drains without waiting for the period. Not in Streams (B23)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class TriggerDrain:
 
 @dataclass(frozen=True, slots=True)
 class TriggerReset:
-    """Every PE goes back to a complete sequence id."""
+    """Action: every PE goes back to a complete sequence id."""
 
     sequence: int
     attempt: int
@@ -86,7 +86,7 @@ class TriggerReset:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Every PE goes on in the sequence id `next`."""
+    """Action: every PE goes on in the sequence id `next`."""
 
     next: int
 

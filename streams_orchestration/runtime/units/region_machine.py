@@ -32,14 +32,14 @@ LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
 
 
 class Step(NamedTuple):
-    """What an event leads to."""
+    """The outcome of an event: the new record, and the actions to carry out."""
 
     record: RegionRecord
     actions: tuple[Action, ...] = ()
 
 
 def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float) -> Step:
-    """One event.
+    """Return the record and the actions after one event.
 
     Args:
         settings: of the region.

@@ -1,4 +1,4 @@
-"""What is kept of a consistent region between two events: its state, its sequence, its attempts, its timer."""
+"""The record of a consistent region between two events: its state, its sequence, its attempts, its timer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ AVERAGED = 10
 
 @dataclass(frozen=True, slots=True)
 class RegionSettings:
-    """What the `consistent` annotation says of a region. Times in seconds."""
+    """The settings of a region by its `consistent` annotation. Times in seconds."""
 
     members: frozenset[int]
-    """Its PEs."""
+    """Numbers of its PEs."""
     period: float | None
     """None: operator-driven."""
     drain_timeout: float = 180.0
@@ -29,7 +29,7 @@ class Times:
     """The last drains, or the last resets (B34)."""
 
     sequence: int = -1
-    """Of the last completed one, -1 before the first."""
+    """Sequence id of the last completed one, -1 before the first."""
     at: float | None = None
     """Unix seconds when that was complete."""
     seconds: tuple[float, ...] = ()
@@ -41,7 +41,7 @@ class Times:
         return sum(self.seconds) / len(self.seconds) if self.seconds else None
 
     def add(self, sequence: int, at: float, seconds: float) -> Times:
-        """With one more."""
+        """Return the times with one more measurement."""
         return Times(sequence, at, (*self.seconds, seconds)[-AVERAGED:])
 
 
@@ -59,19 +59,19 @@ class RegionRecord:
     attempts: int = 0
     """Resets since the last complete checkpoint (B5)."""
     dirty: bool = False
-    """Something happened before the first start that only a reset mends."""
+    """Whether something happened before the first start that only a reset mends."""
     timer: Timer | None = None
     """Only one runs at a time."""
     deadline: float | None = None
-    """Of the timer."""
+    """When the timer fires, in unix seconds; None without a timer."""
     number: int = 0
-    """Of the timer: every one that is set has a new one, so an older one that fires is known (B6)."""
+    """Number of the timer: every new timer has a new number, so an older one that fires is recognized (B6)."""
     since: float = 0.0
     """When the region came into its state."""
     began: float = 0.0
     """When the drain or the reset attempt under way began."""
     cause: str | None = None
-    """Why the region is unhealthy, or is being reset."""
+    """Cause for which the region is unhealthy or is being reset."""
     drains: Times = field(default_factory=Times)
     resets: Times = field(default_factory=Times)
     done: frozenset[int] = frozenset()
@@ -79,7 +79,7 @@ class RegionRecord:
 
     @classmethod
     def first(cls, settings: RegionSettings) -> RegionRecord:
-        """Of a region that was never started."""
+        """Return the record of a region that was never started."""
         return cls(max_attempts=settings.attempts)
 
     @property
@@ -88,11 +88,11 @@ class RegionRecord:
         return self.attempts - 1
 
     def enter(self, state: RegionState, at: float) -> RegionRecord:
-        """In another state, without a timer and without reports."""
+        """Return the record in another state, without a timer and without reports."""
         return replace(self, state=state, since=at, timer=None, deadline=None, done=frozenset())
 
     def arm(self, timer: Timer, at: float, seconds: float | None) -> RegionRecord:
-        """With a timer set; none when there are no seconds."""
+        """Return the record with a timer set, or unchanged when `seconds` is None."""
         if seconds is None:
             return self
         return replace(self, timer=timer, deadline=at + seconds, number=self.number + 1)

@@ -36,7 +36,7 @@ class RepeatedFailure:
         return error
 
     def row(self) -> dict[str, Any]:
-        """As the catalog keeps it."""
+        """Return the value that the catalog stores."""
         return {"failure": asdict(self.failure), "repeats": self.repeats, "times": list(self.times)}
 
 
@@ -57,5 +57,5 @@ def failed_again(before: Mapping[str, Any] | None, failure: OperatorFailure, now
 
 
 def times_of_failure(row: Mapping[str, Any] | None, now: float) -> int:
-    """How often the code that failed last has failed within the window."""
+    """Return how often the code that failed last has failed within the window."""
     return 0 if row is None else sum(now - at < WINDOW_SECONDS for at in row["times"])

@@ -18,7 +18,7 @@ from streams_orchestration.runtime.sinks.retraction import mark_retracted
 from streams_orchestration.runtime.tasks.stored_states import drop_states_after
 
 _KEPT = ("exhausted", "final", "position", "rows_in", "rows_out", "busy_seconds", "committed_at")
-"""What a PE takes over from its commit."""
+"""Columns that a PE takes over from its commit."""
 _p = tables.pe
 _PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 

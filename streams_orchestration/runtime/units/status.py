@@ -1,4 +1,4 @@
-"""What the hosts, PEs and units of an application are doing, as read from its catalog."""
+"""The status of the hosts, PEs and units of an application, as read from its catalog."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HostStatus:
     id: int
     pid: int | None
     alive: bool
-    """The process with this pid and this start time exists; one that cannot be looked at from here was heard lately."""
+    """Whether the process with this pid and start time exists; on other machines, whether it sent a heartbeat."""
     state: HostState
     launched_at: float
     heartbeat_at: float | None
@@ -29,19 +29,19 @@ class HostStatus:
     start_up: dict[str, float] | None = None
     """Seconds from the command to the first committed batch, by phase; None before that."""
     launches: int = 0
-    """In a row without coming up."""
+    """Launches in a row that did not come up."""
     machine: str | None = None
     """Where it runs, or is to be started by an agent; None when it is a process of the machine that launched it."""
     here: bool = True
-    """Its process can be looked at from here."""
+    """Whether its process can be observed from this process."""
     storage_error: str | None = None
-    """Why it does not reach the storage, with the remedy."""
+    """Why it does not reach the storage, with the remedy; None when it does."""
     storage_failed_at: float | None = None
-    """Since when."""
+    """Since when it does not reach the storage, in unix seconds."""
 
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
-        """From its row in the catalog.
+        """Read the status from a host's row in the catalog.
 
         Whether its process exists is read from the system if it is in this process space, else from its heartbeat.
         """
@@ -55,14 +55,14 @@ class HostStatus:
 
     @property
     def process(self) -> str:
-        """Its process in words: `pid 4711`, `pid 4711 on north`, `no process`."""
+        """Return its process in words: `pid 4711`, `pid 4711 on north`, `no process`."""
         on = f" on {self.machine}" if self.machine is not None else ""
         if self.pid is not None:
             return f"pid {self.pid}{on}"
         return f"no process{on} yet" if self.state == "STARTING" else "no process"
 
     def storage_trouble(self, now: float) -> str | None:
-        """A sentence that says since when a host that lives does not reach the storage, and why; None if it does."""
+        """Return a sentence that says why, and for how long, a live host does not reach the storage; None if it can."""
         if not self.alive or self.storage_error is None:
             return None
         where = f"host {self.id}" if self.machine is None else f"host {self.id} on {self.machine}"
@@ -124,7 +124,7 @@ class UnitsStatus:
     application: str
     state: ApplicationState
     fingerprint: str
-    """Of the compiled application that runs."""
+    """Fingerprint of the compiled application that runs."""
     deployed_at: float
     hosts: tuple[HostStatus, ...]
     pes: tuple[PeStatus, ...]

@@ -1,9 +1,9 @@
 """The trial of a redeploy: whether the new plan works, and what follows.
 
 The units that it has restarted complete epochs, which nothing outside of them sees (`unit.shown_epoch`). When each has
-completed one that is worth it, all become visible, and the plan before is forgotten. When one cannot, the plan before
-is brought back. Nothing of a trial is kept in memory: any process that observes the units of the application decides
-it, so none has to survive.
+completed one in which it has read the first outputs of the other units on trial (see `_is_proved`), all become visible,
+and the plan before is forgotten. When one cannot, the plan before is brought back. Nothing of a trial is kept in
+memory: any process that observes the units of the application decides it, so none has to survive.
 """
 
 from __future__ import annotations
@@ -80,20 +80,20 @@ def decide(catalog: Catalog, application: str) -> None:
 
 
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
-    """Bring the plan before an open trial back; the files that are no longer named."""
+    """Bring the plan before an open trial back; returns the files that are no longer named."""
     assert trial.before is not None
     end_trial(connection, trial, "REVERTED", cause=cause)
     return bring_back(connection, trial.application, PlanBefore.load(trial.before))
 
 
 def end_trial(connection: Connection, trial: TrialRow, state: str, **values: object) -> None:
-    """Nothing is kept of the plan before any more but how the trial ended."""
+    """Close a trial: record its outcome and drop the rows of the previous plan."""
     mine = update(_t).where(_t.c.application == trial.application)
     connection.execute(mine.values(state=state, ended_at=clock.now(), before=None, files=[], **values))
 
 
 def _pass(connection: Connection, trial: TrialRow) -> list[str]:
-    """What the plan on trial has completed becomes visible; the files that only the plan before has named."""
+    """Close a trial that has passed: show its epochs; returns the files that only the previous plan named."""
     assert trial.before is not None
     u, application = tables.unit, trial.application
     pause = _pause(connection, application, PlanBefore.load(trial.before).committed_at)
@@ -104,7 +104,7 @@ def _pass(connection: Connection, trial: TrialRow) -> list[str]:
 
 
 def _pause(connection: Connection, application: str, before: Mapping[str, float]) -> float | None:
-    """Seconds from the last commit before to the first one after, of the unit that stood still for longest."""
+    """Return the longest pause of a unit: seconds from its last commit before the redeploy to its first one after."""
     c, p, u = tables.commit, tables.pe, tables.unit
     firsts = connection.execute(
         select(p.c.unit, func.min(c.c.committed_at).label("at"))
@@ -117,7 +117,7 @@ def _pause(connection: Connection, application: str, before: Mapping[str, float]
 
 
 def _judged(connection: Connection, trial: TrialRow) -> str | None:
-    """Why an open trial has failed; empty when it has passed, None while that is open."""
+    """Return why an open trial has failed; empty when it has passed, None while it is undecided."""
     u, p, h = tables.unit, tables.pe, tables.host
     application, now = trial.application, clock.now()
     units = UnitRow.all(connection, select(u).where(u.c.application == application, u.c.shown_epoch.is_not(None)))
@@ -135,7 +135,7 @@ def _judged(connection: Connection, trial: TrialRow) -> str | None:
 
 
 def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
-    """What no reset mends, in words; empty when there is nothing of that kind."""
+    """Return a failure that no reset can mend, in words; empty when there is none."""
     for pe in pes:
         if pe.state == "FAILED" and (pe.permanent or pe.failures is not None):
             return pe_failure(pe.id, pe.error)
@@ -148,7 +148,7 @@ def _failed(units: Sequence[UnitRow], pes: Sequence[PeRow], hosts: Iterable[Host
 
 
 def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: float) -> str:
-    """What is known of why a unit does not come on."""
+    """Return the known reason why a unit makes no progress, after a colon; empty when none is known."""
     members = [pe for pe in pes if pe.unit == unit.name]
     reasons = [pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
     mine = [HostStatus.of(host, now) for host in hosts if host.id in {pe.host for pe in members}]
@@ -159,7 +159,7 @@ def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: 
 
 
 def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
-    """A unit has completed an epoch, or is at its end, and has read what other units on trial gave it first.
+    """Whether a unit has completed an epoch, or has ended, and has read the first outputs of other units on trial.
 
     A PE in no region that has nothing to read completes none: it is enough that it runs.
     """
@@ -175,7 +175,7 @@ def _is_proved(connection: Connection, unit: UnitRow, units: Sequence[UnitRow], 
 
 
 def _has_read(connection: Connection, unit: UnitRow, pe: PeRow, units: Sequence[UnitRow], pes: Sequence[PeRow]) -> bool:
-    """In its last complete epoch a PE had read the first epoch that each unit on trial gave it tuples in."""
+    """Whether a PE, by its last complete epoch, had read the first epoch with tuples of each unit on trial."""
     c, s = tables.commit, tables.segment
     cut = (c.c.application == pe.application, c.c.pe == pe.id, c.c.epoch == unit.completed_epoch, c.c.boundary)
     position = connection.scalar(select(c.c.position).where(*cut)) or pe.position

@@ -1,4 +1,4 @@
-"""What the catalog says of a unit of recovery, and what of it is news to its state machine."""
+"""Facts about a unit of recovery in the catalog, and which of them are new events for its state machine."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ ENDED = ("COMPLETED", "STOPPED", "FAILED")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One PE of the unit, as its row says."""
+    """One PE of the unit, as read from its row."""
 
     id: int
     epoch: int
-    """The one it works in: it has closed all lower ones."""
+    """The epoch that it works in: it has closed all lower ones."""
     final: bool
     runs: bool
-    """It was seen to run in the unit's generation."""
+    """Whether it was seen to run in the unit's generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What is known of the hosts and queries of a unit."""
+    """The health of a unit's hosts and queries, as far as it is known."""
 
     trouble: Trouble | None = None
     up: bool = True
@@ -61,7 +61,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the state machine of a unit can learn."""
+    """All facts that the state machine of a unit can learn."""
 
     members: tuple[Member, ...]
     health: Health | None
@@ -75,7 +75,7 @@ class Facts:
 
     @property
     def finished(self) -> bool:
-        """Every PE has made its final commit."""
+        """Whether every PE has made its final commit."""
         return all(member.final for member in self.members)
 
 

@@ -1,4 +1,4 @@
-"""What a unit of recovery is doing, as read from the catalog: state, epochs, cuts, resets and what they took."""
+"""The status of a unit of recovery, as read from the catalog: state, epochs, cuts, resets and their durations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitS
 from streams_orchestration.runtime.units.region_record import Times
 
 LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
-"""What to do about a file that the last cut of a unit needs."""
+"""Remedy for a lost file that the last cut of a unit needs."""
 
 STABLE_SECONDS, UNSTABLE_RESETS = 600.0, 3
 """A unit that failed and was reset so often within so many seconds is not stable, whatever it does right now."""
@@ -27,7 +27,7 @@ _PHASE_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class UnitEvent:
-    """Something that happened to a unit. The catalog keeps the last hundred of each."""
+    """An event of a unit. The catalog keeps the last hundred of each unit."""
 
     at: float
     """Unix seconds."""
@@ -49,11 +49,11 @@ class Cut:
     completed_at: float
     """Unix seconds."""
     seconds: float
-    """From the trigger, or from the end of the sources."""
+    """Seconds from the trigger, or from the end of the sources."""
 
 
 def phases_of(moments: Mapping[str, float]) -> dict[str, float]:
-    """What a reset spent its time on, seconds: detect, decide, hosts, restart, first commit.
+    """Return the seconds of each phase of a reset: detect, decide, hosts, restart, first commit.
 
     `hosts` is the time until all of them were there, with the roll back at its end.
 
@@ -84,7 +84,7 @@ class UnitStatus:
     attempts: int
     """Resets since the last completed epoch (B5)."""
     max_attempts: int
-    """As configured; a forced reset adds as many until an epoch is complete (B3)."""
+    """Configured limit of attempts; a forced reset adds as many until an epoch is complete (B3)."""
     pes: tuple[int, ...]
     completed_at: float | None
     period: float | None
@@ -97,13 +97,13 @@ class UnitStatus:
     since: float = 0.0
     """When it came into its state."""
     dirty: bool = False
-    """It was not started as it should, so it waits for a reset."""
+    """Whether it was not started as it should be, so that it waits for a reset."""
     cause: str | None = None
-    """Why it is unhealthy or is being reset; of the last reset until an epoch is complete."""
+    """Why it is unhealthy or is being reset; the cause of the last reset until an epoch is complete."""
     asked: bool = False
     """The reset that it needs was taken up."""
     timer: Timer | None = None
-    """What runs out at `deadline`: period, drain or reset."""
+    """Kind of the timer that fires at `deadline`: period, drain or reset."""
     deadline: float | None = None
     resets: int = 0
     """All of them, since the application was deployed."""
@@ -112,22 +112,22 @@ class UnitStatus:
     drain_times: Times = field(default_factory=Times)
     reset_times: Times = field(default_factory=Times)
     outage: dict[str, float] | None = None
-    """Of the last reset, unix seconds: failed, detected, asked, began, done, committed."""
+    """Moments of the last reset, unix seconds: failed, detected, asked, began, done, committed."""
     events: tuple[UnitEvent, ...] = ()
     """The oldest first."""
 
     @property
     def waits(self) -> bool:
-        """Nothing happens to it before it is reset."""
+        """Whether it stands still until it is reset."""
         return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
 
     @property
     def works(self) -> bool:
-        """Its PEs run, or are done."""
+        """Whether its PEs run, or have ended."""
         return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")
 
     def came_back_from(self, generation: int) -> bool:
-        """Did all its PEs run again after it had failed in this generation, whatever has happened since?"""
+        """Whether all its PEs have run again after it failed in this generation, whatever has happened since."""
         return any(event.kind == "reset done" and event.generation > generation for event in self.events)
 
     @property
@@ -139,7 +139,7 @@ class UnitStatus:
 
     @property
     def phases(self) -> dict[str, float]:
-        """What the last reset spent its time on; see `phases_of`."""
+        """Return the seconds of each phase of the last reset; see `phases_of`."""
         return phases_of(self.outage or {})
 
 
@@ -154,9 +154,9 @@ class RecentResets:
 
     count: int
     seconds: float
-    """Since the first of them."""
+    """Seconds since the first of them."""
     cause: str
-    """Of the last one."""
+    """Cause of the last one."""
 
     def __str__(self) -> str:
         span = f"{self.seconds / 60:.0f} min" if self.seconds >= 90 else f"{self.seconds:.0f} s"

@@ -21,7 +21,7 @@ KEPT_EVENTS = 100
 
 
 def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
-    """The unit's settings."""
+    """Return the settings of a unit's state machine; during a trial the period is at most `TRIAL_PERIOD`."""
     members = frozenset(member.id for member in facts.members)
     on_trial = unit.period is not None and unit.shown_epoch is not None
     period = min(unit.period or 0.0, TRIAL_PERIOD) if on_trial else unit.period
@@ -29,7 +29,7 @@ def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
 
 
 def record_of(unit: UnitRow) -> RegionRecord:
-    """The unit's record."""
+    """Read the record of a unit from its row."""
     return RegionRecord(
         max_attempts=unit.max_attempts,
         state=cast(RegionState, unit.state),  # the machine takes no step of a unit that has ended
@@ -49,7 +49,7 @@ def record_of(unit: UnitRow) -> RegionRecord:
 
 
 def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: Any) -> None:
-    """Write a record.
+    """Write the record of a unit into its row.
 
     Args:
         connection: in a transaction that writes.
@@ -85,7 +85,7 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
 
 
 def count_unclosed(unit: UnitRow, epoch: int) -> ScalarSelect[int]:
-    """How many PEs of a unit have not closed an epoch, as a statement."""
+    """Return the statement that counts the PEs of a unit which have not closed an epoch."""
     p = tables.pe
     members = (p.c.application == unit.application, p.c.unit == unit.name)
     return select(func.count()).select_from(p).where(*members, p.c.epoch <= epoch).scalar_subquery()

@@ -57,7 +57,7 @@ def observe(catalog: Catalog, application: str, units: Iterable[str] | None = No
 
 
 def _stop(catalog: Catalog, application: str, now: float) -> None:
-    """The process for which an application was to run for a while has died."""
+    """Stop an application whose temporary run (`runs_until`) has expired."""
     a = tables.application
     over = (a.c.name == application, a.c.runs_until <= now)
     with catalog.write() as connection:
@@ -66,7 +66,7 @@ def _stop(catalog: Catalog, application: str, now: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PeOfUnit(CatalogRow):
-    """A PE, and what its unit does; the other columns are those of the unit."""
+    """A PE, and the state of its unit; the columns not of the PE are those of the unit."""
 
     id: int
     final: bool
@@ -80,7 +80,7 @@ class PeOfUnit(CatalogRow):
 
 
 def changes_soon(row: PeOfUnit, now: float) -> bool:
-    """Is the state of a PE's unit to change about now: it starts, it is being reset, or its timer has run out.
+    """Whether the state of a PE's unit is about to change: it starts, it is being reset, or its timer has run out.
 
     Args:
         row: of the PE.

@@ -1,4 +1,4 @@
-"""On which machines a host may run, as the catalog holds it."""
+"""The machines on which a host may run, as stored in the catalog."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def stored_wish(wish: HostWish) -> dict[str, Any] | None:
 
 
 def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
-    """The wish of a host, as `stored_wish` has given it."""
+    """Read the wish of a host that `stored_wish` has made."""
     return HostWish(host, stored["machine"], tuple(stored["tags"])) if stored else HostWish(host, None, ())

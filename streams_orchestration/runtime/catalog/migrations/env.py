@@ -1,4 +1,4 @@
-"""Run by Alembic: migrates the catalog on the connection that `migrate` gives, within its transaction."""
+"""Run by Alembic: migrates the catalog within the transaction of the connection that `migrate` passes."""
 
 from alembic import context
 

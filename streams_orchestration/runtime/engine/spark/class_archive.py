@@ -1,4 +1,4 @@
-"""The archive of Spark's classes (class data sharing): a JVM that maps it need not load, check and link them anew.
+"""The archive of Spark's classes (class data sharing): a JVM that maps it need not load, check and link them again.
 
 It is written by the JVM of the first application that is complete, after its end, and belongs to one Java, one Spark
 and one set of options. A JVM that it does not fit ignores it.
@@ -65,11 +65,11 @@ class ClassArchive:
 
     @property
     def options(self) -> str:
-        """For the JVM's command line."""
+        """Return the option for the JVM's command line; empty when there is no archive."""
         return f"-XX:SharedArchiveFile={self.path} {QUIET}" if self.path.exists() else ""
 
     def write(self, gateway: Any) -> None:
-        """Have the JVM write it: what `jcmd VM.cds static_dump` does, without a need for that program.
+        """Have the JVM write the archive, as `jcmd VM.cds static_dump` does, without that program.
 
         A JVM that is to write its classes at its end is slower by seconds; this costs only time afterwards.
         """

@@ -1,4 +1,4 @@
-"""What Spark carries from the planner of a PE to its first level; like the source it imports nothing slow."""
+"""The partition descriptors that Spark carries from the planner of a PE to its first level. Imports nothing slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MARKER = "_streams_marker"
 
 
 class Descriptor(InputPartition):
-    """What one task of level 0 reads: a plan, ready to send."""
+    """The input of one task of level 0: a plan, ready to send."""
 
     def __init__(self, partition: int, payload: bytes) -> None:
         self.partition = partition

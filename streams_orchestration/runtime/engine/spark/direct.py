@@ -23,11 +23,14 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
 
 SECONDS = 5.0
-"""Since Spark has run a batch, which took no longer itself: Spark ends workers that it gave no task for a minute."""
+"""Seconds since Spark last ran a batch, and longest seconds of that batch, up to which batches bypass Spark.
+
+Spark ends workers that it gave no task for a minute.
+"""
 LEAST_SECONDS = 0.025
-"""From the beginning of one batch to that of the next where there are sources, which always have something."""
+"""Least seconds from the start of a batch to that of the next, where there are sources, which always have tuples."""
 COMMITS, MOST_SECONDS = 3, 0.25
-"""The same for every PE in commits, up to so many seconds: where the catalog is busy, batches are fewer and larger."""
+"""Least time from batch to batch for every PE, in commits, but at most seconds: a busy catalog gets fewer batches."""
 
 
 class DirectBatches:
@@ -42,14 +45,14 @@ class DirectBatches:
         self._owners = Owners()
         self._least = LEAST_SECONDS if planner.scratch.launched.program.sources else 0.0
         self._handed: int | None = None
-        """The batch that Spark was given, until it has run it."""
+        """The batch that was handed to Spark, until Spark has run it; None otherwise."""
         self._handed_at = 0.0
         self._stands = -1
         """The last batch that was run, whoever has run it."""
         self._until = 0.0
 
     def advance(self, batch: int) -> int:
-        """The same as `Planner.advance`.
+        """Return the next batch that Spark is to run; the owners of the tasks run the batches before it.
 
         Args:
             batch: the number that the query stands at to Spark, which may be lower than that of the catalog.
@@ -75,7 +78,7 @@ class DirectBatches:
             self._stands, not_before = planned, began + pause
 
     def _run(self, batch: int) -> bool:
-        """Have the owners run a batch; False, and nothing is done, where that is a matter of Spark's."""
+        """Run a batch by the owners of its tasks; returns False, and does nothing, where Spark has to run it."""
         connections = self._connections()
         if connections is None:
             return False
@@ -94,7 +97,7 @@ class DirectBatches:
         return True
 
     def _connections(self) -> dict[tuple[int, int], Connection] | None:
-        """To the owners of all tasks; None where one is missing."""
+        """Return the connections to the owners of all tasks; None where one is missing."""
         scratch = self._planner.scratch
         connections: dict[tuple[int, int], Connection] = {}
         for task in scratch.launched.program.tasks:
@@ -110,7 +113,7 @@ class DirectBatches:
 
 
 def _answers(pending: list[tuple[Connection, Request]]) -> list[Row]:
-    """What the owners hand on: each works through its requests, one after the other, beside the others."""
+    """Return the rows that the owners produce; all owners work in parallel, each on one request at a time."""
     waiting: dict[Connection, deque[Request]] = {}
     for connection, request in pending:
         waiting.setdefault(connection, deque()).append(request)

@@ -115,12 +115,12 @@ class SparkEngine:
 
     @property
     def pid(self) -> int:
-        """Of the JVM."""
+        """Return the pid of the JVM."""
         return self._jvm.process.pid
 
     @property
     def process_name(self) -> str:
-        """It is a JVM."""
+        """Return `JVM`."""
         return "JVM"
 
     @property
@@ -132,7 +132,7 @@ class SparkEngine:
         return self._context._jsc.startTime()
 
     def ended(self, patience: float = 0.0) -> str | None:
-        """How the JVM has ended."""
+        """Return how the JVM or its Spark application has ended, in words; None when neither has."""
         if self._given_up:
             return f"its Spark application on {self._master} has ended; see the host's log, and the cluster's"
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -140,7 +140,7 @@ class SparkEngine:
         return None
 
     def watch(self, wake: Callable[[], None]) -> None:
-        """Have a thread wait for the end of queries, and of the JVM."""
+        """Have a thread wait for the end of queries and of the JVM."""
         threading.Thread(target=self._await_ends, args=(wake,), name="query-ends", daemon=True).start()
 
     def _await_ends(self, wake: Callable[[], None]) -> None:
@@ -171,7 +171,7 @@ class SparkEngine:
         self.session.stop()
 
     def tidy(self, wanted: Callable[[], bool]) -> None:
-        """Have the JVM archive its classes, unless that was done before, as long as `wanted` says so."""
+        """Have the JVM archive its classes, unless that was done before, as long as `wanted` returns True."""
         if self._archive.writes is None:
             return
         from pyspark import SparkContext
@@ -196,7 +196,7 @@ class SparkEngine:
 
 
 def no_session(master: str, error: Exception) -> Exception:
-    """What kept a session from starting, in words where it is the cluster."""
+    """Return the error that kept a session from starting, in words where the cluster is the cause."""
     if master == LOCAL:
         return error
     lines = [line.strip() for line in str(error).splitlines() if "Exception" in line or "Error" in line]

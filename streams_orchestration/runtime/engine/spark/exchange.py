@@ -1,4 +1,4 @@
-"""What a row carries from level to level: a little data in itself, much of it in a file that only the row names.
+"""Payloads of rows from level to level: a little data in the row itself, more of it in a file that only the row names.
 
 So tuples do not pass through the JVM, its shuffle and two more sockets. The file lives in the scratch directory of the
 query and is gone once its reader has mapped it. It is written while the batch goes on: no tuple is in memory twice.
@@ -20,7 +20,7 @@ from streams_orchestration.runtime.transport.segments import Item, encode, write
 
 INLINE_BYTES = 64 << 10
 HELD_BYTES = 1 << 20
-"""Of tuples that wait for being written."""
+"""Bytes of tuples that are held before they are written."""
 _FILE = b"file:"
 """No Arrow IPC stream begins like this."""
 
@@ -43,7 +43,7 @@ class RowSender:
         self._writer: Any = None
 
     def send(self, item: Item) -> None:
-        """One more item."""
+        """Add an item to the payload."""
         self._held.append(item)
         if isinstance(item, TupleBatch):
             self._bytes += item.nbytes

@@ -156,7 +156,7 @@ class ForkServer:
 
 
 class Request(NamedTuple):
-    """What a requested process shall be."""
+    """The arguments, environment, directory and streams of a requested process."""
 
     arguments: list[str]
     """`-m`, a module, and its arguments."""
@@ -167,7 +167,7 @@ class Request(NamedTuple):
 
     @classmethod
     def received(cls, client: socket.socket) -> Request:
-        """The request that a client sends.
+        """Receive the request that a client sends.
 
         Raises:
             OSError: they went away, or say nothing.

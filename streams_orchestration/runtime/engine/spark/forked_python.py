@@ -1,4 +1,4 @@
-"""Stands in for `python` where Spark starts one: asks its host's fork server for a process that has imported already.
+"""Replaces `python` where Spark starts one: requests a process with ready imports from its host's fork server.
 
 Run by its path, as `python -I -S forked_python.py DIRECTORY -m MODULE ...`; it imports nothing but a few modules of the
 standard library. Its arguments, environment, working directory and standard streams become those of the forked process,
@@ -18,7 +18,7 @@ ANSWER_SECONDS = 60.0
 
 
 def main(directory: str, arguments: list[str]) -> int:
-    """Have a process forked and wait for its end."""
+    """Have a process forked, wait for its end, and return its exit status."""
     connection = _connect(directory) if arguments[:1] == ["-m"] else None
     pid = None if connection is None else _request(connection, arguments)
     if connection is None or pid is None:

@@ -1,4 +1,4 @@
-"""Payloads between tasks that need not be on one machine: who has made one holds it until its reader takes it.
+"""Payloads between tasks that need not be on one machine: the process that made one holds it until its reader takes it.
 
 So tuples go from one Python process to another, by the sockets of owners, and not through two JVMs and a shuffle; a row
 only says who holds them. A holder that ends under way is a lost owner to its readers.
@@ -29,7 +29,7 @@ class Taking:
 
 
 class HeldPayloads:
-    """Those of this process. Of a task only the payloads of its last batch are held: none of another one is read.
+    """The payloads that this process holds: for each task only those of its last batch, as no others are read.
 
     Args:
         address: of this process as an owner.
@@ -40,7 +40,7 @@ class HeldPayloads:
         self._payloads: dict[str, pa.Buffer] = {}
         self._tokens: dict[Hashable, list[str]] = defaultdict(list)
         self._of_thread = threading.local()
-        """Connections to other holders, by which one thread asks at a time."""
+        """Connections of one thread to other holders."""
 
     def begin(self, task: Hashable) -> None:
         """A batch of a task begins: what of an earlier one was not taken is forgotten."""

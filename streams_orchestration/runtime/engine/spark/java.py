@@ -1,4 +1,4 @@
-"""The Java that Spark runs on; standard library only, because the set-up asks before anything is installed."""
+"""Finds the Java that Spark runs on; standard library only: the set-up runs it before anything is installed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def java_program() -> Path:
 
 
 def java_version(output: str) -> int | None:
-    """The feature release in what `java -version` says (8 for `1.8.0`), None when it names no version."""
+    """Return the feature release in the output of `java -version` (8 for `1.8.0`), None when it names no version."""
     match = re.search(r'version "(\d+)(?:\.(\d+))?', output)
     if match is None:
         return None

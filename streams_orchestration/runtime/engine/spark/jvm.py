@@ -92,7 +92,7 @@ def start_jvm(
 
 
 def submit_arguments(settings: Mapping[str, str], engine: EngineSettings) -> list[str]:
-    """Of `spark-submit`: every setting that is not in the file of properties, and that file."""
+    """Return the arguments of `spark-submit`: every setting outside of the file of properties, and that file."""
     private = engine.properties().items()
     shown = [(name, value) for name, value in settings.items() if (name, value) not in private]
     file = ["--properties-file", engine.conf] if engine.conf else []
@@ -100,7 +100,7 @@ def submit_arguments(settings: Mapping[str, str], engine: EngineSettings) -> lis
 
 
 def spark_home() -> Path:
-    """Where Spark is: SPARK_HOME, else the PySpark that is installed, which is not imported."""
+    """Return the directory of Spark: SPARK_HOME, else that of the installed PySpark, which is not imported."""
     named = os.environ.get("SPARK_HOME")
     spec = find_spec("pyspark")
     assert spec is not None

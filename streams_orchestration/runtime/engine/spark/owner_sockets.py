@@ -1,4 +1,4 @@
-"""Where owners of tasks listen: on Unix sockets of their machine; in the executors of a cluster on TCP.
+"""Sockets of the owners of tasks: Unix sockets of their machine; TCP in the executors of a cluster.
 
 Who connects proves that it knows the owner's key, and so does the owner. Nothing is encrypted.
 """
@@ -24,11 +24,11 @@ DRIVER = "STREAMS_DRIVER"
 beyond loopback only if the driver is to be reached from beyond."""
 TCP = "tcp"
 HANDSHAKE_SECONDS = 5
-"""Who connects, and who is connected to, has proved the key by then."""
+"""Seconds within which both ends of a connection have proved that they know the key."""
 SILENT_SECONDS = 20
 """A machine that is not heard for so long, although something is sent to it, is gone."""
 FAILURES = (OSError, EOFError, AssertionError, AuthenticationError)
-"""Of a connection that does not come about."""
+"""Errors of a connection that does not come about."""
 
 
 def listen() -> tuple[str, Listener]:
@@ -70,7 +70,7 @@ def connect(address: str, key: bytes) -> Connection | None:
 
 
 def admit(connection: Connection, key: bytes) -> bool:
-    """Whether who has connected knows the key; the connection is closed otherwise."""
+    """Return whether the peer of a new connection knows the key; the connection is closed otherwise."""
     try:
         _be_patient(connection, HANDSHAKE_SECONDS)
         deliver_challenge(connection, key)

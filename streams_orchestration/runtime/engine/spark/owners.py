@@ -1,4 +1,4 @@
-"""Who runs a task: one worker process, its owner, which keeps the operators and their open files from batch to batch.
+"""Owners of tasks: the worker process that runs a task keeps its operators and open files from batch to batch.
 
 Spark gives a task to whichever worker is idle. That one passes it on to the owner over a socket. If there is none, the
 worker becomes the owner that owns the fewest tasks: of the level, since these run at the same time, then of the host.
@@ -23,18 +23,18 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.processes import is_here, machine_name, process_space
 
 DIRECTORY = "STREAMS_WORKERS"
-"""Environment variable: where the workers of a host say that they are there."""
+"""Environment variable: the directory in which the workers of a host announce themselves."""
 
 CLAIMS = "claims"
 """File beside the registers of a query: locked by the worker that looks for an owner."""
 
 REGISTER_LINES = 3
-"""Of the file that names an owner: its address, the key to it, and its process space."""
+"""Lines of the file that names an owner: its address, the key to it, and its process space."""
 
 LOST = "the Python process that ran the task has ended, or its machine; look at the end of the host's log"
 
 Work = Callable[[Any], Any]
-"""Runs a request; both it and what it gives can be pickled."""
+"""Runs a request; both the request and the result can be pickled."""
 
 
 def owner_pids(registers: Iterable[str]) -> list[int]:
@@ -46,7 +46,7 @@ def owner_pids(registers: Iterable[str]) -> list[int]:
 
 
 def _require_shared() -> None:
-    """The host has made the directory around that of its workers; nobody reads one that is made anew elsewhere."""
+    """Raise StreamsRuntimeError when the host's directory is not mounted on this machine of the cluster."""
     directory = Path(os.environ.get(DIRECTORY, "")).parent
     if os.environ.get(DRIVER) and not directory.is_dir():
         message = (
@@ -57,13 +57,13 @@ def _require_shared() -> None:
 
 
 class Owners:
-    """The connections of this process to owners of tasks. An owner is what its register says."""
+    """The connections of this process to owners of tasks. An owner is named by the content of its register."""
 
     def __init__(self) -> None:
         self._connections: dict[str, Connection] = {}
 
     def connection(self, owner: str) -> Connection | None:
-        """To an owner; None if it has ended."""
+        """Return the connection to an owner; None if it has ended."""
         connection = self._connections.get(owner)
         if connection is not None and not connection.poll():
             return connection
@@ -89,7 +89,7 @@ def send(connection: Connection, request: Any) -> None:
 
 
 def receive(connection: Connection) -> Any:
-    """What an owner answers to a request.
+    """Return the answer of an owner to a request.
 
     Raises:
         StreamsRuntimeError: it has ended, or running the request has raised an error.
@@ -104,16 +104,16 @@ def receive(connection: Connection) -> Any:
 
 
 class Worker:
-    """This process as an owner of tasks, and as one that passes tasks on."""
+    """This process as an owner of tasks, and as a worker that passes tasks on to other owners."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.address = ""
-        """Of this process as an owner, as registers have it; empty before it is announced."""
+        """Address of this process as an owner, as registers name it; empty before it is announced."""
         self._owners = Owners()
 
     def run(self, register: Path, request: Any) -> Any:
-        """Have a request run by the owner.
+        """Have a request run by the owner of its task, and return the result.
 
         Args:
             register: file that names the owner of the task, `.../QUERY/owners/LEVEL-PARTITION`.
@@ -183,7 +183,7 @@ class Worker:
         return addresses
 
     def _forget(self, owner: str) -> None:
-        """A worker cannot be reached: it is not asked again whether it would own a task."""
+        """Remove the announcement of a worker that cannot be reached, so that it is not offered a task again."""
         directory = os.environ.get(DIRECTORY)
         for each in Path(directory).iterdir() if directory else ():
             with contextlib.suppress(FileNotFoundError):

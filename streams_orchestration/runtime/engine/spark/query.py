@@ -18,11 +18,11 @@ from streams_orchestration.runtime.logs import pe_logger
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
 """Spark need not write down where the query stands: the catalog is the authority on that."""
 SLOW_START = "Python worker failed to connect back"
-"""Spark gives the process of a source 10 seconds to start, which a busy machine does not always make."""
+"""Part of Spark's message when the process of a source needs more than 10 seconds to start, as on a busy machine."""
 CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
 """How an error of Spark's begins: `[DIVIDE_BY_ZERO] Division by zero. ...`."""
 START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Seconds before a query that could not start is started again. It has done nothing yet, so nothing goes back."""
+"""Seconds before each new start of a query that could not start. It has done nothing yet, so nothing is taken back."""
 
 
 class SparkQuery(ScratchQuery):
@@ -61,7 +61,7 @@ class SparkQuery(ScratchQuery):
 
     @property
     def active(self) -> bool:
-        """The query runs."""
+        """Whether the query runs."""
         return self._query is not None and self._query.isActive
 
     def failure(self) -> StreamsRuntimeError | None:
@@ -84,7 +84,7 @@ class SparkQuery(ScratchQuery):
         return self.error
 
     def _whose(self) -> str:
-        """What of the application Spark has run, where a failure of Spark's is one of that."""
+        """Return the part of the application to name before a failure of Spark; empty for none."""
         return ""
 
     def _starts_again(self, why: str) -> bool:

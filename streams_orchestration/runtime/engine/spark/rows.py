@@ -50,7 +50,7 @@ def requests(scratch: Scratch, level: int, rows: Iterable[Row]) -> list[Request]
 
 
 def record_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    """Every row as an Arrow batch of its own: they are few, and may be large."""
+    """Yield every row as an Arrow batch of its own: rows are few, and may be large."""
     for row in rows:
         yield pa.RecordBatch.from_arrays(
             [pa.array([value], field.type) for value, field in zip(row, ROW, strict=True)], schema=ROW

@@ -1,4 +1,4 @@
-"""What a query knows of itself by its scratch directory, whatever process runs its planner and its tasks."""
+"""The state of a query by its scratch directory, whatever process runs its planner and its tasks."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class ScratchQuery(ABC):
     @property
     @abstractmethod
     def active(self) -> bool:
-        """It is started, and has not ended."""
+        """Whether it is started and has not ended."""
 
     @property
     def begun(self) -> bool:
-        """Its planner knows where it stands."""
+        """Whether its planner knows where the PE stands."""
         return self._scratch.begun
 
     @property
     def starting(self) -> bool:
-        """It is started, and its planner is not there yet."""
+        """Whether it is started, and its planner is not there yet."""
         return self.active and not self.begun
 
     @property
     def idle(self) -> bool:
-        """No batch is under way and none will begin, since the application is not wanted any more."""
+        """Whether no batch is under way and none will begin, because the application is not wanted any more."""
         return not self.active or self._scratch.resting
 
     def busy(self) -> list[int]:

@@ -32,7 +32,7 @@ def spark_session(settings: Mapping[str, str], jvm: Jvm) -> SparkSession:
 
 
 def register_source(session: SparkSession) -> None:
-    """Have a session know the source of PEs; Spark looks at it in Python processes."""
+    """Register the source of PEs with a session; Spark inspects it in Python processes."""
     session.dataSource.register(PeSource)
 
 

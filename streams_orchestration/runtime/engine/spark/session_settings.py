@@ -36,13 +36,13 @@ The JVM does little but start tasks: the quick compiler and one garbage collecti
 
 
 OF_QUERIES = {JAVA_OPTIONS: "-XX:+UseSerialGC"}
-"""With queries of Spark's own the JVM works through rows, with code that is made for each query: it compiles well."""
+"""Setting for applications with Spark queries: the JVM optimizes the code that is generated for each query."""
 
 
 def session_settings(
     application: str, scratch: Path, *, memory: str, cores: int | None = None, queries: bool = False
 ) -> dict[str, str]:
-    """What the session of one host process is made of.
+    """Return the settings of the session of one host process.
 
     Args:
         application: named in Spark's logs.

@@ -25,7 +25,7 @@ class PeSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the name of the format."""
         return "streams_pe"
 
     def schema(self) -> str:
@@ -56,7 +56,7 @@ class PeReader(DataSourceStreamReader):
         return {"batch": self._advance(start["batch"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Descriptor]:
-        """One descriptor for every task of level 0; none where Spark asks for an empty batch."""
+        """Return one descriptor for every task of level 0; none where Spark requests an empty batch."""
         if start == end:
             return []
         return [Descriptor(partition, plan) for partition, plan in self._planner.tasks(end["batch"])]

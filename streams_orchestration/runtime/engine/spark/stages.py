@@ -96,7 +96,7 @@ def _run(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> lis
 
 
 def _exchanged(program: PeProgram, task: Task, run: TaskRun) -> Iterator[Row]:
-    """What goes to tasks of later levels."""
+    """Yield the rows for tasks of later levels."""
     origin = task.level * 1_000_000 + task.partition
     for operator, port, payload in run.outbox.exchanged():
         target = program.task_of[operator]
@@ -121,7 +121,7 @@ _HELD = HeldPayloads(lambda: _WORKER.address)
 
 
 def announce() -> None:
-    """This process is a worker of its host."""
+    """Announce this process as a worker of its host."""
     _WORKER.announce()
 
 
@@ -147,7 +147,7 @@ def pe_query(first: Any, scratch: Scratch) -> Any:
 
 
 def _explained(error: Exception) -> str:
-    """What happened, in one line; of the file system also where and what to do."""
+    """Return an error in one line; for the file system also where it occurred and what to do."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
     return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"

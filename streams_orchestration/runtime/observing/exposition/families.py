@@ -1,4 +1,4 @@
-"""All metric families, by what they are about: the table that exporters, tests and the docs read."""
+"""All metric families by heading: the table that exporters, tests and the docs read."""
 
 from __future__ import annotations
 
@@ -285,5 +285,5 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
 
 
 def all_families() -> tuple[Family, ...]:
-    """Those of all headings, in order."""
+    """Return the families of all headings, in order."""
     return tuple(family for families in FAMILIES.values() for family in families)

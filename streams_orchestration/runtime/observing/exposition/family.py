@@ -26,7 +26,7 @@ class Family:
     """One metric of all things of a kind."""
 
     name: str
-    """As Prometheus shows it, a counter's with `_total`."""
+    """Name in Prometheus; a counter's ends with `_total`."""
     kind: Literal["counter", "gauge"]
     about: str
     """One line, without a full stop."""
@@ -40,7 +40,7 @@ class Family:
 
     @property
     def unit(self) -> str:
-        """In OpenTelemetry's notation; empty where the name has none."""
+        """Return the unit in OpenTelemetry's notation; empty where the name has none."""
         return UNITS.get(self.base.rpartition("_")[2], "")
 
 
@@ -54,11 +54,11 @@ class Subject(Generic[Thing]):
     of: Callable[[Snapshot], Iterable[tuple[Labels, Thing]]]
 
     def gauge(self, name: str, about: str, value: Callable[[Thing], float | None]) -> Family:
-        """What goes up and down, or a time; left out where the value is None."""
+        """Return a family of values that go up and down, or of times; a sample is left out where the value is None."""
         return Family(f"{PREFIX}_{self.name}_{name}", "gauge", about, self.labels, self._samples(value))
 
     def counter(self, name: str, about: str, value: Callable[[Thing], float | None]) -> Family:
-        """What only goes up while an application is not deployed anew."""
+        """Return a family of values that only go up until an application is deployed from nothing."""
         return Family(f"{PREFIX}_{self.name}_{name}_total", "counter", about, self.labels, self._samples(value))
 
     def info(self, about: str, labels: tuple[str, ...], values: Callable[[Thing], Labels]) -> Family:

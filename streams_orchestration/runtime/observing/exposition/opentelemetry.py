@@ -1,4 +1,4 @@
-"""The same metrics for OpenTelemetry: instruments that read the last snapshot, sent by OTLP in HTTP.
+"""Metrics for OpenTelemetry: instruments that read the last snapshot, sent by OTLP in HTTP.
 
 The SDK's environment variables hold: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
 `OTEL_METRIC_EXPORT_INTERVAL`, `OTEL_RESOURCE_ATTRIBUTES` and the others. It needs the extra `otlp`.
@@ -36,7 +36,7 @@ INTERVAL = "OTEL_METRIC_EXPORT_INTERVAL"
 USUAL_INTERVAL = 60_000
 """Milliseconds, the SDK's own."""
 MOST_SERIES = 1_000_000
-"""Of one metric. The SDK sums up what is above its own limit of 2,000, fewer than a large application has operators."""
+"""Most series of one metric. The SDK's own limit of 2,000 is lower than the operators of a large application."""
 
 
 class Sender:
@@ -53,7 +53,7 @@ class Sender:
             self._instrument(meter, family)
 
     def send(self) -> None:
-        """Read the catalog and send what it says; when it cannot be read, only that it cannot."""
+        """Read the catalog and send the metrics; when it cannot be read, send only that it cannot."""
         try:
             self._snapshot = read_snapshot(self.home)
         except CatalogError as error:
@@ -83,7 +83,7 @@ class Sender:
 
 
 def interval_seconds() -> float:
-    """Between two snapshots, as `OTEL_METRIC_EXPORT_INTERVAL` says.
+    """Return the seconds between two snapshots, from `OTEL_METRIC_EXPORT_INTERVAL`.
 
     Raises:
         ValueError: it holds no number of milliseconds above 0.
@@ -100,7 +100,7 @@ def interval_seconds() -> float:
 
 
 def _reader(exporter: MetricExporter | None) -> MetricReader:
-    """Collects when it is asked to; the interval is the command's, so that each snapshot is sent once."""
+    """Return a reader that collects only on demand; the command's interval makes each snapshot be sent once."""
     if exporter is None:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 

@@ -27,11 +27,11 @@ class SnapshotCollector(Collector):
         self.application = application
 
     def describe(self) -> Iterable[Metric]:
-        """Nothing, so that registering it does not read the catalog."""
+        """Return nothing, so that registering the collector does not read the catalog."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """All families; `streams_catalog_up` alone, with 0, when the catalog cannot be read or knows no such one."""
+        """Yield all families; only `streams_catalog_up`, with 0, when catalog or application cannot be read."""
         try:
             snapshot = read_snapshot(self.home, self.application)
         except (CatalogError, NotDeployedError) as error:
@@ -50,7 +50,7 @@ def registry_of(home: Home, application: str | None = None) -> CollectorRegistry
 
 
 def metrics_text(home: Home, accept: str = "", application: str | None = None) -> tuple[bytes, str]:
-    """What a scrape gets.
+    """Return the response to a scrape.
 
     Args:
         home: the state directory.

@@ -55,18 +55,18 @@ class Link:
 
 
 def everything(snapshot: Snapshot) -> Iterator[tuple[Labels, Snapshot]]:
-    """The snapshot itself."""
+    """Yield the snapshot itself, without labels."""
     yield (), snapshot
 
 
 def applications(snapshot: Snapshot) -> Iterator[tuple[Labels, Observed]]:
-    """By name."""
+    """Yield the applications, labelled by name."""
     for each in snapshot.applications:
         yield (each.name,), each
 
 
 def units(snapshot: Snapshot) -> Iterator[tuple[Labels, Unit]]:
-    """By application and name."""
+    """Yield the units, labelled by application and name."""
     for each in snapshot.applications:
         failed = {failure.unit: failure for failure in each.failures}
         for unit in each.status.units:
@@ -74,28 +74,28 @@ def units(snapshot: Snapshot) -> Iterator[tuple[Labels, Unit]]:
 
 
 def hosts(snapshot: Snapshot) -> Iterator[tuple[Labels, HostStatus]]:
-    """By application and number."""
+    """Yield the hosts, labelled by application and number."""
     for each in snapshot.applications:
         for host in each.status.hosts:
             yield (each.name, str(host.id)), host
 
 
 def pes(snapshot: Snapshot) -> Iterator[tuple[Labels, PeStatus]]:
-    """By application and number."""
+    """Yield the PEs, labelled by application and number."""
     for each in snapshot.applications:
         for pe in each.status.pes:
             yield (each.name, str(pe.id)), pe
 
 
 def measured_pes(snapshot: Snapshot) -> Iterator[tuple[Labels, PeMetrics]]:
-    """Those that have made a batch."""
+    """Yield the PEs that have made a batch, labelled by application and number."""
     for each in snapshot.applications:
         for pe in each.metrics.pes:
             yield (each.name, str(pe.pe)), pe
 
 
 def operators(snapshot: Snapshot) -> Iterator[tuple[Labels, OperatorMetrics]]:
-    """By application, PE and name."""
+    """Yield the operators, labelled by application, PE and name."""
     for each in snapshot.applications:
         for operator in each.metrics.operators:
             yield (each.name, str(operator.pe), operator.name), operator
@@ -152,7 +152,7 @@ def copies(snapshot: Snapshot) -> Iterator[tuple[Labels, ConnectionMetrics]]:
 
 
 def sinks(snapshot: Snapshot) -> Iterator[tuple[Labels, SinkStatus]]:
-    """By application and operator."""
+    """Yield the sinks, labelled by application and operator."""
     for each in snapshot.applications:
         for sink in each.status.sinks:
             yield (each.name, sink.operator), sink
@@ -179,7 +179,7 @@ def imports(snapshot: Snapshot) -> Iterator[tuple[Labels, Link]]:
 
 
 def machines(snapshot: Snapshot) -> Iterator[tuple[Labels, MachineStatus]]:
-    """By name."""
+    """Yield the machines, labelled by name."""
     for machine in snapshot.machines:
         yield (machine.name,), machine
 

@@ -1,4 +1,4 @@
-"""What writing and reading segments costs on this machine, measured by doing it."""
+"""Measures on this machine what writing and reading segments costs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from streams_orchestration.runtime.transport.segments import read_segment, write
 WIDTHS = (1, 8, 64)
 """Columns of 8 bytes in the samples."""
 MOST_BYTES = 16 << 20
-"""Of one sample."""
+"""Most bytes of one sample."""
 ROUNDS = 5
-"""Of each sample the median counts."""
+"""Rounds of each sample, of which the median counts."""
 
 
 def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[PassageCost, PassageCost]:

@@ -70,7 +70,7 @@ class _Flow(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """What an operator did in the time."""
+    """The work of an operator during the measurement."""
 
     name: str
     pe: int
@@ -92,7 +92,7 @@ class _Difference:
         self.pes_before = {each.pe: each for each in before.pes}
         self.seconds = max(1e-3, until - before.at)
         self.factor = {each.pe: self._factor(each) for each in after.pes}
-        """What the amounts of a PE are multiplied with to be those of the measured time."""
+        """PE -> factor that scales its amounts to those of the measured time."""
         self.changes = [self._change(each) for each in after.operators]
         models = compilation.logical.operators
         self.queries = {x.name for x in compilation.physical.operators if models[x.logical].engine == "dataframe"}

@@ -36,7 +36,7 @@ class Measurement:
 
     profile: Profile
     remarks: tuple[str, ...] = ()
-    """What a reader of the profile should know: it ended early, it was reset meanwhile."""
+    """Remarks for a reader of the profile: it ended early, it was reset meanwhile."""
 
 
 def measure(
@@ -47,7 +47,7 @@ def measure(
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> Measurement:
-    """Measure an application for some time; it ends early when the application does, or when `pause` says so.
+    """Measure an application for some time; ends early when the application does, or when `pause` returns True.
 
     Args:
         home: the state directory.
@@ -113,7 +113,7 @@ def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
 
 
 def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float | None:
-    """What all hosts took since then; None when one was started anew or is gone."""
+    """Return the processor seconds of all hosts since `before`; None when one was started again or is gone."""
     now = _processor_seconds(status)
     if now is None or now.keys() != before.keys() or any(now[host] < before[host] for host in now):
         return None

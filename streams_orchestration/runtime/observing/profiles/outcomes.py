@@ -22,7 +22,7 @@ KEPT = 50
 
 
 class OutcomesError(StreamsRuntimeError):
-    """What was kept of comparisons cannot be read or written."""
+    """The stored results of comparisons cannot be read or written."""
 
 
 def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:

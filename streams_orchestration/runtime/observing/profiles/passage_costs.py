@@ -1,4 +1,4 @@
-"""What sending a tuple to another PE costs, from what some streams cost: a + b * bytes (rule Q15)."""
+"""Computes the cost of sending a tuple to another PE from measured streams: a + b * bytes (rule Q15)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ APART = 1.5
 
 
 class Passage(NamedTuple):
-    """What passed one stream, in one direction."""
+    """The amounts that passed one stream in one direction, and their cost."""
 
     tuples: float
     bytes: float
-    """In memory."""
+    """Bytes in memory."""
     seconds: float
     """Processor time."""
 
@@ -49,7 +49,7 @@ def fitted(passages: Sequence[Passage]) -> PassageCost | None:
 
 
 def scaled(passages: Sequence[Passage], shape: PassageCost) -> PassageCost | None:
-    """The shape of a known cost, as many times as dear as these streams are; None when they say nothing."""
+    """Return the shape of a known cost, scaled to the cost of these streams; None when they carried nothing."""
     expected = math.fsum(shape.of(each.tuples, each.bytes) for each in passages)
     spent = math.fsum(each.seconds for each in passages)
     if expected <= 0 or spent <= 0:

@@ -10,7 +10,7 @@ Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Make the tables."""
     op.create_table(
         "application",
         sa.Column("name", sa.String(), primary_key=True),

@@ -1,4 +1,4 @@
-"""Programs of PEs, which hosts load instead of cutting them anew; failures of operators, which outlast a reset."""
+"""Programs of PEs, which hosts load instead of cutting them again; failures of operators, which outlast a reset."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,6 +8,6 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """What is deployed has none until it is deployed again."""
+    """Add the columns; deployed PEs have no program until they are deployed again."""
     op.add_column("pe", sa.Column("program", sa.LargeBinary()))
     op.add_column("pe", sa.Column("failures", sa.JSON()))

@@ -8,6 +8,6 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """What is deployed is its first plan."""
+    """Add the columns; each deployed application runs its first plan."""
     op.add_column("application", sa.Column("plan", sa.Integer(), nullable=False, server_default="1"))
     op.add_column("unit", sa.Column("held_until", sa.Float()))

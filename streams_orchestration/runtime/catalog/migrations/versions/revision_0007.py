@@ -14,7 +14,7 @@ Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """What took tuples by its number in the program of its PE does so by its name."""
+    """Name receivers of tuples by operator name instead of by their number in the program of their PE."""
     op.add_column("application", sa.Column("last_epoch", Count, nullable=False, server_default="0"))
     op.add_column("application", sa.Column("last_batch", Count, nullable=False, server_default="-1"))
     op.add_column("application", sa.Column("last_generation", sa.Integer(), nullable=False, server_default="0"))

@@ -10,7 +10,7 @@ Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """No redeploy is on trial."""
+    """Add the table of trials; no redeploy is on trial."""
     op.add_column("unit", sa.Column("shown_epoch", Count))
     op.create_table(
         "trial",

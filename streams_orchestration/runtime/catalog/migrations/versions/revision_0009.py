@@ -8,6 +8,6 @@ down_revision = "0008"
 
 
 def upgrade() -> None:
-    """Nothing is known of the plans that were tried before, and nothing runs for a while only."""
+    """Add the columns; earlier trials have no fingerprint, and no application has a temporary run."""
     op.add_column("trial", sa.Column("fingerprint", sa.String()))
     op.add_column("application", sa.Column("runs_until", sa.Float()))

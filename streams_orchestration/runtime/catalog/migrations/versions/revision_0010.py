@@ -8,7 +8,7 @@ down_revision = "0009"
 
 
 def upgrade() -> None:
-    """What runs was started on the machine that upgrades; its processes are found by its process space later."""
+    """Add machines; running hosts count as started on the machine that upgrades, known later by its process space."""
     op.add_column("host", sa.Column("wish", sa.JSON()))
     op.add_column("host", sa.Column("machine", sa.String()))
     op.add_column("host", sa.Column("space", sa.String()))

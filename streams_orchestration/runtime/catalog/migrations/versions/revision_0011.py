@@ -8,5 +8,5 @@ down_revision = "0010"
 
 
 def upgrade() -> None:
-    """When that was before is not known."""
+    """Add the column; the times of earlier deliveries are not known."""
     op.add_column("sink", sa.Column("delivered_at", sa.Float()))

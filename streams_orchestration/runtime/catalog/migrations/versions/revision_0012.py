@@ -1,4 +1,4 @@
-"""How many PEs of a unit have not closed its current epoch."""
+"""The number of PEs of a unit that have not closed its current epoch."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Where the files are that the catalog names: for what was deployed so far, in the state directory."""
+"""The place of the files that the catalog names; the state directory for earlier deployments."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -8,6 +8,6 @@ down_revision = "0015"
 
 
 def upgrade() -> None:
-    """So far nobody has looked."""
+    """Add the columns; no host has checked the storage yet."""
     op.add_column("host", sa.Column("storage_error", sa.Text()))
     op.add_column("host", sa.Column("storage_failed_at", sa.Float()))

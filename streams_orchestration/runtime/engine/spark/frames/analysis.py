@@ -1,4 +1,4 @@
-"""What Spark says of the queries of an application before it is deployed, in a process and a session of its own.
+"""Spark's analysis of the queries of an application before it is deployed, in a process and a session of its own.
 
 The queries are composed over empty inputs and analysed; nothing is run. So the functions of `DataFrame` operators are
 called here once more.
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SECONDS = 120.0
-"""For the whole of it; a quiet machine needs some seconds, most of them to start Spark."""
+"""Seconds for the whole analysis; a quiet machine needs some seconds, most of them to start Spark."""
 _PROGRAMS, _ANSWER, _LOG = "programs.pickle", "answer.json", "log"
 logger = logging.getLogger("streams.analysis")
 
 
 class AnalysisError(StreamsRuntimeError):
-    """Spark could not be asked."""
+    """Spark could not analyse the queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryAnalysis:
-    """What Spark says of queries."""
+    """The result of Spark's analysis of queries."""
 
     refusals: tuple[str, ...] = ()
-    """Why they cannot run, each with the name of its operator."""
+    """Why queries cannot run, each with the name of its operator."""
     columns: Mapping[int, tuple[Mapping[str, ColumnOrigin], ...]] = field(default_factory=dict)
     """Operator, as the physical graph numbers it -> for each output port the origins of its columns."""
 
 
 def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
-    """Have Spark look at the queries of an application; Spark is not started where there is none.
+    """Have Spark analyse the queries of an application; Spark is not started where there are none.
 
     Args:
         programs: of all PEs.
@@ -92,7 +92,7 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
 
 
 def where_it_stood(log: Path) -> str:
-    """Where the main thread of a process stood after half of its time, as its log says; empty if that says nothing."""
+    """Return where the main thread of a process stood after half of its time, by its log; empty if unknown."""
     main_thread = log.read_text(errors="replace").rpartition("(most recent call first):")[2]
     places = [line.strip() for line in main_thread.splitlines() if line.startswith("  File ")]
     return f". After {SECONDS / 2:.0f} s it stood at {places[0]}" if places else ""
@@ -113,7 +113,7 @@ def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
 def _of_all(
     alike: Iterable[list[PeProgram]], answer: QueryAnalysis
 ) -> Iterator[tuple[int, tuple[Mapping[str, ColumnOrigin], ...]]]:
-    """What is known of the columns of those that were looked at, for those that are like them, too."""
+    """Return the origins of columns for every operator, also for those that are like an analysed one."""
     for programs in alike:
         for operators in zip(*(program.operators for program in programs), strict=True):
             if operators[0] in answer.columns:

@@ -155,7 +155,7 @@ def watermark_of(checkpoint: Path) -> float | None:
 
 
 def stand_at(checkpoint: Path, batch: int) -> None:
-    """Have a checkpoint that was restored stand at a batch of the catalog, by whatever number it was stored.
+    """Rewrite a restored checkpoint to stand at a batch of the catalog, whatever batch it was stored at.
 
     A redeploy, and a start from a savepoint, go on with a higher number. Spark's own numbers of batches stay.
 
@@ -177,7 +177,7 @@ def stand_at(checkpoint: Path, batch: int) -> None:
 
 
 def name_own_schemas(checkpoint: Path) -> None:
-    """Have a checkpoint that was restored name its own files of schemas, which Spark names by their absolute paths.
+    """Rewrite a restored checkpoint to name its own files of schemas, which Spark names by absolute paths.
 
     Those that it names are of the query that has written them, whose directory need not be there any more.
 

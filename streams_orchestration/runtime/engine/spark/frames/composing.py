@@ -51,14 +51,14 @@ SETTINGS = {
     "spark.sql.streaming.numRecentProgressUpdates": str(RETAINED),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
 }
-"""What a checkpoint is made with, always the same: the zone of time and the layout of state are not written into it.
+"""Settings of every session that makes a checkpoint: the time zone and the layout of state are not written into it.
 
 A batch of Spark's is one of the catalog, so it makes none of its own. Maintenance also closes the stores of queries
 that have ended, each of which takes 4 MiB of disk, and every reset makes new ones.
 """
 
 ONE_PARTITION = ("spark.sql.shuffle.partitions", "1")
-"""Of a query in channels, which divide its tuples already. A checkpoint with more partitions keeps them."""
+"""Setting for a query in channels, whose tuples are divided already. A checkpoint with more partitions keeps them."""
 
 Source = Callable[["SparkSession", OperatorProgram, int, str], "DataFrame"]
 """The streaming DataFrame of an input port, by operator, port, and the attribute of its watermark, if it has one."""
@@ -103,7 +103,7 @@ class Composition:
 
     @property
     def output_mode(self) -> str:
-        """That of all operators.
+        """Return the output mode that all operators share.
 
         Raises:
             OperatorError: they have different ones.
@@ -134,7 +134,7 @@ class Composition:
         return {index: tuple(column_origins(self._made[index, port]) for port in ports[index]) for index in ports}
 
     def query(self, scratch: Scratch) -> DataFrame:
-        """What is to be run: it writes segments and gives no rows.
+        """Return the DataFrame to run: it writes segments and returns only answers.
 
         Raises:
             OperatorError: see `compose`.
@@ -277,7 +277,7 @@ def _quoted(name: str) -> str:
 
 
 def _in_words(error: Exception) -> str:
-    """What Spark or a user's function says, without the plan that follows."""
+    """Return the message of Spark or of a user's function, without the plan that follows."""
     if isinstance(error, (ValueError, TypeError)) and type(error).__module__ == "builtins":
         return str(error)
     text = str(error).partition("\nJVM stacktrace")[0].partition(";\n")[0].partition("== SQL")[0]

@@ -1,4 +1,4 @@
-"""What the sources of a query read in a batch: planned by one of them, repeated by the others.
+"""The input of a query's sources in a batch: planned by one of them, repeated by the others.
 
 A query of Spark's has a source for every place in which a view stands, each in a Python process of its own. Spark asks
 all of them for every batch, and all must come to the same one.
@@ -23,7 +23,7 @@ READ, WRITTEN = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class PortBatch:
-    """What one input port gets in a batch."""
+    """The input of one port in a batch."""
 
     segments: tuple[Segment, ...] = ()
     filters: dict[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class BatchRecord:
         self._directory = Path(scratch.path) / "frames"
 
     def lead(self) -> bool:
-        """Whether this process is the one that plans: the first that asks."""
+        """Whether this process is the one that plans, which is the first to call this."""
         self._directory.mkdir(exist_ok=True)
         try:
             os.close(os.open(self._directory / "leader", os.O_CREAT | os.O_EXCL))
@@ -76,7 +76,7 @@ class BatchRecord:
         return (self._directory / str(batch)).exists()
 
     def port(self, batch: int, operator: int, port: int) -> PortBatch:
-        """What a port gets in a batch that is planned."""
+        """Return the input of a port in a planned batch."""
         return _codec.validate_json((self._directory / str(batch)).read_bytes()).ports.get(
             f"{operator}:{port}", PortBatch()
         )

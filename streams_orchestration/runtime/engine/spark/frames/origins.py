@@ -1,4 +1,4 @@
-"""From which attributes of its input ports the columns of a query are made: a walk down Spark's analysed plan.
+"""Finds the attributes of input ports from which the columns of a query are made, by walking Spark's analysed plan.
 
 What decides only which rows there are, as conditions and the keys of groups, is no origin of a column.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 INPUT_ALIAS = "streams_input_"
-"""With the number of an input port the alias of its view, by which the walk knows where it ends."""
+"""Prefix of the alias of an input port's view, before the port's number; the walk ends at such an alias."""
 PASSING = frozenset({"EventTimeWatermark", "Filter", "Join", "SubqueryAlias", "View"})
 """Nodes whose columns are those below; of all others the columns are compared, which takes a call for each."""
 SUBQUERIES = frozenset({"Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"})
@@ -89,7 +89,7 @@ class _Walk:
         return made
 
     def _of(self, expression: Any, seen: Scope) -> ColumnOrigin:
-        """What an expression is made from."""
+        """Return the origin of an expression."""
         kind = kind_of(expression)
         if kind == "AttributeReference":
             return seen.get(_id(expression), ColumnOrigin())

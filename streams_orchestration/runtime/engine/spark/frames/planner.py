@@ -52,7 +52,7 @@ def flush_before_end(plan: BatchPlan, operator: str, *, autonomous: bool) -> Bat
 
 
 class FramePlanner(Planner):
-    """That of the source which plans; see `BatchRecord`."""
+    """The planner of the source that plans a query's batches; see `BatchRecord`."""
 
     def __init__(self, options: dict[str, str], record: BatchRecord) -> None:
         super().__init__(options)
@@ -70,7 +70,7 @@ class FramePlanner(Planner):
         """The times of all inputs have come in again since the query began."""
         self._notes = ProgressNote(self.scratch.path)
         self._late_rows = 0
-        """That are counted."""
+        """Late rows that are counted already."""
         self._flushing = False
         """The batch that is planned has the marker that closes all windows."""
 
@@ -81,7 +81,7 @@ class FramePlanner(Planner):
         return batch
 
     def advance(self, batch: int, not_before: float = 0.0) -> int:
-        """As of any planner; what is planned is recorded for the other sources."""
+        """Advance as any planner does, and record the planned batch for the other sources."""
         if not self.scratch.begun:
             self.scratch.begin()
         self._stands = batch
@@ -107,7 +107,7 @@ class FramePlanner(Planner):
         return planned
 
     def _ports(self, plan: BatchPlan) -> FrameBatch:
-        """What every port gets."""
+        """Return the input of every port in a batch."""
         ports: dict[str, PortBatch] = {}
         (task,) = plan.inputs
         for operator, port, segment in task.segments:
@@ -161,7 +161,7 @@ class FramePlanner(Planner):
         ]
 
     def _metrics(self, task: TaskInput, written: list[TaskResult]) -> Counts:
-        """What came in and went out, by operator, and where the watermark stands; nothing where measuring is off."""
+        """Return the flows of the operators and the watermark of a batch; empty where measuring is off."""
         counts: Counts = {}
         for result in written:
             add(counts, result.metrics)
@@ -175,7 +175,7 @@ class FramePlanner(Planner):
         return counts
 
     def _state_metrics(self) -> Counts:
-        """What Spark says of its state, as far as the host has noted it: the batch before, or an earlier one."""
+        """Return Spark's figures about its state that the host noted last: of the last batch, or of an earlier one."""
         progress = self._notes.read()
         late, self._late_rows = progress.late_rows - self._late_rows, progress.late_rows
         counts: Counts = {"gauges": {}, "counters": {}, "about": {}}
@@ -190,7 +190,7 @@ class FramePlanner(Planner):
         return counts
 
     def _sources(self, plan: BatchPlan, read: list[TaskResult]) -> dict[str, dict[str, Any]]:
-        """What the catalog keeps of the inputs' times, where Spark does not."""
+        """Return the latest times of the inputs for the catalog, where Spark does not keep them."""
         if not self._remembers:
             return {}
         times = dict(self._times(plan))

@@ -1,4 +1,4 @@
-"""What the program of a PE says that is a query of Spark's."""
+"""Reads from the program of a PE the parts that define a Spark query."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def frame_parameters(program: OperatorProgram) -> FrameParameters:
 
 
 def frame_text(program: OperatorProgram) -> str:
-    """What an operator runs, as a user has written it: its query, or the name of its function."""
+    """Return the text that a user has written for an operator: its query, or the name of its function."""
     return str(program.parameters.get("query") or program.parameters.get("function", ""))
 
 

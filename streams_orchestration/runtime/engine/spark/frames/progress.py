@@ -1,4 +1,4 @@
-"""What Spark says of the state of a query: noted by the host, which has the query, for the planner, which counts."""
+"""Progress of a query's state as Spark reports it: noted by the host, which has the query, for the planner."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 RETAINED = 20
-"""Batches of which Spark keeps what it says, until the host asks."""
+"""Number of batches whose progress Spark keeps until the host reads it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateProgress:
-    """Of a query since it was started."""
+    """Progress of a query since it was started."""
 
     batch: int = -1
     """Spark's number of the newest batch that is counted."""
@@ -24,7 +24,7 @@ class StateProgress:
     """Rows that its operators have dropped since they came behind the watermark."""
 
     def after(self, batches: Iterable[Any]) -> StateProgress:
-        """The same with more batches, as `StreamingQuery.recentProgress` gives them; known ones count no more."""
+        """Return the progress with more batches from `StreamingQuery.recentProgress`; known ones count once."""
         progress = self
         for each in batches:
             if each.batchId > progress.batch:
@@ -61,7 +61,7 @@ class ProgressNote:
         self._noted = progress
 
     def read(self) -> StateProgress:
-        """What was noted last."""
+        """Return the progress that was noted last."""
         try:
             return replace(StateProgress(), **json.loads(self._path.read_text()))
         except FileNotFoundError:

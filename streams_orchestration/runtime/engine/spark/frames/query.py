@@ -23,7 +23,7 @@ from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeEr
 from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 
 NOTE_SECONDS = 1.0
-"""Between two questions how far the query is."""
+"""Seconds between two looks at the progress of the query."""
 TEXT_LIMIT = 120
 """Characters of a query in a message."""
 
@@ -59,7 +59,7 @@ class FrameQuery(SparkQuery):
         return ProgressNote(self._scratch.path)
 
     def start(self) -> None:
-        """Start the query where the catalog says; one that cannot be composed has failed for good."""
+        """Start the query where the catalog stands; one that cannot be composed has failed for good."""
         try:
             super().start()
         except OperatorError as error:

@@ -1,4 +1,4 @@
-"""What tasks read for a view: segments of the transport as Arrow batches of the declared type."""
+"""Reads the input of a view: segments of the transport as Arrow batches of the declared type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streams_orchestration.runtime.tasks.selection import selected
 from streams_orchestration.runtime.transport.segments import SegmentError, read_segment
 
 ROWS = 100_000
-"""Of the segments that a task reads, about."""
+"""Approximate rows of the segments that one task reads."""
 FEW_ROWS, FEW_BYTES = 2_000, 262_144
 """Up to so many the source itself reads, which takes less time than a task in a Python worker."""
 _PLAIN = (
@@ -38,7 +38,7 @@ def is_small(planned: PortBatch, attributes: str) -> bool:
 
 
 def shares(planned: PortBatch, *, marked: bool, whole: bool) -> list[bytes]:
-    """What each task reads of a port's batch, as JSON.
+    """Return the share of each task in a port's batch, as JSON.
 
     Args:
         planned: the batch.

@@ -1,4 +1,4 @@
-"""What a query must not hold, since a replay of its batches would come to something else, or its end to nothing."""
+"""Refuses queries of which a replay would come to another result, or whose end would never come out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refuse_own_watermarks(frame: DataFrame) -> None:
 
 
 def refuse_unstreamable(frame: DataFrame, mode: str) -> None:
-    """Have Spark look whether it can stream a query; it does the same when one starts.
+    """Have Spark check whether it can stream a query, as it does when one starts.
 
     Args:
         frame: the query.

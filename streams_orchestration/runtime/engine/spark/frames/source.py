@@ -26,7 +26,7 @@ class PortSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the name of the format."""
         return "streams_port"
 
     def schema(self) -> str:
@@ -40,7 +40,7 @@ class PortSource(DataSource):
 
 
 class PortReader(_SimpleStreamReaderWrapper):
-    """Of a query's readers the first that is asked plans and commits; `read` runs in Spark's workers.
+    """A reader of a query's port. The first one that Spark calls plans and commits; `read` runs in Spark's workers.
 
     From readers of this class Spark takes the rows of a batch together with its one partition, if `getCache` has them.
     Should it ever lose them, it reads the partition.
@@ -50,7 +50,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         self.options = options
         self.simple_reader = None  # type: ignore[assignment]  that of Spark is not used
         self._rows: list[pa.RecordBatch] | None = None
-        """Those of the batch whose partitions were asked for last, if they are few."""
+        """Rows of the batch whose partitions were requested last, if they are few."""
         self._made: FramePlanner | None = None
         self._kept: BatchRecord | None = None
 
@@ -89,7 +89,7 @@ class PortReader(_SimpleStreamReaderWrapper):
         return None if self._rows is None else iter(self._rows)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Nothing: the catalog has what is committed."""
+        """Do nothing: the catalog records what is committed."""
 
     def read(self, input_partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of some segments."""
@@ -119,7 +119,7 @@ class PortReader(_SimpleStreamReaderWrapper):
 
     @property
     def _planner(self) -> FramePlanner | None:
-        """That of the query, if this is the reader that plans."""
+        """Return the planner of the query, if this is the reader that plans; else None."""
         if self._made is None and self._kept is None and self._record.lead():
             from streams_orchestration.runtime.engine.spark.frames.planner import FramePlanner
 

@@ -1,4 +1,4 @@
-"""What the last tasks of a query do: they write its rows as segments of the transport and name them in an answer."""
+"""The last tasks of a query: they write its rows as segments of the transport and name them in an answer."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FrameWriter:
 
 
 def typed(batch: pa.RecordBatch, operator: OperatorProgram, port: int) -> TupleBatch:
-    """Rows of a query as tuples of an output port: what Spark gives is of the declared types, but for details.
+    """Return rows of a query as tuples of an output port; casts Spark's types to the declared ones.
 
     Raises:
         DataError: an attribute that is never null is.
