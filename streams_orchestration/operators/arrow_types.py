@@ -45,7 +45,7 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 @functools.lru_cache(maxsize=4096)
 def required_attributes(ddl: str) -> tuple[str, ...]:
-    """Those of a tuple type that are never null: NOT NULL."""
+    """Return the attributes of a tuple type that are declared NOT NULL."""
     return tuple(attribute.name for attribute in parse_schema(ddl).attributes if attribute.required) if ddl else ()
 
 
@@ -116,7 +116,7 @@ def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
 
 
 def fits(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Can values of one type become an attribute of another without a change of meaning; ranges are seen later."""
+    """Whether values of one type can become an attribute of another without a change of meaning, but for ranges."""
     types = pa.types
     if kind == target or types.is_null(kind):
         return True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Assignments:
-    """What every attribute of an output stream is."""
+    """The expression for every attribute of an output stream."""
 
     def __init__(self, output: Mapping[str, str], source: pa.Schema, target: pa.Schema) -> None:
         """Parse the expressions.
@@ -56,7 +56,7 @@ class Assignments:
                 raise ValueError(message)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
-        """The output tuples."""
+        """Return the output tuples."""
         values = {
             name: source.column(name) if expression is None else evaluate(expression, source)
             for name, expression in self.columns.items()
@@ -65,7 +65,7 @@ class Assignments:
 
 
 def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema) -> list[Assignments]:
-    """For each input port its attributes taken over by name.
+    """Return for each input port the assignments that take its attributes over by name.
 
     Raises:
         ValueError: a stream lacks an attribute of the output stream, or has it with another type; names the port.

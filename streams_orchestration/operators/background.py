@@ -21,7 +21,7 @@ class Background:
         self._reported = 0
 
     def start(self, target: Callable[[], None]) -> None:
-        """Begin a thread."""
+        """Start a thread."""
         threading.Thread(target=self._run, args=(target,), daemon=True).start()
 
     def _run(self, target: Callable[[], None]) -> None:
@@ -43,7 +43,7 @@ class Background:
                     _ALIVE.discard(self)
 
     def cpu_ns(self) -> int:
-        """Processor time of all its threads up to now; 0 where the system cannot tell."""
+        """Return the processor time of all its threads up to now; 0 where the system cannot measure it."""
         with _LOCK:
             return self._spent()
 

@@ -11,7 +11,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
 _NOTHING: dict[str, np.ndarray] = {}
-"""What most batches have written; shared, since there may be very many of them."""
+"""The written columns of most batches: none; shared, since there may be very many batches."""
 
 
 class TupleBatch:
@@ -77,7 +77,7 @@ class TupleBatch:
 
     @property
     def mutable(self) -> bool:
-        """May the holder write to it."""
+        """Whether the holder may write to it."""
         return self._mutable
 
     @property
@@ -155,17 +155,17 @@ class TupleBatch:
 
     @property
     def untouched(self) -> TupleBatch | None:
-        """The same tuples, whatever is written to this batch later; None once something was."""
+        """Return the tuples as a batch that later writes leave unchanged; None if there were writes before."""
         return None if self._unwritten is None else TupleBatch(self._unwritten)
 
     def const(self) -> TupleBatch:
-        """The same tuples, read-only: what a non-mutating port gets."""
+        """Return the tuples as a read-only batch, for a non-mutating port."""
         if not self._mutable and not self._written:
             return self
         return TupleBatch(self.arrow, mutable=False, nbytes=self._bytes)
 
     def own(self) -> TupleBatch:
-        """The same tuples, writable, no copy: what a mutating port gets where the copy plan passes the original."""
+        """Return the tuples as a writable batch, without a copy, for a mutating port that may get the original."""
         return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes)
 
     def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
@@ -254,7 +254,7 @@ def _as_attribute(values: Any, field: pa.Field) -> pa.Array:
 
 
 def _taken_back(values: np.ndarray, before: pa.Array, field: pa.Field) -> pa.Array:
-    """What was written as an Arrow array; tuples that hold what they held keep it, nulls and large integers too."""
+    """Return written values as an Arrow array; unchanged tuples keep their old nulls and large integers."""
     if before.null_count == 0 or values.dtype.kind != "f":
         return _as_attribute(values, field)
     old = before.to_numpy(zero_copy_only=False)

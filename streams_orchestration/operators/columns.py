@@ -13,7 +13,7 @@ class Cells(NamedTuple):
 
     values: np.ndarray
     missing: np.ndarray | None
-    """Which are null, of numbers and times; None where none is."""
+    """Which values are null, of numbers and times; None where none is."""
 
 
 class Column:
@@ -73,7 +73,7 @@ class Column:
         return array if self.kind == self._plain else array.view(self.kind)
 
     def same(self, rows: np.ndarray, cells: Cells, which: np.ndarray) -> np.ndarray:
-        """For each row, whether its value equals one of the cells; null and NaN equal themselves."""
+        """Return for each row whether its value equals one of the cells; null and NaN equal themselves."""
         here, there = self.values[rows], cells.values[which]
         equal = np.asarray(here == there, bool)
         if here.dtype.kind == "f":
@@ -93,7 +93,7 @@ class Column:
 
 
 def grown(array: np.ndarray, size: int) -> np.ndarray:
-    """The same with room for `size` values, and more, so that growing often costs little."""
+    """Return the array with room for `size` values, and more, so that growing often costs little."""
     if len(array) >= size:
         return array
     room = max(size, 2 * len(array), 16)

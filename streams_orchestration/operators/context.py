@@ -1,4 +1,4 @@
-"""What an operator knows of its surroundings, and the marks between tuples."""
+"""The surroundings of an operator, and the marks between tuples."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _drop_punctuation(port: int, mark: Punctuation) -> None:
 
 @dataclass(slots=True)
 class OperatorContext:
-    """What an operator may know of its surroundings."""
+    """The surroundings of an operator that it may know."""
 
     name: str
     """Physical name, `Stats[1].Delays`."""

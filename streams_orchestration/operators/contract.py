@@ -50,7 +50,7 @@ class PendingFile(NamedTuple):
 
 
 class ProducedTo(NamedTuple):
-    """How far a source came in one call."""
+    """The position of a source after one call."""
 
     offset: Offset
     exhausted: bool
@@ -76,7 +76,7 @@ class Operator:
     pure: bool = False
     """`process` depends on nothing but its tuples and changes nothing: it may be called again to find a bad tuple."""
     model: ClassVar[OperatorModel | None] = None
-    """What the class needs of its ports and threads; a spec that says otherwise is not deployed."""
+    """Requirements of the class on its ports and threads; a spec that conflicts with them is not deployed."""
 
     def __init__(self, context: OperatorContext, parameters: Any) -> None:
         self.context = context
@@ -84,7 +84,7 @@ class Operator:
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Find what is wrong before anything starts: attributes, expressions, files. No side effects.
+        """Check attributes, expressions and files before anything starts. No side effects.
 
         Raises:
             ValueError: says what is wrong with which parameter, and the remedy.
@@ -106,7 +106,7 @@ class Operator:
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: Any) -> tuple[File, ...]:
-        """Files that look like what the operator publishes: left by an earlier life when it starts anew."""
+        """Return files that look like published outputs of the operator, left by an earlier life."""
         return ()
 
     @classmethod
@@ -116,12 +116,12 @@ class Operator:
 
     @classmethod
     def visibility(cls, parameters: Any) -> Visibility:
-        """When what `prepare_commit` gives becomes visible; what the parameter `visibility` says, if there is one."""
+        """Return when outputs of `prepare_commit` become visible; by the parameter `visibility`, if there is one."""
         return getattr(parameters, "visibility", "read_committed")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: Any) -> str:
-        """Where the outputs go, for people; no secrets."""
+        """Return the place of the outputs, for messages; without secrets."""
         return str(cls.directory(context, parameters) or "")
 
     @classmethod
@@ -146,7 +146,7 @@ class Operator:
         """Finish what is under way before a checkpoint of the region; may submit (B16)."""
 
     def checkpoint(self) -> State:
-        """All parts of the state; called after `drain`. Those that know what changed are stored as their changes."""
+        """Return all parts of the state; called after `drain`. Parts that track their changes are stored as changes."""
         return {}
 
     def restore(self, state: State) -> None:
@@ -157,12 +157,12 @@ class Operator:
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
-        """May it keep anything from one micro-batch to the next?"""
+        """Whether it may keep anything from one micro-batch to the next."""
         return cls.checkpoint is not Operator.checkpoint
 
     @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
-        """Does a state that was made under some parameters mean the same under others?"""
+        """Whether a state that was made under some parameters has the same meaning under others."""
         free = set(cls.free_parameters)
         return before.model_dump(exclude=free) == after.model_dump(exclude=free)
 
@@ -173,12 +173,12 @@ class Operator:
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """What a change of the width would do to the state; a class with a `rescale` of its own divides it anyhow."""
+        """Return how a change of the width would divide the state; always possible with an own `rescale`."""
         own = cls.rescale is not Operator.rescale
         return Sharding(anyhow=True) if own else declared_sharding(cls.state_keys)
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Divide the states of the replicas so far among those that there will be.
+        """Divide the states of the previous replicas among the new ones.
 
         Called after `setup`, and changes nothing but what it is given. States are as `checkpoint` gave them; those of
         a source are its offsets. A replica without any has the one after `reset_to_initial_state`, or no parts.
@@ -237,23 +237,23 @@ class SourceOperator(Operator):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Where production begins."""
+        """Return the offset at which production begins."""
         return {}
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
-        """It has its offset."""
+        """Return True: a source has its offset."""
         return True
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: Any) -> Sharding:
-        """Its offset can be divided by a class with a `rescale` of its own only."""
+        """Return that only a class with a `rescale` of its own can divide the offset."""
         sharding = super().sharding(context, parameters)
         return sharding if sharding.anyhow else Sharding(refusal="is an offset that cannot be divided among channels")
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """Where an application begins that is started from a savepoint, which was taken at `offset`."""
+        """Return the offset to begin at when an application starts from a savepoint that was taken at `offset`."""
         return offset
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -264,14 +264,14 @@ class SourceOperator(Operator):
         raise NotImplementedError
 
     def confirm(self, offset: Offset) -> None:
-        """No cut needs what lies before `offset` any more: its counterpart may forget it.
+        """Tell the counterpart that no cut needs anything before `offset` any more, so that it may forget that.
 
         Called again and again in the process of the host that has the source's PE, on an object of its own. What is
         raised is logged, and tried again.
         """
 
     def pause(self) -> float | None:
-        """Seconds until `produce` may have tuples again, as of its last call; 0 for at once.
+        """Return the seconds until `produce` may have tuples again, as of its last call; 0 for at once.
 
         None, the default, when the source cannot say: it is asked again at once when its offset has moved, else after
         a pause that doubles up to 0.2 s.
@@ -284,7 +284,7 @@ class SourceOperator(Operator):
 
 
 def check_produced(produced: ProducedTo) -> ProducedTo:
-    """What `produce` returned; raises ResultError when it is something else than it may return."""
+    """Return the result of `produce`; raises ResultError when it has a wrong type."""
     if not isinstance(produced, ProducedTo):
         message = f"its `produce` returned {described(produced)}; it returns ProducedTo(offset, exhausted)"
         raise ResultError(message)
@@ -293,7 +293,7 @@ def check_produced(produced: ProducedTo) -> ProducedTo:
 
 
 def check_pause(pause: float | None) -> float | None:
-    """What `pause` returned; raises ResultError when it is something else than it may return."""
+    """Return the result of `pause`; raises ResultError when it has a wrong type."""
     if pause is not None and not (isinstance(pause, int | float) and pause >= 0):
         message = f"its `pause` returned {described(pause)}; it returns seconds, 0 or more, or None"
         raise ResultError(message)
@@ -301,7 +301,7 @@ def check_pause(pause: float | None) -> float | None:
 
 
 def check_files(files: tuple[PendingFile, ...]) -> tuple[PendingFile, ...]:
-    """What `prepare_commit` returned; raises ResultError when it is something else than it may return."""
+    """Return the result of `prepare_commit`; raises ResultError when it has a wrong type."""
     if not isinstance(files, tuple | list) or not all(isinstance(file, PendingFile) for file in files):
         message = f"its `prepare_commit` returned {described(files)}; it returns a tuple of PendingFile"
         raise ResultError(message)

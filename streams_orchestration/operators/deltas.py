@@ -1,4 +1,4 @@
-"""Which tuples are too far beyond others, by an attribute: for many sequences of tuples at once.
+"""Finds tuples that are too far beyond others, by an attribute: for many sequences of tuples at once.
 
 Differences are those of the values themselves, exact for whole numbers. A sequence lies between two of its `bounds`.
 """
@@ -13,7 +13,7 @@ from streams_orchestration.operators.libraries import np
 SHORT = 128
 """Tuples in a sequence up to which all sequences are gone through together, one tuple of each at a time."""
 Before = Callable[[Any, Any], Any]
-"""Of places, and of the numbers of what is looked for, whether each place comes before it."""
+"""Returns for places, and numbers of the values to find, whether each place comes before its value."""
 _LARGEST = (1 << 63) - 1
 
 
@@ -26,13 +26,13 @@ def comparable(values: np.ndarray) -> np.ndarray:
 
 
 def exceeds(later: np.ndarray, earlier: np.ndarray, size: float) -> np.ndarray:
-    """Which values are more than `size` beyond others."""
+    """Return which values are more than `size` beyond others."""
     with np.errstate(invalid="ignore"):  # of infinities
         return np.asarray(later - earlier > size, bool)
 
 
 def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
-    """Which tuples are more than `size` beyond the first tuple of their window, and so the first one of the next.
+    """Return which tuples are more than `size` beyond the first tuple of their window, and so start the next window.
 
     Args:
         values: of the tuples, sequence by sequence.
@@ -69,7 +69,7 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
 
 
 def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: float) -> np.ndarray:
-    """For tuples that arrive the first one of their sequence that has not left then.
+    """Return for tuples that arrive the first one of their sequence that has not left the window then.
 
     The oldest tuple leaves, and the next, as long as the one that arrives is more than `size` beyond it.
 
@@ -102,13 +102,13 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: fl
 
 
 def _beyond(tops: np.ndarray, firsts: np.ndarray, size: float) -> np.ndarray:
-    """For every value the first of rising ones that is more than `size` beyond it."""
+    """Return for every value the index of the first of rising ones that is more than `size` beyond it."""
     guess = np.searchsorted(tops, _shifted(firsts, size), side="right")
     return _corrected(guess, len(tops), lambda at, which: ~exceeds(tops[at], firsts[which], size))
 
 
 def _reaching(tops: np.ndarray, arriving: np.ndarray, size: float) -> np.ndarray:
-    """For every value the first of rising ones that it is no more than `size` beyond."""
+    """Return for every value the index of the first of rising ones that it is no more than `size` beyond."""
     guess = np.searchsorted(tops, _shifted(arriving, -size), side="left")
     return _corrected(guess, len(tops), lambda at, which: exceeds(arriving[which], tops[at], size))
 

@@ -69,7 +69,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         self._removed.clear()
 
     def whole(self) -> Pieces:
-        """All keys and values, as JSON."""
+        """Return all keys and values, as JSON."""
         self._forget()
         return {"values": _table(self._values)}
 

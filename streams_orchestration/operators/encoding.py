@@ -12,7 +12,7 @@ REMEMBERED = 4
 
 
 class _Recent(threading.local):
-    """Those of one thread, which runs one task at a time. While a column is held nothing else is in its memory."""
+    """The recent encodings of one thread, which runs one task at a time. A held column keeps its memory from reuse."""
 
     def __init__(self) -> None:
         self.columns: deque[tuple[pa.Array, tuple, pa.DictionaryArray]] = deque(maxlen=REMEMBERED)
@@ -44,6 +44,6 @@ def forget() -> None:
 
 
 def _place(column: pa.Array) -> tuple:
-    """Where it is in memory."""
+    """Return what identifies a column's place in memory."""
     addresses = tuple(None if buffer is None else buffer.address for buffer in column.buffers())
     return addresses, column.offset, len(column), column.type

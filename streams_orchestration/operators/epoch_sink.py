@@ -13,7 +13,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.libraries import pa
 
 MOST_TUPLES = 65_536
-"""Of a batch that is delivered; small ones are put together, since each has its price."""
+"""Most tuples of a batch that is delivered; small batches are combined, since each delivery has a price."""
 
 
 class DeliveryKey(NamedTuple):
@@ -24,7 +24,7 @@ class DeliveryKey(NamedTuple):
     """
 
     life: str
-    """Of the application: another one after every start from nothing."""
+    """Life of the application: a new one after every start from nothing."""
     operator: str
     """Physical name."""
     channel: int
@@ -35,7 +35,7 @@ class DeliveryKey(NamedTuple):
     number: int
     """The epoch, or the batch."""
     application: str = ""
-    """Its name, for people."""
+    """Name of the application, for messages."""
 
     def __str__(self) -> str:
         whole = f"{self.life}/{self.operator}/{self.channel}/{self.epoch}"
@@ -43,7 +43,7 @@ class DeliveryKey(NamedTuple):
 
 
 class WaitingFileError(Exception):
-    """A file with tuples that wait to be delivered is gone, or cannot be read; the cause says why."""
+    """A file with tuples that wait to be delivered is gone or cannot be read; the cause gives the reason."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -63,7 +63,7 @@ class EpochSink(Operator):
 
     stateful = True
     joins_batches = False
-    """With `read_uncommitted` the batches that wait are one delivery, under the key of the last; needs `is_made`."""
+    """Whether, with `read_uncommitted`, waiting batches form one delivery under the last key; needs `is_made`."""
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
@@ -128,7 +128,7 @@ class EpochSink(Operator):
 
 
 def waiting_directory(context: OperatorContext) -> Path:
-    """Where files of a replica wait; brackets would be a pattern to `glob`."""
+    """Return the directory for waiting files of a replica; brackets are replaced, since `glob` has them as patterns."""
     return context.pending / context.name.replace("[", "(").replace("]", ")")
 
 

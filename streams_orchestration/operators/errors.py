@@ -1,4 +1,4 @@
-"""Errors of operators that the runtime tells apart."""
+"""Errors of operators that the runtime distinguishes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class DataError(ValueError):
 
 
 class RefusedError(ValueError):
-    """What a sink delivers to refuses for good, a right or a place that is not there: trying again does not help."""
+    """The destination of a sink refuses for good, such as for a missing right or place: a retry does not help."""
 
 
 class ResultError(DataError):

@@ -22,7 +22,7 @@ _DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile)
 
 
 def resolve_input(path: str, base: Path) -> Path:
-    """The file that a spec names: absolute, relative to the spec's directory, or `package://<package>/<path in it>`.
+    """Resolve a file of a spec: absolute, relative to the spec's directory, or `package://<package>/<path in it>`.
 
     Raises:
         ValueError: no such file or package, or it cannot be read; says what to do.
@@ -52,7 +52,7 @@ def resolve_input(path: str, base: Path) -> Path:
 
 
 def resolve_inputs(path: str, base: Path) -> list[Path]:
-    """The files that a spec names, in the order of their paths: one, those of a directory, or those of a pattern.
+    """Return the files of a path in a spec, in order: one file, those of a directory, or those of a pattern.
 
     In a directory, names that begin with a dot or an underscore are left out. A pattern has `*`, `?` or `[...]`.
 

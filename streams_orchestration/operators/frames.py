@@ -21,7 +21,7 @@ _DELAY = re.compile(r"(\d+(\.\d+)?\s+(microsecond|millisecond|second|minute|hour
 
 
 class Watermark(Parameters):
-    """Event time of one input stream."""
+    """The event time of one input stream."""
 
     attribute: str = Field(description="a timestamp: the event time")
     delay: str = Field(description="how much later than the latest tuples others may come, as in `10 minutes`")
@@ -76,7 +76,7 @@ class FrameOperator(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raises ValueError when an output has no schema, or a watermark does not fit the streams."""
+        """Raise ValueError when an output has no schema, or a watermark does not fit the streams."""
         for port in range(len(context.outputs)):
             context.output_schema(port)
         twice = [name for name, count in Counter(context.ports).items() if count > 1]
@@ -107,7 +107,7 @@ class FrameOperator(Operator):
 
     @classmethod
     def input_files(cls, parameters: FrameParameters) -> tuple[str, ...]:
-        """Those of the tables that do not stream."""
+        """Return the files of the tables that do not stream."""
         return tuple(table.file for table in parameters.static.values())
 
     @classmethod
@@ -129,7 +129,7 @@ class FrameOperator(Operator):
 
 
 def as_frames(result: Any, outputs: int) -> list[DataFrame]:
-    """What a function gave for its output ports.
+    """Return the DataFrames of a function's result, in the order of the output ports.
 
     Args:
         result: a DataFrame, or DataFrames by the number of the port.

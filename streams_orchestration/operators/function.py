@@ -16,7 +16,7 @@ from streams_orchestration.operators.results import check_port, parts_of
 Columns = Mapping[str, Any]
 """Attribute -> values; cast to the output stream's schema."""
 Function = Callable[..., Any]
-"""Of a batch, and of the parameters and `metrics` if it wants them; gives a batch, columns, an iterable, or None."""
+"""Takes a batch, and the parameters and `metrics` if it wants them; returns a batch, columns, an iterable, or None."""
 
 METRICS = "metrics"
 """The argument that gets the metrics."""
@@ -36,7 +36,7 @@ class FunctionOperator(Operator):
         self.arguments = [offered.get(name, self.parameters) for name in _further_arguments(self.function)]
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Call the function."""
+        """Call the function with the batch, and submit its result."""
         for part in parts_of(self.function(batch, *self.arguments), (TupleBatch, Mapping), _WANTED):
             self.submit(as_batch(part, self.context))
 
@@ -100,7 +100,7 @@ def operator(
 
 
 def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0) -> TupleBatch:
-    """What a function gave as tuples of an output port.
+    """Return a function's result as tuples of an output port.
 
     Raises:
         ResultError: columns, but others than those of the output stream, or there is no such port or no schema.

@@ -13,25 +13,25 @@ from streams_orchestration.operators.storage.port import Storage
 
 
 class Roll(NamedTuple):
-    """When gathered files become one that is published: at whichever comes first."""
+    """The limits at which gathered files become one published file: the first one that is reached."""
 
     seconds: float = math.inf
-    """After the epoch of the first of them was complete."""
+    """Seconds after the first file's epoch was complete."""
     size: float = math.inf
     """Bytes of all of them."""
     epochs: float = math.inf
-    """From that of the first one on."""
+    """Epochs from that of the first file on."""
 
 
 class GatheringSink(Operator):
-    """What `prepare_commit` gives without a final name waits as part of the commits until its epoch is complete.
+    """A sink whose files without a final name wait, as part of the commits, until their epoch is complete.
 
     Then the runtime merges such files, those of a directory for themselves, and publishes them. A published file is
     never touched again. `merge` and `final` are called in the host's process, on an object of its own.
     """
 
     def roll(self) -> Roll | None:
-        """When a file is published; None when `prepare_commit` gives every file its final name."""
+        """Return when a file is published; None when `prepare_commit` gives every file its final name."""
         raise NotImplementedError
 
     def pending(self) -> Path:
@@ -48,7 +48,7 @@ class GatheringSink(Operator):
         raise NotImplementedError
 
     def storage(self) -> Storage:
-        """Where files are published; this machine by default."""
+        """Return the storage of published files; this machine by default."""
         return LocalStorage()
 
     def final(self, pending: Path, epoch: int, batch: int) -> Path | str:

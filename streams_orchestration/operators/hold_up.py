@@ -1,4 +1,4 @@
-"""What a source does while its counterpart cannot be reached: it waits, and tries again after a growing pause."""
+"""Retries of a source whose counterpart cannot be reached: it waits, with a growing pause between attempts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class HoldUp:
         self._failures = 0
 
     def away(self, error: Exception) -> None:
-        """It could not be reached."""
+        """Record that the counterpart could not be reached."""
         self._failures += 1
         self._context.logger.warning("%s; tried again in %.1f s, nothing is lost", error, self.pause)
         self._context.metrics.errors.add(1)
         self._gauge().set(self._failures)
 
     def back(self) -> None:
-        """It was reached."""
+        """Record that the counterpart was reached."""
         if self._failures:
             self._context.logger.warning("reached again after %d failed tries", self._failures)
             self._failures = 0

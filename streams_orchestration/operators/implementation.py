@@ -1,4 +1,4 @@
-"""From an operator's name in the spec to the class that implements it."""
+"""Finds the class that implements an operator, by its name in the spec."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ def _is_class(value: Any, kind: type) -> bool:
 
 
 def keeps_tuples(implementation: type[Operator]) -> bool:
-    """Does the class keep anything between calls, so that one instance must see all tuples."""
+    """Whether the class keeps anything between calls, so that one instance must process all tuples."""
     return implementation.stateful

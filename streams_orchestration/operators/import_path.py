@@ -1,4 +1,4 @@
-"""Where a process looks for the operators of a spec. The module is small, since a host needs it before its engine."""
+"""The directories in which a process finds the operators of a spec. Small, since a host needs it before its engine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import sys
 
 
 def import_from(directory: str) -> None:
-    """Have this process look for modules in a directory, too, behind all others."""
+    """Add a directory to this process's module search path, behind all others."""
     if directory and directory not in sys.path:
         sys.path.append(directory)

@@ -1,4 +1,4 @@
-"""What a part of a state must do so that only its changes need to be stored."""
+"""The interface of a part of a state of which only changes are stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Incremental(ABC):
     def __init__(self) -> None:
         self._held: tuple[str, int] | None = None
         self.clock = 0
-        """What is changed now is changed after all stored versions below it."""
+        """Version of a change made now: it is after all stored versions below it."""
         self._changed = -1
         """The clock when anything was changed last."""
 
@@ -33,11 +33,11 @@ class Incremental(ABC):
         return self._held == (name, version)
 
     def stored(self, name: str, version: int) -> None:
-        """From now on changes are those since this version."""
+        """Note that a version was stored; from now on changes are those since this version."""
         self._held, self.clock = (name, version), version + 1
 
     def touch(self) -> None:
-        """Something is changed now."""
+        """Note that something is changed now."""
         self._changed = self.clock
 
     def has_changed(self, since: int) -> bool:
@@ -45,16 +45,16 @@ class Incremental(ABC):
         return self._changed > since
 
     def forget_stored(self) -> None:
-        """It has become another one: it is stored whole the next time."""
+        """Note that the whole part was replaced: it is stored whole the next time."""
         self._held = None
 
     @abstractmethod
     def whole(self) -> Pieces:
-        """All of it; what was kept only to tell changes from earlier versions may be dropped."""
+        """Return the whole part; data that only distinguishes changes from earlier versions may be dropped."""
 
     @abstractmethod
     def changes(self, since: int) -> Pieces:
-        """What has changed after a version."""
+        """Return the changes since a version."""
 
     @classmethod
     @abstractmethod

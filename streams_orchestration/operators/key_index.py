@@ -1,4 +1,4 @@
-"""Which row a key has: a hash table over columns that looks up and adds many keys at once."""
+"""A hash table over columns from keys to rows, which finds and adds many keys at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class KeyIndex:
         self.clear()
 
     def clear(self) -> None:
-        """No keys."""
+        """Remove all keys."""
         self.rows = 0
         """The number of rows, those of removed keys among them."""
         self.count = 0
@@ -101,7 +101,7 @@ class KeyIndex:
         return (rows >= 0) & self.alive[rows]
 
     def _probe(self, which: np.ndarray, hashes: np.ndarray, cells: list[Cells]) -> tuple[np.ndarray, np.ndarray]:
-        """For some keys the rows that they have or had, or -1, and the places of these in the table."""
+        """Return the present or former rows of some keys, or -1, and the places of these rows in the table."""
         key_rows, at = np.full(len(which), -1, np.int64), np.full(len(which), -1, np.int64)
         open_ = np.arange(len(which))
         places = self._home(hashes[which])

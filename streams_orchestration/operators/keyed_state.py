@@ -15,7 +15,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
 _GONE = "gone"
-"""In the table of what changed: the key was removed."""
+"""Column of the table of changes: whether the key was removed."""
 
 
 class KeyedState(Incremental, MutableMapping[Any, Any]):
@@ -39,7 +39,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
     kind: ClassVar[str] = "keyed"
 
     def __init__(self, keys: str | pa.Schema, values: str | pa.Schema = "") -> None:
-        """No keys yet.
+        """Create without keys.
 
         Args:
             keys: the attributes that make a key, in Spark's DDL or as Arrow's schema; at least one, none nested.
@@ -68,7 +68,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     @property
     def index(self) -> KeyIndex:
-        """Which rows the keys have."""
+        """Return the index of the keys' rows."""
         self._enter_loaded()
         return self._index
 
@@ -79,7 +79,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self._columns
 
     def has_many(self, keys: Any) -> np.ndarray:
-        """Which keys are there."""
+        """Return which keys are there."""
         return self.index.find(self._keys(keys)) >= 0
 
     def get_many(self, keys: Any) -> pa.RecordBatch:
@@ -171,11 +171,11 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             self.touch()
 
     def keys_table(self) -> pa.Table:
-        """All keys, in order."""
+        """Return all keys, in order."""
         return self.index.keys(self.rows()) if self._loaded is None else self._loaded["keys"]
 
     def table(self) -> pa.Table:
-        """All keys with their values, in order."""
+        """Return all keys with their values, in order."""
         pieces = self._pieces()
         keys, values = pieces["keys"], pieces["values"]
         for field in self.values_schema:
@@ -203,7 +203,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return _Items(self)
 
     def values(self) -> ValuesView[Any]:
-        """All values, read at once."""
+        """Return all values, read at once."""
         return _Values(self)
 
     def __contains__(self, key: object) -> bool:
@@ -228,12 +228,12 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.delete_rows(row)
 
     def stored(self, name: str, version: int) -> None:
-        """From now on changes are those since this version."""
+        """Note that a version was stored; from now on changes are those since this version."""
         super().stored(name, version)
         self._rows_when[version] = self._index.rows if self._loaded is None else len(self)
 
     def whole(self) -> Pieces:
-        """All keys and values."""
+        """Return all keys and values."""
         self._rows_when.clear()
         kept = self._index.compact()
         if kept is not None:
@@ -268,7 +268,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self._put(pieces["keys"].filter(pc.invert(gone)), pieces["values"])
 
     def _pieces(self) -> Pieces:
-        """All keys and values, in order."""
+        """Return all keys and values, in order."""
         if self._loaded is not None:
             return self._loaded
         return {"keys": self.keys_table(), "values": self._values(self.rows())}
@@ -322,7 +322,7 @@ def _rows(columns: Sequence[Column], rows: np.ndarray) -> Iterator[Any]:
 
 
 def _schema(type_: str | pa.Schema) -> pa.Schema:
-    """With values in place of dictionaries, whose codes mean nothing elsewhere."""
+    """Return the schema with value types in place of dictionary types, whose codes mean nothing elsewhere."""
     schema = arrow_schema(type_) if isinstance(type_, str) else type_
     return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
 

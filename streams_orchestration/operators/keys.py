@@ -45,7 +45,7 @@ def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.nd
 
 
 def count_keys(columns: Sequence[pa.Array]) -> int:
-    """How many keys `distinct` tells apart; for one column without numpy, since pyarrow imports pandas for that.
+    """Return how many keys `distinct` finds; for one column without numpy, since pyarrow imports pandas for that.
 
     Args:
         columns: the parts of the key, one at least.
@@ -60,7 +60,7 @@ def _without_negative_zero(column: pa.Array) -> pa.Array:
 
 
 def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
-    """Numbers that tell values apart, and how many there may be."""
+    """Return numbers that distinguish the values, and an upper bound of how many there are."""
     if pa.types.is_integer(column.type) and not column.null_count:
         values = column.to_numpy(zero_copy_only=False)
         least, most = int(values.min()), int(values.max())
@@ -71,7 +71,7 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
 
 
 def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
-    """Of keys in a `KeyedState`: names of attributes may be anything; where there are no parts all keys are alike."""
+    """Return the schema of keys in a `KeyedState`, with numbers as names; without parts all keys are alike."""
     return pa.schema([(str(i), kind) for i, kind in enumerate(parts)] or [("0", pa.int8())])
 
 

@@ -70,15 +70,15 @@ class MatchingOperator(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MatchingParameters) -> Sharding:
-        """What waits in a channel stays there."""
+        """Return that waiting tuples of a channel cannot be divided."""
         return Sharding(refusal="is tuples that wait for those of other ports in one channel")
 
     def setup(self) -> None:
-        """Nothing waits."""
+        """Create without waiting tuples."""
         self.matching = Matching(self.context.inputs, self.parameters.keys_of(self.context.inputs))
 
     def reset_to_initial_state(self) -> None:
-        """Nothing waits."""
+        """Remove all waiting tuples."""
         self.matching.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
@@ -92,11 +92,11 @@ class MatchingOperator(Operator):
         raise NotImplementedError
 
     def checkpoint(self) -> State:
-        """What waits."""
+        """Return the waiting tuples."""
         return self.matching.dump()
 
     def restore(self, state: State) -> None:
-        """Take it back."""
+        """Restore the waiting tuples."""
         self.matching.load(state)
 
 
@@ -118,7 +118,7 @@ class Matching:
         self._waiting = [TupleLog(pa.schema([*schema, pa.field(_RANK, pa.int64())])) for schema in schemas]
 
     def clear(self) -> None:
-        """Nothing waits."""
+        """Remove all waiting tuples."""
         self._counts.clear()
         for log in self._waiting:
             log.clear()
@@ -172,7 +172,7 @@ class Matching:
         return waiting.take(pa.array(positions)).select(self._schemas[port].names)
 
     def dump(self) -> State:
-        """What waits, for a checkpoint."""
+        """Return the waiting tuples, for a checkpoint."""
         return {"counts": self._counts} | {f"port {port}": log for port, log in enumerate(self._waiting)}
 
     def load(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""What parameters say of attributes, as far as that is plain to see.
+"""Attributes that parameters mention, as far as that is plain to see without the operator's own check.
 
 Compiling only wants to know whether an attribute is named that the stream does not have, and nearly always it is plain
 that there is none. Only otherwise it has to wait for Arrow and Polars, and for the operator's own check.
@@ -27,7 +27,7 @@ _NEXT = re.compile(
                           | <>|<=|>=|!=|\|\||-(?!-)|/(?!\*)|[=<>+*%]) )""",
     re.IGNORECASE | re.ASCII | re.VERBOSE,
 )
-"""What may stand behind a value."""
+"""Matches the tokens that may follow a value."""
 _SPECIAL = frozenset(
     (
         *("ARRAY", "CASE", "CAST", "CEIL", "CONVERT", "DATE", "DATETIME", "EXISTS", "EXTRACT", "FLOOR", "INTERVAL"),
@@ -50,7 +50,7 @@ class Mentions(NamedTuple):
 
     @classmethod
     def of(cls, *conditions: str | None, output: Mapping[str, str] | Sequence[Mapping[str, str]] = ()) -> Mentions:
-        """Of conditions and of `output` clauses."""
+        """Return the mentions of conditions and of `output` clauses."""
         clauses = [output] if isinstance(output, Mapping) else output
         return cls(
             outputs=[name for clause in clauses for name in clause],
@@ -61,7 +61,7 @@ class Mentions(NamedTuple):
         )
 
     def are_known(self, inputs: Sequence[Collection[str]], outputs: Sequence[Collection[str]]) -> bool:
-        """Is it plain that the streams have all of them?
+        """Whether it is plain that the streams have all mentioned attributes.
 
         Args:
             inputs: attributes of every input stream.
@@ -76,7 +76,7 @@ class Mentions(NamedTuple):
 
 
 def is_over(expression: str, names: Collection[str]) -> bool:
-    """Is it plain that an expression uses no other attributes? False, too, where only Polars can tell.
+    """Whether it is plain that an expression uses no other attributes; False, too, where only Polars can tell.
 
     It is where values and operators take turns, so that words between values cannot be attributes.
     """

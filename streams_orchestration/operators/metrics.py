@@ -17,11 +17,11 @@ _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 
 @dataclass(slots=True)
 class Counter:
-    """Something that only ever gets more."""
+    """A count that only grows."""
 
     description: str = ""
     value: int = 0
-    """Since this operator object was made; the total over its restarts is in `streams status`."""
+    """Count since this operator object was made; `streams status` has the total over its restarts."""
     taken: int = 0
     """The part that results of earlier batches hold."""
     described: bool = False
@@ -41,16 +41,16 @@ class Counter:
 
 @dataclass(slots=True)
 class Gauge:
-    """Something that goes up and down; its last value counts."""
+    """A value that goes up and down; its last value counts."""
 
     description: str = ""
     value: int | float = 0
     new: bool = True
-    """It was set since the last result of a batch."""
+    """Whether it was set since the last result of a batch."""
     described: bool = False
 
     def set(self, value: Any) -> None:
-        """It is so much now.
+        """Set the value.
 
         Raises:
             ValueError: not a finite number.
@@ -113,17 +113,17 @@ class Metrics:
         self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 
     def lag_bytes(self, size: int, seconds: float) -> None:
-        """The same of a source that knows only the size of what it has not read."""
+        """Set the lag of a source that knows only the size of its unread data."""
         self.gauge(LAG_BYTES, "bytes of the server's log that were not read yet").set(size)
         self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 
     @property
     def values(self) -> dict[str, int | float]:
-        """Name -> value."""
+        """Return the value of each metric by name."""
         return {name: metric.value for name, metric in self._all.items()}
 
     def take(self) -> dict[str, dict[str, Any]]:
-        """For the runtime: what is new in `counters` and `gauges` since the last call, and what they are `about`."""
+        """Return for the runtime the new `counters` and `gauges` since the last call, and what they are `about`."""
         counters: dict[str, int] = {}
         gauges: dict[str, int | float] = {}
         about = {name: metric.description for name, metric in self._all.items() if not metric.described}

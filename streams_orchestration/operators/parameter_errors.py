@@ -1,4 +1,4 @@
-"""What is wrong with the values of an operator's parameters, in words that a user can act upon."""
+"""Errors in the values of an operator's parameters, in words that a user can act upon."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 
 
 class ParameterError(NamedTuple):
-    """What is wrong with a parameter, or with all of them together."""
+    """An error in a parameter, or in all of them together."""
 
     text: str
     anywhere: bool
-    """It is wrong in Streams, too."""
+    """Whether it is wrong in Streams, too."""
     parameter: str
     """Empty where it is about several."""
 
 
 def parameter_errors(implementation: type[Operator], error: ValidationError) -> list[ParameterError]:
-    """What is wrong with each parameter."""
+    """Return the errors of each parameter."""
     return [
         ParameterError(*_explained(implementation, item), str(item["loc"][0]) if item["loc"] else "")
         for item in _of_the_form(error.errors())
@@ -31,7 +31,7 @@ def parameter_errors(implementation: type[Operator], error: ValidationError) -> 
 
 
 def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Of a parameter that is a word or a mapping, what is wrong with the form that it has."""
+    """Return the errors of a parameter that is a word or a mapping only for the form that its value has."""
     words = {item["loc"][0]: item for item in items if item["type"] == "literal_error" and len(item["loc"]) > 1}
     chosen: list[ErrorDetails] = []
     for item in items:

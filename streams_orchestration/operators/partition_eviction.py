@@ -1,4 +1,4 @@
-"""Partitions of windows that are given up: those that no tuple has come to for longest.
+"""Eviction of partitions of windows: the least recently used partitions are given up.
 
 A partition that is given up and comes again is another one. So each has a number, and what is in the window of a number
 depends on its own tuples only, wherever batches begin and end.
@@ -21,11 +21,11 @@ class Evicted(NamedTuple):
 
     number: int
     at: float
-    """The position of the tuple that had it given up: a little less where that came before, more where after it."""
+    """Position of the tuple that caused the eviction: a little less if that came before, more if it came after."""
 
 
 class _Use(NamedTuple):
-    """Of a partition."""
+    """The last use of a partition."""
 
     number: int
     used: int
@@ -35,14 +35,14 @@ class _Use(NamedTuple):
 
 
 class _Held:
-    """How many tuples are in windows, followed one by one."""
+    """The numbers of tuples in windows, tracked one by one."""
 
     def __init__(self, window: Window) -> None:
         self.tumbling, self.policy = window.tumbling, window.eviction
         self.clear()
 
     def clear(self) -> None:
-        """None are."""
+        """Start without tuples."""
         self.values: dict[int, deque[Any]] = {}
         self.total = 0
 
@@ -63,18 +63,18 @@ class _Held:
         self.total += len(held) - before
 
     def leave(self, number: int) -> None:
-        """A partition is given up."""
+        """Forget a partition that is given up."""
         self.total -= len(self.values.pop(number, ()))
 
 
 class PartitionEviction:
-    """Which partition every tuple is in, and which ones are given up, as a policy says.
+    """Finds the partition of every tuple, and the partitions that a policy gives up.
 
     Time is the largest that any tuple has had.
     """
 
     def __init__(self, policy: PartitionPolicy, window: Window, partition: Sequence[pa.DataType]) -> None:
-        """No partitions.
+        """Create without partitions.
 
         Args:
             policy: when partitions are given up.
@@ -88,7 +88,7 @@ class PartitionEviction:
         self.clear()
 
     def clear(self) -> None:
-        """No partitions."""
+        """Remove all partitions."""
         self.known.clear()
         self.next, self.clock = 0, 0
         self.now: int | None = None
@@ -96,7 +96,7 @@ class PartitionEviction:
         self._read()
 
     def emptied(self) -> None:
-        """All windows are empty; their partitions stay."""
+        """Note that all windows are empty; their partitions stay."""
         self._held.clear()
 
     def _read(self) -> None:
@@ -110,7 +110,7 @@ class PartitionEviction:
     def assign(
         self, keys: pa.RecordBatch, codes: np.ndarray, values: np.ndarray, times: np.ndarray | None
     ) -> tuple[np.ndarray, list[Evicted]]:
-        """The number of every tuple's partition, and the partitions that are given up, in this order.
+        """Return the number of every tuple's partition, and the partitions that are given up, in this order.
 
         Args:
             keys: the partitions.

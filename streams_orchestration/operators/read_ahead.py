@@ -13,13 +13,13 @@ T = TypeVar("T")
 Raw = TypeVar("Raw")
 
 AHEAD_BYTES = 64 << 20
-"""Of items that are ready and not wanted yet, of all readers of a process together."""
+"""Most bytes of items that are ready and not taken yet, of all readers of a process together."""
 
 _READERS: weakref.WeakSet[_Reading[Any]] = weakref.WeakSet()
 
 
 class ReadAhead(Iterator[T]):
-    """What `work` makes of each item, in the order of the items.
+    """Yields the result of `work` for each item, in the order of the items.
 
     Taking an item is never done twice at a time, `work` on several threads. What either raises is raised in its turn,
     and ends it. At least one item is made ready, whatever its size.
@@ -46,7 +46,7 @@ class ReadAhead(Iterator[T]):
 
 
 class _Reading(Generic[T]):
-    """What the threads share with the reader; it holds no reference to the reader, which may be collected."""
+    """State that the threads share with the reader; it does not refer to the reader, which may be collected."""
 
     def __init__(self, items: Iterator[Any], work: Callable[[Any], T], size: Callable[[T], int]) -> None:
         self.items = items
@@ -62,7 +62,7 @@ class _Reading(Generic[T]):
         self.ended = False
 
     def run(self) -> None:
-        """What each thread does."""
+        """Run the loop of each thread."""
         while self._may_go_on():
             with self.taking:
                 if self.ended:
@@ -97,7 +97,7 @@ class _Reading(Generic[T]):
             self.changed.notify_all()
 
     def take(self) -> T:
-        """The next one."""
+        """Return the next result."""
         with self.changed:
             while self.wanted not in self.ready:
                 self.changed.wait()
@@ -111,7 +111,7 @@ class _Reading(Generic[T]):
             return result
 
     def close(self) -> None:
-        """The threads end when they have done what they are about."""
+        """End the threads after the items that they work on."""
         with self.changed:
             self.ended = True
             self.ready.clear()

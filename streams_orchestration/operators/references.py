@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 REFERENCE = re.compile(r"\$?\{(env|file):([^{}]+)\}")
-"""With or without the dollar sign."""
+"""Matches a reference, with or without the dollar sign."""
 
 
 class ReferenceError(ValueError):
@@ -16,7 +16,7 @@ class ReferenceError(ValueError):
 
 
 def is_reference(text: str) -> bool:
-    """Is the text one reference and nothing else?"""
+    """Whether the text is one reference and nothing else."""
     return REFERENCE.fullmatch(text) is not None
 
 

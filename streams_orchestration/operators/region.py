@@ -1,4 +1,4 @@
-"""What an operator may know of its consistent region (B26)."""
+"""The consistent region of an operator, as the operator may know it (B26)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class RegionRole:
     """The place of one operator replica in a consistent region."""
 
     index: int
-    """Of the region."""
+    """Number of the region."""
     start: bool = False
     """The region begins with it: nothing but it replays its tuples (A15, A16)."""
     trigger: bool = False
-    """It says when the region is to be consistent: the start of an operator-driven region."""
+    """Whether it triggers consistency: the start operator of an operator-driven region."""
     end: bool = False
     """No operator of the region reads from it (A32)."""
     autonomous_ports: frozenset[int] = frozenset()
@@ -26,7 +26,7 @@ class NotTheTriggerError(Exception):
 
 
 def not_the_trigger() -> None:
-    """What `make_consistent` is for all other operators.
+    """Raise the error of `make_consistent` for all other operators.
 
     Raises:
         NotTheTriggerError: always.

@@ -26,13 +26,13 @@ class RescaleError(ValueError):
 
 
 class Route(Protocol):
-    """Where the tuples of an input port go."""
+    """The channels to which tuples of an input port go."""
 
     width: int
     """The number of replicas."""
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
-        """Those that decide; None where it is not the tuples that do, as in a round robin."""
+        """Return the attributes that choose the channel; None where tuples do not choose it, as in a round robin."""
         ...
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
@@ -41,17 +41,17 @@ class Route(Protocol):
 
 
 class Sharding(NamedTuple):
-    """What is known of dividing a state before there is one."""
+    """How the state of an operator can be divided, as known before there is a state."""
 
     keys: tuple[tuple[str, ...], ...] = ()
     """Per input port the attributes, any of which may decide where a tuple goes; the last entry repeats."""
     anyhow: bool = False
-    """It can be divided whatever decides where tuples go."""
+    """Whether it can be divided whatever chooses the channel of tuples."""
     refusal: str = ""
-    """Why it cannot be divided; goes on after `state of X`."""
+    """Why it cannot be divided; continues the text `state of X`."""
 
     def holds(self, port: int, attributes: Sequence[str]) -> bool:
-        """Do the keys hold all attributes that decide at an input port?"""
+        """Whether the keys contain all attributes that choose the channel at an input port."""
         known = self.keys[min(port, len(self.keys) - 1)] if self.keys else ()
         return set(attributes) <= set(known)
 
@@ -67,7 +67,7 @@ NO_KEYS = "has no keys and no rescale"
 
 
 def declared_sharding(state_keys: StateKeys) -> Sharding:
-    """What keys that an operator has declared come to."""
+    """Return how state with declared keys can be divided."""
     if not state_keys:
         return Sharding(refusal=NO_KEYS)
     first, *others = (_names(names) for names in state_keys.values())
@@ -131,13 +131,13 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
 
 
 def _repeats(keys: pa.Table) -> bool:
-    """Is a key there twice? Their hashes, which are quicker to compare, mostly say that none is."""
+    """Whether a key is there twice. Comparing hashes is quicker and mostly shows that none is."""
     hashes = np.sort(frame(keys).hash_rows().to_numpy())
     return bool((hashes[1:] == hashes[:-1]).any()) and frame(keys).n_unique() < keys.num_rows
 
 
 def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarray], width: int) -> list[DictState]:
-    """As `divide_keyed`."""
+    """Divide the dictionaries of replicas among the new channels, as `divide_keyed` does."""
     divided: list[dict[Any, Any]] = [{} for _ in range(width)]
     for part, own in zip(parts, channels, strict=True):
         for (key, value), channel in zip(part.items(), own.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""What operators give - return, yield, submit - is checked before it goes anywhere, in their own words."""
+"""Checks the results of operators - returned, yielded, submitted - before they go anywhere."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
 
 
 def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
-    """Raises ResultError when there is no output port of this number."""
+    """Raise ResultError when there is no output port of this number."""
     if not isinstance(port, int) or not 0 <= port < len(outputs):
         there = f"there are {len(outputs)}, numbered from 0" if outputs else "it has none"
         message = f"there is no output port {port!r:.{SHOWN}}; {there}"
@@ -63,7 +63,7 @@ def check_port(port: Any, outputs: Sequence[pa.Schema | None]) -> None:
 
 
 def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> None:
-    """Raises ResultError when something else than tuples of an output port's type is submitted to it."""
+    """Raise ResultError when anything but tuples of an output port's type is submitted to it."""
     if not isinstance(batch, TupleBatch):
         message = (
             f"it submits {described(batch)}; `submit` takes a TupleBatch: TupleBatch.from_columns(columns, schema) "
@@ -78,7 +78,7 @@ def check_tuples(batch: Any, port: Any, outputs: Sequence[pa.Schema | None]) -> 
 
 
 def check_nothing(result: object, method: str) -> None:
-    """Raises ResultError when a method gave something, which would be lost."""
+    """Raise ResultError when a method returned something, which would be lost."""
     if result is None:
         return
     if inspect.isgenerator(result) or inspect.iscoroutine(result):
@@ -98,7 +98,7 @@ def check_state(state: Any) -> Mapping[str, Any]:
 
 
 def check_offset(offset: object) -> None:
-    """Raises ResultError when it is no offset of a source: values of JSON by name."""
+    """Raise ResultError when the value is no offset of a source: values of JSON by name."""
     try:
         if isinstance(offset, dict):
             json.dumps(offset)

@@ -1,4 +1,4 @@
-"""Sliding windows: the latest tuples, looked at whenever a policy says so."""
+"""Sliding windows: the latest tuples, evaluated whenever a policy triggers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Partitions = Callable[["pa.RecordBatch"], tuple["pa.RecordBatch", "np.ndarray"]]
 
 
 class Firings(NamedTuple):
-    """What is in windows whenever one is triggered: a range of tuples each, partition by partition."""
+    """The tuples in windows at each trigger: a range for each, partition by partition."""
 
     tuples: pa.RecordBatch
     starts: np.ndarray
@@ -28,13 +28,13 @@ class _Arrivals(NamedTuple):
     """The partitions that tuples have come to, with what was in their windows, partition by partition."""
 
     places: np.ndarray
-    """In the log, of all of these tuples."""
+    """Places of all these tuples in the log."""
     bounds: np.ndarray
     """Where each partition begins among them, and the end."""
     new: np.ndarray
-    """Those that have come, among them."""
+    """Indices of the new tuples among them."""
     owners: np.ndarray
-    """Of each that has come the partition."""
+    """Partition of each new tuple."""
     news: np.ndarray
     """Where each partition begins among those that have come, and the end."""
 
@@ -50,7 +50,7 @@ class SlidingWindows:
         partition: Sequence[pa.DataType],
         partitions: Partitions,
     ) -> None:
-        """No tuples.
+        """Create without tuples.
 
         Args:
             eviction: when tuples leave.
@@ -70,7 +70,7 @@ class SlidingWindows:
         self._renumbered = 0
 
     def clear(self) -> None:
-        """No tuples."""
+        """Remove all tuples."""
         self.log.clear()
         self.partitions.clear()
 
@@ -101,7 +101,7 @@ class SlidingWindows:
         return firings
 
     def _arrivals(self, rows: np.ndarray, first: int) -> _Arrivals:
-        """What is in the partitions of these rows; `first` is the place of the first tuple that has come."""
+        """Return the tuples in the partitions of these rows; `first` is the place of the first new tuple."""
         position = np.full(self.partitions.index.rows, -1)
         position[rows] = np.arange(len(rows))
         alive = self.log.places()
@@ -114,7 +114,7 @@ class SlidingWindows:
         return _Arrivals(places, bounds, new, owners, np.searchsorted(owners, np.arange(len(rows) + 1)))
 
     def _lows(self, arrivals: _Arrivals) -> np.ndarray:
-        """For every tuple that has come the first one that is in the window with it."""
+        """Return for every new tuple the first tuple that is in the window with it."""
         if self.eviction.attribute is None:
             return np.maximum(arrivals.bounds[arrivals.owners], arrivals.new + 1 - int(self.eviction.size))
         values = comparable(self.log.notes["value"][arrivals.places])
@@ -173,7 +173,7 @@ class SlidingWindows:
         self.partitions.delete_rows(rows)
 
     def held(self) -> Iterator[tuple[int, Any]]:
-        """Of every tuple in a window the number that its partition goes by, and its value, in order of arrival."""
+        """Yield for every tuple in a window the number of its partition, and its value, in order of arrival."""
         places = self.log.places()
         numbers = self.partitions.key_column("0")[self.log.notes["partition"][places]]
         return zip(numbers.tolist(), self.log.notes["value"][places].tolist(), strict=True)

@@ -21,7 +21,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.tuple_log import TupleLog
 
 State = Mapping[str, Any]
-"""What `Operator.checkpoint` gives and `Operator.restore` gets.
+"""The state that `Operator.checkpoint` returns and `Operator.restore` takes.
 
 By name a `pyarrow.Table`, a `KeyedState`, a `DictState`, a `TupleLog`, or a JSON value.
 """
@@ -87,12 +87,12 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
 
 
 def plain_digest(state: State) -> bytes:
-    """What `dump_state` calls `plain`, of a state that was loaded."""
+    """Return the digest that `dump_state` calls `plain`, for a state that was loaded."""
     return _encode_plain(state).digest
 
 
 def _kept(sizes: Sequence[int], size: int) -> int:
-    """How many files of a chain stay when changes of this size come; none when it is time for a whole one."""
+    """Return how many files of a chain stay before changes of this size; 0 when it is time for a whole state."""
     kept = len(sizes)
     while kept > 1 and (sizes[kept - 1] <= 2 * size or kept >= LONGEST):
         kept -= 1

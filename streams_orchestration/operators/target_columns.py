@@ -1,4 +1,4 @@
-"""Which attribute of a stream is written to which column of a table."""
+"""Maps the attributes of a stream to the columns of a table."""
 
 from __future__ import annotations
 

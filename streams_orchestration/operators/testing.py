@@ -105,7 +105,7 @@ class OperatorHarness:
         return operator
 
     def send(self, rows: Sequence[Row] | TupleBatch, port: int = 0) -> Self:
-        """Let a batch arrive; const unless the class's model says that the port is mutable."""
+        """Pass a batch to an input port; const unless the class's model declares the port mutable."""
         if isinstance(rows, TupleBatch):
             batch = rows
         else:
@@ -172,11 +172,11 @@ class OperatorHarness:
         return files
 
     def rows(self, port: int = 0) -> list[Row]:
-        """All tuples submitted to an output port so far."""
+        """Return all tuples submitted to an output port so far."""
         return [item for item in self.items(port) if not isinstance(item, Punctuation)]
 
     def items(self, port: int = 0) -> list[Row | Punctuation]:
-        """All tuples and marks submitted to an output port so far, in order."""
+        """Return all tuples and marks submitted to an output port so far, in order."""
         shown: list[Row | Punctuation] = []
         for number, item in self.sent:
             if number == port:
@@ -189,5 +189,5 @@ class OperatorHarness:
         return self.context.metrics.values
 
     def batches(self, port: int = 0) -> list[TupleBatch]:
-        """All batches submitted to an output port so far."""
+        """Return all batches submitted to an output port so far."""
         return [item for number, item in self.sent if number == port and isinstance(item, TupleBatch)]

@@ -16,14 +16,14 @@ class Tokenize(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: object) -> None:
-        """Raises ValueError when input or output is not one string attribute."""
+        """Raise ValueError when input or output is not one string attribute."""
         for schema in (*context.inputs[:1], *context.outputs[:1]):
             if schema is None or len(schema) != 1 or not pa.types.is_string(schema.field(0).type):
                 message = "Tokenize needs streams with exactly one string attribute"
                 raise ValueError(message)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Split."""
+        """Split the lines of the batch into words."""
         lines = pc.utf8_lower(batch.arrow.column(0))
         words = pc.list_flatten(pc.split_pattern_regex(lines, pattern=r"[^\p{L}\p{N}']+"))
         words = pc.utf8_trim(words, characters="'")

@@ -16,39 +16,39 @@ class _Arrivals(NamedTuple):
     """The tuples of a batch, partition by partition."""
 
     order: np.ndarray
-    """Of all tuples: those of a partition one behind another."""
+    """Order of all tuples in which those of a partition follow one another."""
     bounds: np.ndarray
     """Where each partition begins among them, and the end."""
 
     @property
     def counts(self) -> np.ndarray:
-        """Of each partition."""
+        """Return the number of tuples of each partition."""
         return np.diff(self.bounds)
 
     def last(self, marks: np.ndarray) -> np.ndarray:
-        """For each place the last marked one of its partition up to it; below where the partition begins if none."""
+        """Return for each place the last marked one of its partition up to it; a lower one if there is none."""
         return np.maximum.accumulate(np.where(marks, np.arange(len(marks)), -1))
 
 
 class Assigned(NamedTuple):
-    """What has become of tuples."""
+    """The windows of tuples, and the windows that they have closed."""
 
     windows: np.ndarray
-    """Of every tuple the number of its window."""
+    """Number of the window of every tuple."""
     closed: np.ndarray
     """The windows that were closed, in this order."""
     at: np.ndarray
-    """Of each of these the position of the tuple that closed it."""
+    """Position of the tuple that closed each of these."""
 
 
 class TumblingWindows:
-    """Which window every tuple belongs to, and which windows are closed; the tuples themselves are not kept.
+    """Finds the window of every tuple and the closed windows; the tuples themselves are not kept.
 
     Windows have numbers, in the order in which they are opened.
     """
 
     def __init__(self, policy: Policy, partition: Sequence[pa.DataType], kind: pa.DataType) -> None:
-        """No window is open.
+        """Create without open windows.
 
         Args:
             policy: when a window is closed.
@@ -62,7 +62,7 @@ class TumblingWindows:
         self.next = 0
 
     def clear(self) -> None:
-        """No window is open."""
+        """Forget all open windows."""
         self.open.clear()
         self.next = 0
 
@@ -96,7 +96,7 @@ class TumblingWindows:
         return numbers[rows][codes]
 
     def _by_count(self, rows: np.ndarray, arrivals: _Arrivals, size: int) -> Assigned:
-        """Windows of `size` tuples: a tuple's place in its partition says what it opens and closes."""
+        """Assign windows of `size` tuples: a tuple's place in its partition decides what it opens and closes."""
         held, counts, starts = self.open.column("count")[rows], arrivals.counts, arrivals.bounds[:-1]
         ranks = np.arange(len(arrivals.order)) - np.repeat(starts, counts)
         places = (ranks + np.repeat(held, counts)) % size
@@ -160,7 +160,7 @@ class TumblingWindows:
         return windows
 
     def held(self) -> Iterator[tuple[int, Any]]:
-        """Of every tuple in a window the number that its partition goes by, and the value of the window's first one."""
+        """Yield for every tuple in a window the number of its partition, and the value of the window's first tuple."""
         rows = self.open.rows()
         columns = (self.open.column("count")[rows], self.open.key_column("0")[rows], self.open.column("first")[rows])
         for count, number, first in zip(*(column.tolist() for column in columns), strict=True):

@@ -27,7 +27,7 @@ class TupleLog(Incremental):
     kind: ClassVar[str] = "tuples"
 
     def __init__(self, schema: pa.Schema, notes: Mapping[str, Any] | None = None) -> None:
-        """No tuples.
+        """Create without tuples.
 
         Args:
             schema: of the tuples.
@@ -36,7 +36,7 @@ class TupleLog(Incremental):
         super().__init__()
         self.schema = schema
         self.notes: dict[str, np.ndarray] = {name: np.zeros(0, kind) for name, kind in (notes or {}).items()}
-        """By place; longer than there are tuples."""
+        """Values by place; the arrays are longer than the number of tuples."""
         self._reset()
 
     def _reset(self) -> None:
@@ -95,7 +95,7 @@ class TupleLog(Incremental):
         return np.arange(first, self.size)
 
     def places(self) -> np.ndarray:
-        """Those of all tuples, in order."""
+        """Return the places of all tuples, in order."""
         return np.flatnonzero(self.alive[: self.size])
 
     def take(self, places: np.ndarray) -> pa.RecordBatch:
@@ -138,12 +138,12 @@ class TupleLog(Incremental):
             self.flags[new], self._flagged[new] = True, self.clock
 
     def stored(self, name: str, version: int) -> None:
-        """From now on changes are those since this version."""
+        """Note that a version was stored; from now on changes are those since this version."""
         super().stored(name, version)
         self._nexts[version] = self.next
 
     def whole(self) -> Pieces:
-        """All tuples with their numbers and flags."""
+        """Return all tuples with their numbers and flags."""
         self._removed.clear()
         self._nexts.clear()
         return self._pieces(self.places())

@@ -1,4 +1,4 @@
-"""Tuples that a function gives one at a time, as batches."""
+"""Combines tuples that a function yields one at a time into batches."""
 
 from __future__ import annotations
 

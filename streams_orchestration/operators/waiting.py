@@ -17,21 +17,21 @@ class Waiting:
     """A queue of tuples and window marks, in order of arrival. A mark leaves with the last tuple before it."""
 
     def __init__(self, schema: pa.Schema, notes: Mapping[str, Any] | None = None) -> None:
-        """Nothing waits; `notes` as in `TupleLog`."""
+        """Create without tuples; `notes` as in `TupleLog`."""
         self.log = TupleLog(schema, notes)
         self._marks: list[int] = []
-        """Of each mark the number of the first tuple behind it."""
+        """For each mark the number of the first tuple behind it."""
 
     def __len__(self) -> int:
         return len(self.log)
 
     def clear(self) -> None:
-        """Nothing waits."""
+        """Remove all tuples and marks."""
         self.log.clear()
         self._marks = []
 
     def append(self, tuples: pa.RecordBatch, **notes: np.ndarray) -> None:
-        """Let tuples come."""
+        """Append tuples."""
         self.log.append(tuples, **notes)
 
     def mark(self) -> None:
@@ -57,7 +57,7 @@ class Waiting:
             yield tuples.slice(begin)
 
     def dump(self) -> State:
-        """What waits, for a checkpoint."""
+        """Return the waiting tuples and marks, for a checkpoint."""
         return {"waiting": self.log, "marks": list(self._marks)}
 
     def load(self, state: State) -> None:
@@ -73,15 +73,15 @@ class WaitingOperator(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: object) -> Sharding:
-        """What waits in a channel stays there."""
+        """Return that waiting tuples of a channel cannot be divided."""
         return Sharding(refusal="is tuples that wait in one channel, in their order")
 
     def setup(self) -> None:
-        """Nothing waits."""
+        """Create without waiting tuples."""
         self.waiting = Waiting(self.context.inputs[0])
 
     def reset_to_initial_state(self) -> None:
-        """Nothing waits."""
+        """Remove all waiting tuples."""
         self.waiting.clear()
 
     def release(self, count: int) -> None:
@@ -99,9 +99,9 @@ class WaitingOperator(Operator):
             self.release(0)
 
     def checkpoint(self) -> State:
-        """What waits."""
+        """Return the waiting tuples and marks."""
         return self.waiting.dump()
 
     def restore(self, state: State) -> None:
-        """Take it back."""
+        """Restore the waiting tuples and marks."""
         self.waiting.load(state)

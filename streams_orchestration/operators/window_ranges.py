@@ -12,11 +12,11 @@ class Groups(NamedTuple):
     """The groups in windows, window by window, each in order of appearance."""
 
     windows: np.ndarray
-    """Of each group the window it is in."""
+    """Window of each group."""
     rows: np.ndarray
-    """Of each group the first row that is in the window."""
+    """First row of each group in its window."""
     starts: np.ndarray
-    """Of each group where it begins among the rows in `order`."""
+    """Start of each group among the rows in `order`."""
     ends: np.ndarray
     order: np.ndarray | None = None
     """All rows, those of a group one behind another; left out where they are already."""
@@ -29,7 +29,7 @@ def whole_windows(starts: np.ndarray, ends: np.ndarray) -> Groups:
 
 
 def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_once: int) -> Groups:
-    """Which groups are in windows that are ranges of rows.
+    """Find the groups in windows that are ranges of rows.
 
     Args:
         codes: of every row its group.

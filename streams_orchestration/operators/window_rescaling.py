@@ -17,19 +17,19 @@ Merge = Callable[["np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray", "np.nd
 
 
 class WindowShape(NamedTuple):
-    """What is to be known of windows to divide them."""
+    """The properties of windows that are needed to divide them."""
 
     partition: tuple[str, ...]
     """Attributes that make a partition; none if there is one only."""
     keys: tuple[str, ...]
-    """Those that make a group, first those of the partition."""
+    """Attributes that make a group, first those of the partition."""
     tumbling: bool
     marked: bool
     """Marks close them."""
     given_up: bool
-    """Partitions may be given up, and so have numbers."""
+    """Whether partitions may be given up, and so have numbers."""
     merges: Mapping[str, Merge]
-    """By the name of what a group has come to."""
+    """Name of a group's result -> how to merge it."""
 
     def divide(self, states: Sequence[State], route: Route) -> list[dict[str, Any]]:
         """The states of the replicas so far, at least one, divided among others."""
@@ -60,7 +60,7 @@ class WindowShape(NamedTuple):
         return state[part].keys_table()
 
     def _group_channels(self, state: State, replica: int, route: Route) -> np.ndarray:
-        """Of every group: by its key where that decides, else the groups of a replica stay together."""
+        """Return the channel of every group: by its key where that decides, else groups of a replica stay together."""
         keys, attributes = self._keys(state, "groups"), route.attributes()
         if attributes is None or not set(attributes) <= set(self.keys):
             return np.full(keys.num_rows, replica % route.width)
@@ -68,14 +68,14 @@ class WindowShape(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """What becomes of numbers that were given in one replica."""
+    """New numbers for the numbers that one replica assigned."""
 
     before: np.ndarray
     channels: np.ndarray
     after: np.ndarray
 
     def find(self, numbers: np.ndarray) -> np.ndarray:
-        """Where numbers are in these lists."""
+        """Return the positions of numbers in these lists."""
         order = np.argsort(self.before, kind="stable")
         return order[np.searchsorted(self.before[order], numbers)] if len(order) else np.zeros(0, np.int64)
 
@@ -102,7 +102,7 @@ def renumbered(
 
 
 def divide_partitions(states: Sequence[State], names: Sequence[str], route: Route) -> tuple[list[dict], list[Numbers]]:
-    """Partitions that have numbers of their own since they may be given up: see `PartitionEviction`.
+    """Divide partitions that have numbers of their own because they may be given up: see `PartitionEviction`.
 
     Those that no tuple has come to for longest stay first, by their times.
 

@@ -34,15 +34,15 @@ _SYNTAX = "'tumbling, count(100)', 'sliding, delta(t, 60), count(1)', 'tumbling,
 
 @dataclass(frozen=True)
 class Policy:
-    """When a window is closed, evicts or triggers."""
+    """The policy by which a window is closed, evicts or triggers."""
 
     kind: PolicyKind
     size: float = 0
     attribute: str | None = None
-    """Of a delta; of a time once it is `resolved`."""
+    """Attribute of a delta; of a time once it is `resolved`."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None, parameter: str = "window") -> Policy:
-        """The same with the attribute that time is taken from, checked to be in the stream.
+        """Return the policy with the attribute that time is taken from, checked to be in the stream.
 
         Raises:
             UnknownAttributeError: the stream does not have the attribute.
@@ -67,12 +67,12 @@ class Policy:
         return Policy(self.kind, self.size * (1_000_000 if pa.types.is_timestamp(kind) else 1), name)
 
     def value_type(self, schema: pa.Schema) -> pa.DataType:
-        """What `values` are: bigint or double."""
+        """Return the type of `values`: bigint or double."""
         floating = self.attribute is not None and pa.types.is_floating(schema.field(self.attribute).type)
         return pa.float64() if floating else pa.int64()
 
     def values(self, batch: pa.RecordBatch) -> np.ndarray:
-        """What differences are made of, for every tuple; zeros where there is nothing to compare.
+        """Return for every tuple the value for differences; zeros where there is nothing to compare.
 
         Raises:
             DataError: a value is null or NaN.

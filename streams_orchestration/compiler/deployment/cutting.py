@@ -188,8 +188,10 @@ class _Cut:
             if level_of[home] and home in remote:
                 planned.append((0, home, True))
         tasks: list[Task] = []
+        of_level = Counter[int]()
         for level, home, forwards in sorted(planned):
-            partition = sum(task.level == level for task in tasks)
+            partition = of_level[level]
+            of_level[level] += 1
             reads = tuple(remote.get(home, ())) if level == 0 else ()
             imports = tuple(port for port in self.graph.imported if port[0] == home) if level == 0 else ()
             sources = (home,) if self.graph.is_source(home) else ()

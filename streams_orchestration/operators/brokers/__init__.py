@@ -1,1 +1,1 @@
-"""Brokers that are told what was taken: how one is addressed, and what comes from it into a journal."""
+"""Brokers that get acknowledgements: their address, and the way of their messages into a journal."""

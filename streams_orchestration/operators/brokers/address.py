@@ -1,4 +1,4 @@
-"""How a broker is addressed by the sources that acknowledge to it."""
+"""The address of a broker, for the sources that acknowledge to it."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Delivery(NamedTuple):
     value: bytes
     origin: str
     key: str = ""
-    """The same whenever it is delivered; empty where the broker has none."""
+    """Key of the message, the same in every delivery; empty where the broker has none."""
 
 
 class BrokerParameters(JournalParameters):
     """Parameters of every source that acknowledges to a broker."""
 
     schemes: ClassVar[dict[str, int]] = {}
-    """Of the address, each with the port that goes without saying."""
+    """Scheme of the address -> its default port."""
     url: str = Field(min_length=1, description="scheme://host:port, without user and password")
     user: str | None = Field(default=None, description="that the broker knows")
     password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
@@ -66,12 +66,12 @@ class BrokerParameters(JournalParameters):
 
     @property
     def host_and_port(self) -> tuple[str, int]:
-        """Of the address."""
+        """Return host and port of the address."""
         parts = urlsplit(self.url)
         return parts.hostname or "", parts.port or self.schemes[parts.scheme]
 
     def secret(self, name: str) -> str | None:
-        """What a parameter that is a reference stands for.
+        """Return the value of a parameter, resolved if it is a reference.
 
         Raises:
             RefusedError: it cannot be resolved.
@@ -84,7 +84,7 @@ class BrokerParameters(JournalParameters):
 
 
 async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> None:
-    """Have deliveries in the journal, each once by its key; they may be acknowledged then.
+    """Write deliveries into the journal, each once by its key; they may be acknowledged then.
 
     Args:
         intake: of the journal.

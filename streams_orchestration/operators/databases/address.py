@@ -18,7 +18,7 @@ DRIVERS = {
     "mariadb": "mysql+pymysql",
     "mariadb+pymysql": "mysql+pymysql",
 }
-"""What people write: SQLAlchemy's dialect and driver."""
+"""Scheme that users write -> SQLAlchemy's dialect and driver."""
 PACKAGES = {
     "sqlite+pysqlite": ("sqlite3", ""),
     "postgresql+psycopg": ("psycopg", "pip install 'psycopg[binary]'"),

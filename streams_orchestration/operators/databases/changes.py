@@ -24,7 +24,7 @@ PEEKED = 50_000
 
 
 class Position(NamedTuple):
-    """How far the changes were read."""
+    """The position up to which the changes were read."""
 
     lsn: int
     """All transactions whose commit lies before this position of the log."""
@@ -42,13 +42,13 @@ class Row(NamedTuple):
     kind: str
     transaction: Begin
     values: tuple[Any, ...]
-    """By column; None where only the key is known."""
+    """Values by column; None where only the key is known."""
     unchanged: str | None
     """A column whose value the server has not sent."""
 
 
 class Changes:
-    """Reads on where the last call has ended; begins anew where it is asked for another position."""
+    """Reads on where the last call has ended; begins again at a different position."""
 
     def __init__(self, slot: Slot, columns: Sequence[str]) -> None:
         self._slot = slot
@@ -184,7 +184,7 @@ class _Table:
         self._loads = text_values(connection, relation.types) if ours else []
 
     def values(self, texts: Sequence[bytes | Unchanged | None]) -> dict[str, Any]:
-        """By column."""
+        """Return the values by column."""
         return {
             column: load(text) if isinstance(text, bytes) else text
             for column, load, text in zip(self._columns, self._loads, texts, strict=True)
@@ -192,6 +192,6 @@ class _Table:
 
 
 def _without_snapshot(position: Position) -> Position:
-    """Nothing that comes can have been visible."""
+    """Drop the snapshot from a position when nothing that follows can have been visible in it."""
     past = position.visible is not None and position.lsn >= position.until
     return position._replace(visible=None, until=0) if past else position

@@ -1,4 +1,4 @@
-"""What databases refuse, in words: without statements, tuples and passwords, and with what to do."""
+"""Messages for errors of databases: without statements, tuples and passwords, and with a remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.operators.references import without
 _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated incorrect .{1,30} value:) )'.*'(?= for )")
 """Where MariaDB and MySQL name values of a row."""
 _UNREACHABLE = range(2000, 2060)
-"""Numbers that their client gives when the server does not answer."""
+"""Error numbers of the client when the server does not answer."""
 _BUSY = frozenset((1040, 1053, 1129, 1152, 1184, 1203, 1205, 1213, 1226, 1927))
 """Numbers of theirs about too many sessions, sessions that are in each other's way, and a server that goes down."""
 _LOGIN = frozenset((1044, 1045, 1049, 1130, 1698, 3118))
@@ -27,7 +27,7 @@ _CONSTRAINTS = frozenset((3819, 4025))
 
 
 class DatabaseError(ValueError):
-    """The database refuses, or is not there; says why and what to do, without secrets and tuples."""
+    """The database refuses, or is not there; the message has the reason and the remedy, without secrets and tuples."""
 
 
 class DatabaseAwayError(DatabaseError):
@@ -56,7 +56,7 @@ def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
 
 
 def is_away(error: SQLAlchemyError) -> bool:
-    """Is it about the connection, and not about a statement?"""
+    """Whether the error is about the connection, not about a statement."""
     if not isinstance(error, OperationalError):
         return bool(getattr(error, "connection_invalidated", False))
     if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # of a statement

@@ -1,4 +1,4 @@
-"""Whether a table that exists can be written to as a sink says."""
+"""Checks whether an existing table can be written to as a sink is configured."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Range(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many."""
+        """Return the number of rows."""
         return sum(map(len, self.chunks))
 
 
@@ -61,7 +61,7 @@ class GrowingTable:
         self._relation: Any = _relation(table, query)
         self._order: list[str] | None = None
         self.unindexed = False
-        """The growing column begins no index, as far as that is known; found out with the first statement."""
+        """Whether the growing column begins no index, as far as is known; determined with the first statement."""
 
     def highest(self) -> Any:
         """The largest value of the growing column, None when there is no row.
@@ -78,7 +78,7 @@ class GrowingTable:
             raise explained(error, self.name, self._url) from error
 
     def has_nulls(self) -> bool:
-        """Has a row no value of the growing column, so that it would never be read?"""
+        """Whether a row has no value of the growing column, so that it would never be read."""
         statement = sa.select(sa.literal_column("1")).select_from(self._relation).where(self._by.is_(None)).limit(1)
         return self._scalar(statement) is not None
 
@@ -155,7 +155,7 @@ class GrowingTable:
         return not is_view and not any(columns[:1] == [self.column] for columns in indexes)
 
     def _primary_key(self, connection: Connection) -> list[str]:
-        """By which rows with the same value of the growing column are ordered."""
+        """Return the columns by which rows with the same value of the growing column are ordered."""
         if self._table is None:
             return []
         owner, _, name = self._table.rpartition(".")

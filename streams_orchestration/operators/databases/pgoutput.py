@@ -19,7 +19,7 @@ class Unchanged:
 
 UNCHANGED: Final = Unchanged()
 Values = tuple[bytes | Unchanged | None, ...]
-"""Of a row, by column, as texts."""
+"""Values of a row, by column, as texts."""
 
 
 class Begin(NamedTuple):
@@ -30,7 +30,7 @@ class Begin(NamedTuple):
     committed: int
     """Microseconds since 2000-01-01 in UTC."""
     transaction: int
-    """Its number, 32 bits of it."""
+    """Number of the transaction, 32 bits of it."""
 
 
 class Commit(NamedTuple):
@@ -59,9 +59,9 @@ class Change(NamedTuple):
     relation: int
     new: Values | None
     old: Values | None
-    """What is known of the row before."""
+    """Known values of the row before; None for none."""
     old_key: bool
-    """Of the row before only the key is known: the update has changed it, or it is a delete."""
+    """Whether only the key of the row before is known: an update has changed it, or it is a delete."""
 
 
 class Truncate(NamedTuple):
@@ -74,7 +74,7 @@ Message = Begin | Commit | Relation | Change | Truncate
 
 
 def message_of(data: bytes) -> Message | None:
-    """One message; None for those that say nothing about rows.
+    """Parse one message; returns None for those that are not about rows.
 
     Raises:
         ValueError: it is none of the protocol's.

@@ -28,7 +28,7 @@ class SlotInUseError(DatabaseAwayError):
 
 
 class SlotState(NamedTuple):
-    """How a slot stands."""
+    """The state of a replication slot."""
 
     confirmed: int
     """Position in the log before which the server may forget."""
@@ -37,7 +37,7 @@ class SlotState(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What a look at the table has seen."""
+    """The transactions that a read of the table has seen."""
 
     visible: str
     """PostgreSQL's text of a snapshot: oldest:next:running,..., numbers of transactions."""
@@ -62,7 +62,7 @@ def shown_lsn(position: int) -> str:
 
 
 def is_visible(transaction: int, snapshot: str) -> bool:
-    """Had a transaction ended when a snapshot was taken?
+    """Whether a transaction had ended when a snapshot was taken.
 
     Args:
         transaction: the lower 32 bits of its number.
@@ -97,7 +97,7 @@ class Slot:
         self.schema_and_name: tuple[str, str] = ("", "")
 
     def prepare(self, columns: Sequence[str]) -> None:
-        """See that the server, the publication and the table are as they must be, and make the slot if it is missing.
+        """Check the server, the publication and the table, and make the slot if it is missing.
 
         Raises:
             DatabaseError: they are not; says how to mend that.
@@ -128,7 +128,7 @@ class Slot:
             connection.exec_driver_sql("SELECT pg_drop_replication_slot(%s)", (self._slot,)).all()
 
     def state(self) -> SlotState | None:
-        """How it stands; None when there is no such slot.
+        """Return the state of the slot; None when there is no such slot.
 
         Raises:
             DatabaseError: it is one for something else.
@@ -162,7 +162,7 @@ class Slot:
 
     @contextmanager
     def rows(self, columns: Sequence[str]) -> Iterator[tuple[Snapshot, Iterator[Sequence[Sequence[Any]]]]]:
-        """All rows of the table as they are now, in chunks, and which transactions they are of."""
+        """Yield all rows of the table as they are now, in chunks, with the snapshot of their transactions."""
         with self._connected("REPEATABLE READ") as connection:
             visible = connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one()
             until = connection.exec_driver_sql("SELECT pg_current_wal_insert_lsn()::text").scalar_one()
@@ -180,7 +180,7 @@ class Slot:
         return Peeked(self._engine, self._slot, self._publication, most, self._explained)
 
     def advance(self, position: int) -> None:
-        """Have the server forget what lies before a position; nothing happens when it has."""
+        """Have the server forget changes before a position; does nothing when it has forgotten them."""
         state = self.state()
         if state is None or state.lost or position <= state.confirmed:
             return
@@ -289,7 +289,7 @@ class Peeked:
 
     @property
     def driver_connection(self) -> Any:
-        """That of psycopg."""
+        """Return psycopg's connection."""
         return self._connection.connection.driver_connection
 
     def __iter__(self) -> Iterator[bytes]:
@@ -307,7 +307,7 @@ class Peeked:
 
 
 def text_values(connection: Any, types: Sequence[int]) -> list[Any]:
-    """For each column the function that makes a value of its text, as the driver does for queries.
+    """Return for each column the function that makes a value of its text, as the driver does for queries.
 
     Args:
         connection: of psycopg.

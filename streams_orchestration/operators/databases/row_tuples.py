@@ -1,4 +1,4 @@
-"""Rows of a database as the tuples of a source; those that do not fit as `onBadTuple` says."""
+"""Converts rows of a database to tuples of a source; `onBadTuple` decides about those that do not fit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OnBadTuple = Literal["fail", "drop", "stream"]
 
 
 def check_malformed(context: OperatorContext, on_bad_tuple: OnBadTuple) -> None:
-    """Raises ValueError when the second output port is missing, or is none for rows that do not fit."""
+    """Raise ValueError when the second output port is missing, or does not fit malformed rows."""
     wanted = on_bad_tuple == "stream"
     if (len(context.outputs) > 1) != wanted:
         message = "onBadTuple: stream goes with a second output port, which gets the rows that do not fit"
@@ -37,7 +37,7 @@ class RowTuples:
     """Submits the rows of one table, or query, for a source."""
 
     def __init__(self, source: SourceOperator, columns: Mapping[str, str], on_bad_tuple: OnBadTuple) -> None:
-        """For the first output port, whose other attributes are `extra` of `submit`.
+        """Create for the first output port, whose other attributes are `extra` of `submit`.
 
         Args:
             source: submits to its output ports.

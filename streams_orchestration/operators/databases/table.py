@@ -39,7 +39,7 @@ marks = sa.Table(
     mysql_charset="utf8mb4",
     mysql_collate="utf8mb4_bin",  # operators may differ in case alone
 )
-"""The last delivery of every sink: since deliveries come in order, it says of each whether it was made."""
+"""The last delivery of every sink; as deliveries come in order, it shows for each whether it was made."""
 
 
 class DatabaseTable:
@@ -179,7 +179,7 @@ class DatabaseTable:
                 raise
 
     def _distinguish_all_texts(self) -> None:
-        """Have keys of texts differ wherever tuples do: in case, and in blanks at the end."""
+        """Make text keys differ wherever tuples do: in case, and in blanks at the end."""
         if isinstance(self._engine.dialect, MySQLDialect):
             collation = "utf8mb4_nopad_bin" if self._engine.dialect.is_mariadb else "utf8mb4_0900_bin"
             self.table.dialect_options["mysql"]["collate"] = collation

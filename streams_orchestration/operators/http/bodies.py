@@ -52,7 +52,7 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
 
 
 def _objects(body: bytes) -> list[bytes]:
-    """Those of an array, or the one that the body is."""
+    """Return the elements of an array as bodies, or else the body itself."""
     try:
         value = json.loads(body)
         if not isinstance(value, list):

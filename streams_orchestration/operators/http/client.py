@@ -38,7 +38,7 @@ class HttpAwayError(ValueError):
 
 
 class HttpParameters(Parameters):
-    """How a receiver is addressed."""
+    """The address of a receiver and the parameters of requests to it."""
 
     url: str = Field(min_length=1, description="http:// or https://; secrets in it as ${env:NAME} or ${file:PATH}")
     headers: dict[str, str] = Field(
@@ -143,7 +143,7 @@ class HttpTarget:
         self.judge(self.request("POST", "", body, headers))
 
     def request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        """Make one request; gives the answer, whatever its status is.
+        """Make one request; returns the answer, whatever its status is.
 
         Args:
             method: of HTTP.
@@ -200,18 +200,18 @@ class HttpTarget:
 
 
 class Patience:
-    """When a receiver that asked to be left alone may be asked again."""
+    """Tracks until when a receiver wants no requests."""
 
     def __init__(self) -> None:
         self._until = 0.0
 
     def wait(self, error: HttpAwayError) -> None:
-        """It said for how long."""
+        """Note for how long the receiver wants no requests."""
         if len(error.args) > 1 and error.args[1]:
             self._until = time.monotonic() + error.args[1]
 
     def check(self, place: str) -> None:
-        """Raises HttpAwayError while it is not to be asked."""
+        """Raise HttpAwayError while the receiver wants no requests."""
         left = self._until - time.monotonic()
         if left > 0:
             message = f"{place}: asked to be left alone for {left:.0f} s more"

@@ -1,4 +1,4 @@
-"""An endpoint that requests come to: who may, how much, and what they are answered."""
+"""An endpoint for HTTP requests: access, limits, and answers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 LONGEST_KEY = 255
 RETRY_SECONDS = 1
-"""After which a request that found no room may be made again."""
+"""Seconds after which a request that found no room may be repeated."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What is done with one request."""
+    """The rules of an endpoint for each request."""
 
     intake: Intake
     token: str | None
     most_bytes: int
-    """Of a body."""
+    """Most bytes of a body."""
     messages: Callable[[bytes, str], list[bytes]]
     """The messages of a body of some Content-Type."""
     sender: Callable[[Any], str]

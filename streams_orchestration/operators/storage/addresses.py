@@ -7,16 +7,16 @@ from typing import NamedTuple
 from streams_orchestration.model.names import nearest
 
 SCHEMES = {"s3": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfs", "hdfs": "hdfs"}
-"""As it is written -> as it is known."""
+"""Scheme as written -> scheme as pyarrow has it."""
 
 
 class Address(NamedTuple):
-    """Of a file, a directory or a pattern in an object store."""
+    """The address of a file, a directory or a pattern in an object store."""
 
     scheme: str
     """`s3`, `gs`, `abfs` or `hdfs`."""
     root: str
-    """What comes before the path, as it is written: `s3://bucket`."""
+    """The part before the path, as written: `s3://bucket`."""
     store: str
     """The bucket, the container, or empty in HDFS."""
     host: str
@@ -26,7 +26,7 @@ class Address(NamedTuple):
 
     @property
     def path(self) -> str:
-        """As pyarrow takes it."""
+        """Return the path for pyarrow."""
         return f"{self.store}/{self.key}"
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.storage.port import File, Listed
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-"""What file systems say that know no hard links."""
+"""Errors of file systems without hard links."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class LocalStorage:
         return self.base / place
 
     def below(self, place: str) -> Sequence[File]:
-        """All files in a directory."""
+        """Return all files in a directory."""
         return sorted(path for path in (self.base / place).rglob("*") if path.is_file())
 
     def listed(self, place: str) -> Sequence[Listed]:
@@ -49,11 +49,11 @@ class LocalStorage:
         return files
 
     def sizes(self, place: str) -> dict[str, int]:
-        """All files in a directory, with their bytes."""
+        """Return the sizes in bytes of all files in a directory."""
         return {str(path): path.stat().st_size for path in map(Path, map(str, self.below(place)))}
 
     def get(self, place: str) -> bytes:
-        """All of it."""
+        """Return the whole content of a file."""
         return (self.base / place).read_bytes()
 
     def put(self, place: str, data: Any) -> None:

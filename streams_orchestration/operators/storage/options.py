@@ -1,4 +1,4 @@
-"""How an object store is reached: what stands in a spec under `storage`, with secrets as references."""
+"""Options to reach an object store: the part `storage` of a spec, with secrets as references."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StorageOptions(BaseModel):
         return self
 
     def check(self, scheme: str) -> None:
-        """Raises ValueError when an option does not go with a scheme."""
+        """Raise ValueError when an option does not go with a scheme."""
         known = _GOES_WITH[scheme]
         for name in self.model_dump(by_alias=True, exclude_none=True):
             if name not in known:

@@ -17,11 +17,11 @@ class StorageError(Exception):
 
 
 class StorageAwayError(StorageError):
-    """It cannot be reached, or is overloaded: it is tried again, nothing is lost."""
+    """The storage cannot be reached, or is overloaded: it is tried again, nothing is lost."""
 
 
 class StorageRefusedError(StorageError, RefusedError):
-    """It refuses for good: no such bucket, a missing right, wrong credentials. Trying again does not help."""
+    """The storage refuses for good: no such bucket, a missing right, wrong credentials. A retry does not help."""
 
 
 class File(Protocol):
@@ -29,20 +29,20 @@ class File(Protocol):
 
     @property
     def name(self) -> str:
-        """Without its directory."""
+        """Return the name without its directory."""
         ...
 
     @property
     def suffix(self) -> str:
-        """As in `pathlib`: `.gz`."""
+        """Return the suffix of the name, as in `pathlib`: `.gz`."""
         ...
 
     def open(self, mode: Literal["rb"], /) -> IO[bytes]:
-        """Its bytes, from any place on."""
+        """Open the file for reading bytes, seekable."""
         ...
 
     def stat(self) -> Any:
-        """Its size as `st_size`, in bytes."""
+        """Return an object with the size in bytes as `st_size`."""
         ...
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
@@ -51,10 +51,10 @@ class File(Protocol):
 
 
 class Listed(NamedTuple):
-    """A file of a directory, as it was when that was looked at."""
+    """A file of a directory, as it was when the directory was listed."""
 
     name: str
-    """Without its directory."""
+    """Name without the directory."""
     size: int
     """Bytes."""
     modified: int
@@ -65,7 +65,7 @@ class Storage(Protocol):
     """A place with files. All methods raise `StorageAwayError` and `StorageRefusedError` where it is not local."""
 
     def files(self, place: str) -> Sequence[File]:
-        """The files that a text names, in the order of their names: one, those of a directory, or of a pattern.
+        """Return the files of a path, in the order of their names: one, those of a directory, or of a pattern.
 
         Raises:
             ValueError: there is none; says what to do.
@@ -77,7 +77,7 @@ class Storage(Protocol):
         ...
 
     def below(self, place: str) -> Sequence[File]:
-        """All files in a directory and in those in it, in the order of their names; none where there is none."""
+        """Return all files below a directory, in the order of their names; none where there is no directory."""
         ...
 
     def listed(self, place: str) -> Sequence[Listed]:
@@ -89,11 +89,11 @@ class Storage(Protocol):
         ...
 
     def sizes(self, place: str) -> dict[str, int]:
-        """All files in a directory and in those in it, by their full names, with their bytes."""
+        """Return the sizes in bytes of all files below a directory, by their full names."""
         ...
 
     def get(self, place: str) -> bytes:
-        """All of a file, by as few requests as can be.
+        """Return the whole content of a file, by as few requests as possible.
 
         Raises:
             FileNotFoundError: there is none.
@@ -128,5 +128,5 @@ class Storage(Protocol):
 
 
 def is_address(text: str) -> bool:
-    """Does a path name a place by a scheme, as in `s3://bucket/directory`? `package://` names files of this machine."""
+    """Whether a path names a place by a scheme, as `s3://bucket/directory`, but not `package://`."""
     return _ADDRESS.match(text) is not None and not text.startswith("package://")

@@ -23,7 +23,7 @@ from streams_orchestration.operators.storage.port import File, Listed, StorageAw
 T = TypeVar("T")
 
 BUFFER_BYTES = 4 << 20
-"""Of one request when a file is read, and when it is sent."""
+"""Bytes of one request when a file is read, and when it is sent."""
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 10.0
 """How long Google's library tries by itself; it would go on for a quarter of an hour."""
@@ -40,7 +40,7 @@ _REFUSED = re.compile(
     r"|AuthenticationFailed|AuthorizationFailure|AuthorizationPermissionMismatch|InvalidAuthenticationInfo"
     r"|ContainerNotFound|AccountIsDisabled|HDFS connection failed"
 )
-"""In what the libraries say when trying again does not help. Everything else may pass."""
+"""Matches messages of the libraries for errors that a retry does not help. All other errors may pass."""
 
 
 class RemoteStorage:
@@ -52,11 +52,11 @@ class RemoteStorage:
 
     @functools.cached_property
     def _system(self) -> Any:
-        """The library's connection."""
+        """Return the library's connection."""
         return _connected(parse_address(f"{self.root}/"), self.options.resolved())
 
     def call(self, address: str, action: Callable[[Any], T]) -> T:
-        """What an action with the library's file system gives, its errors in words that name the address.
+        """Return the result of an action with the library's file system; its errors name the address.
 
         Raises:
             StorageAwayError, StorageRefusedError, FileNotFoundError: it cannot be done.
@@ -112,7 +112,7 @@ class RemoteStorage:
         return [RemoteFile(self, each) for each in files]
 
     def below(self, place: str) -> Sequence[File]:
-        """All objects whose names begin with a directory's."""
+        """Return all objects whose names begin with a directory's."""
         return [RemoteFile(self, each) for each in self._below(parse_address(place))]
 
     def listed(self, place: str) -> Sequence[Listed]:
@@ -121,14 +121,14 @@ class RemoteStorage:
         return [Listed(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
 
     def sizes(self, place: str) -> dict[str, int]:
-        """All objects whose names begin with a directory's, with their bytes."""
+        """Return the sizes in bytes of all objects whose names begin with a directory's."""
         address = parse_address(place)
         infos = self._infos(address, recursive=True)
         keys = {info.path.removeprefix(f"{address.store}/").lstrip("/"): info.size for info in infos}
         return {str(address._replace(key=key)): size for key, size in keys.items()}
 
     def get(self, place: str) -> bytes:
-        """By one request for the size, and one for all bytes."""
+        """Return the whole content of a file: one request for the size, one for all bytes."""
         path = parse_address(place).path
 
         def whole(system: Any) -> bytes:
@@ -138,12 +138,12 @@ class RemoteStorage:
         return self.call(place, whole)
 
     def put(self, place: str, data: Any) -> None:
-        """Send some bytes."""
+        """Write a file with these bytes."""
         path = parse_address(place).path
         self.call(place, lambda system: self._send(system, pa.BufferReader(data), path))
 
     def copy(self, place: str, other: str) -> None:
-        """Within the store, where that can do so."""
+        """Copy a file; within the store, where that can do so."""
         try:
             self.call(place, lambda system: system.copy_file(parse_address(place).path, parse_address(other).path))
         except StorageRefusedError as error:
@@ -163,7 +163,7 @@ class RemoteStorage:
         return [address._replace(key=key) for key in keys]
 
     def _infos(self, address: Address, *, recursive: bool) -> list[Any]:
-        """What the library says of the files in a directory."""
+        """Return the library's information about the files in a directory."""
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(address.path.rstrip("/"), recursive=recursive, allow_not_found=True)
@@ -207,12 +207,12 @@ class RemoteFile:
 
     @property
     def name(self) -> str:
-        """Without its directory."""
+        """Return the name without its directory."""
         return PurePosixPath(self.address.key).name
 
     @property
     def suffix(self) -> str:
-        """As in `pathlib`."""
+        """Return the suffix of the name, as in `pathlib`."""
         return PurePosixPath(self.address.key).suffix
 
     @property
@@ -221,12 +221,12 @@ class RemoteFile:
         return str(self).rpartition("/")[0]
 
     def open(self, mode: Literal["rb"], /) -> IO[bytes]:
-        """Its bytes, from any place on, by requests of `BUFFER_BYTES`."""
+        """Open the file for reading bytes, seekable, by requests of `BUFFER_BYTES`."""
         raw = self.storage.call(str(self), lambda system: system.open_input_file(self.address.path))
         return io.BufferedReader(_Raw(self, raw), BUFFER_BYTES)
 
     def stat(self) -> Any:
-        """Its size."""
+        """Return an object with the size in bytes as `st_size`."""
         info = self.storage.call(str(self), lambda system: system.get_file_info(self.address.path))
         if not info.is_file:
             raise FileNotFoundError(str(self))
@@ -259,7 +259,7 @@ class _Raw(io.RawIOBase):
             return self._raw.readinto(buffer)
 
     def readall(self) -> bytes:
-        """What is left, by requests of `BUFFER_BYTES`; the base class would make one for every 8 KB."""
+        """Return the rest of the file, by requests of `BUFFER_BYTES`; the base class makes one for every 8 KB."""
         return b"".join(iter(lambda: self.read(BUFFER_BYTES), b""))
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -276,7 +276,7 @@ class _Raw(io.RawIOBase):
 
 
 def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
-    """As in `glob`: marks match within one name, `**` any number of directories; neither a dot in front."""
+    """Whether a key matches a `glob` pattern: `**` matches any directories; no mark matches a leading dot."""
     if not pattern or not key:
         return not pattern and not key
     hidden = key[0].startswith(".") and not pattern[0].startswith(".")

@@ -1,4 +1,4 @@
-"""Which storage a path of a spec means."""
+"""Chooses the storage for a path of a spec."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class RemoteStore(Store):
             raise StoreError(message) from error
 
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Put it, in one request where it is small."""
+        """Write a file, in one request where it is small."""
         if self.path(address) is not None:
             return super().write(address, data)
         return self._tried(lambda storage: storage.put(self._place(address), data))

@@ -248,7 +248,7 @@ def _keeps(reader: ImportingPe, number: int, newest: int) -> bool:
 
 
 def _last_epoch(connection: Connection, application: str, stream: str, end: int) -> int:
-    """The first segment of the last complete epoch that has any."""
+    """Return the first segment of the last complete epoch that has any; `end` when there is none."""
     s = tables.segment
     mine = (s.c.application == application, s.c.stream == stream)
     epoch = select(s.c.epoch).where(*mine, s.c.number == end - 1).scalar_subquery()
@@ -257,7 +257,7 @@ def _last_epoch(connection: Connection, application: str, stream: str, end: int)
 
 
 def exporters_done(connection: Connection, application: str) -> Iterable[str]:
-    """The applications that this one imports from and that are complete, so that they collect nothing themselves."""
+    """Return the complete applications that this one imports from, which collect no garbage themselves."""
     c, a = tables.stream_connection, tables.application
     return connection.scalars(
         select(a.c.name)
