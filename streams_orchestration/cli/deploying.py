@@ -20,6 +20,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failed_units
 
@@ -92,6 +93,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     refused: list[str] = []
     for name in units:
         try:
+            _require_incomplete(status, name)
             jobs.reset(name, force=force)
         except StreamsRuntimeError as error:
             refused.append(str(error))
@@ -109,3 +111,14 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
         status=APPLICATION if refused else 0,
         error=error,
     )
+
+
+def _require_incomplete(status: ApplicationStatus, unit: str) -> None:
+    """Raise StreamsRuntimeError when a unit has run to its end, so that nothing of it can go back."""
+    states = {pe.state for pe in status.pes if pe.unit == unit}
+    if states == {"COMPLETED"}:
+        message = (
+            f"{status.application}: {unit} is complete, so nothing of it is reset. "
+            "`streams run SPEC --fresh` computes everything anew."
+        )
+        raise StreamsRuntimeError(message)

@@ -40,8 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             click.echo(f"{path}: {error.format_message()} See `{path} --help`.", err=True)
             return _failed(invocation, COMMAND_LINE, "usage", error.format_message())
         except (click.Abort, KeyboardInterrupt):
-            click.echo("Interrupted.", err=True)
-            return _failed(invocation, INTERRUPTED, "interrupted", "Interrupted.")
+            name = invocation.application
+            message = "Interrupted." + (f" `streams status {name}` shows what has been done." if name else "")
+            click.echo(message, err=True)
+            return _failed(invocation, INTERRUPTED, "interrupted", message)
         except BrokenPipeError:
             # the reader (`head`) has gone; without this the interpreter would complain while it flushes at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,7 +10,7 @@ from typing import Protocol
 from streams_orchestration.runtime.catalog.outage import LIMIT_SECONDS, SETTLE_SECONDS
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import UnitFailure
+from streams_orchestration.runtime.units.failures import UnitFailure, failures
 from streams_orchestration.runtime.units.healing import Known, heal
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 
@@ -129,7 +129,8 @@ class Follower:
         if self._recording is not None and self._recording[1].wait(0.0):
             unit, task = self._recording
             self._recording = None
-            self._result(task, f"Dagster does not show the reset of {unit}")
+            if not any(each.exhausted and each.unit == unit for each in failures(status, self.clock())):
+                self._result(task, f"Dagster does not show the reset of {unit}")  # else the failure itself is reported
         done = self._done(status)
         if done and self._recording is None:
             self._recording = done[0], self.record(self._begun.pop(done[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -140,6 +141,9 @@ def test_means_of_what_was_measured():
 def init(name: str, directory: Path | None, *, python: bool) -> int:
     """Write the files of a new application."""
     place = directory or Path(name)
+    if python and name in sys.modules.keys() | sys.stdlib_module_names:
+        message = f"{name} is the name of a Python module, which the file {name}.py would hide. Choose another name."
+        raise click.UsageError(message)
     spec = f"{name}.py" if python else f"{name}.yaml"
     files = {
         spec: _PYTHON if python else _YAML,

@@ -73,6 +73,10 @@ def redeploy(
         write_json(outcome.document())
     else:
         write_table(outcome_table(outcome), None)
+    status = status_if_deployed(home, application)
+    if outcome.verdict != "unchanged" and status is not None and status.state == "COMPLETED":
+        note(f"{application} is complete: nothing of it runs on. `streams run {spec} --fresh` computes it anew.")
+        return APPLICATION
     return 0 if outcome.acceptable else APPLICATION
 
 

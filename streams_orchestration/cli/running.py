@@ -38,7 +38,8 @@ def run(
         upgrade_catalog(home)
         before = status_if_deployed(home, name) if goes_on else None
         if before is not None and before.fingerprint != identity:
-            raise ApplicationChangedError(name, difference(deployed_compilation(home, name), compilation))
+            changes = difference(deployed_compilation(home, name), compilation)
+            raise ApplicationChangedError(name, changes, complete=before.state == "COMPLETED")
         if before is not None and before.state == "COMPLETED":
             note(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.")
             return _completed(home, before, max_rows)
@@ -76,8 +77,11 @@ def _is_complete(home: Home, application: str, identity: str) -> bool:
 
 
 def _place(status: ApplicationStatus) -> str:
+    """Describe where an application goes on that is not running: each PE behind its last commit."""
     epoch = min((unit.completed_epoch for unit in status.units), default=0)
-    return f"epoch {epoch}, the last complete one" if epoch else "the start"
+    if epoch:
+        return f"epoch {epoch}, the last complete one"
+    return "its last commits, in the first epoch" if any(pe.batch >= 0 for pe in status.pes) else "the start"
 
 
 def _facts(home: Home, status: ApplicationStatus) -> dict[str, Any]:

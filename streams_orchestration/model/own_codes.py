@@ -286,7 +286,7 @@ OWN_CODES: dict[str, Code] = {
         "Declare an `implementation` for it, or use another operator.",
     ),
     "SO5002": error(
-        "The class that implements an operator cannot be imported.",
+        "The class that implements an operator cannot be imported, or lacks the method that handles tuples.",
         "Mend its module, correct the name after `implementation`, or install its package.",
     ),
     "SO5003": error(

@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
 class ImplementationError(ValueError):
@@ -65,3 +65,22 @@ def _is_class(value: Any, kind: type) -> bool:
 def keeps_tuples(implementation: type[Operator]) -> bool:
     """Whether the class keeps anything between calls, so that one instance must process all tuples."""
     return implementation.stateful
+
+
+def missing_method(kind: type[Operator], inputs: int) -> str | None:
+    """Say which method a class lacks without which its tuples would be lost, or never made; None where it lacks none.
+
+    Args:
+        kind: the class.
+        inputs: how many input ports it has.
+    """
+    if issubclass(kind, SourceOperator):
+        name, lacks = "produce", kind.produce is SourceOperator.produce
+    else:
+        silent = kind.process is Operator.process and kind.on_punctuation is Operator.on_punctuation
+        name, lacks = "process", inputs > 0 and silent
+    if not lacks:
+        return None
+    own = [each for each, value in vars(kind).items() if callable(value) and not each.startswith("__")]
+    what = "every tuple that arrives would be dropped" if name == "process" else "it would never make a tuple"
+    return f"{kind.__name__} has no method {name}, so {what}{nearest(name, own)}"

@@ -19,6 +19,7 @@ from streams_orchestration.operators.contract import (
     check_files,
     check_produced,
 )
+from streams_orchestration.operators.implementation import missing_method
 from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.operators.results import check_nothing, check_state
 from streams_orchestration.operators.state import dump_state, load_state, plain_digest
@@ -64,7 +65,7 @@ class OperatorHarness:
 
         Raises:
             pydantic.ValidationError: a parameter is unknown, missing or of another type.
-            ValueError: what the operator's `check` finds.
+            ValueError: what the operator's `check` finds, or that it lacks the method that handles tuples.
         """
         self.context = OperatorContext(
             name=kind.__name__,
@@ -89,6 +90,8 @@ class OperatorHarness:
         self._stored: Checkpoint = ()
         self._plain = b""
         self.parameters: Any = kind.Parameters.model_validate(dict(parameters or {}))
+        if lack := missing_method(kind, len(inputs)):
+            raise ValueError(lack)
         kind.check(self.context, self.parameters)
         self.operator = self._create()
 

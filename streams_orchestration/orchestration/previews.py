@@ -33,7 +33,7 @@ def put_in_place(
         drop: operators whose state may be lost.
 
     Raises:
-        Failure: state would be lost that may not be, and the application runs on as it is; or the new plan did not
+        Failure: state would be lost that may not be, and the application stays as it is; or the new plan did not
             work, and the plan before was brought back.
     """
     try:

@@ -144,11 +144,16 @@ class NothingFailedError(StreamsRuntimeError):
 class ApplicationChangedError(StreamsRuntimeError):
     """The compiled application differs from the one whose state is kept."""
 
-    def __init__(self, application: str, difference: str) -> None:
+    def __init__(self, application: str, difference: str, *, complete: bool) -> None:
+        remedy = (
+            "It is complete, so that nothing of it can go on with the new plan: start anew with --fresh, which drops "
+            "its state and its published results, or go back to the former spec and options."
+            if complete
+            else "`streams redeploy SPEC` brings the state to the new one, and with --dry-run shows what becomes of "
+            "it. Or drop the state with --fresh, or go back to the former spec and options."
+        )
         super().__init__(
-            f"{application}: the application differs from the one whose state is kept ({difference}). "
-            "`streams redeploy SPEC` brings the state to the new one, and with --dry-run shows what becomes of it. Or "
-            "drop the state with --fresh, or go back to the former spec and options."
+            f"{application}: the application differs from the one whose state is kept ({difference}). {remedy}"
         )
 
 
@@ -290,7 +295,7 @@ class RedeployRefusedError(StreamsRuntimeError):
     """State would be lost, or cannot be brought to the new plan; nothing was changed."""
 
     def __init__(self, redeployment: Redeployment) -> None:
-        message = f"{redeployment.application} runs on as it is, since the new plan would lose state:"
+        message = f"{redeployment.application} stays as it is, since the new plan would lose state:"
         message += redeployment.losses
         super().__init__(message)
         self.redeployment = redeployment

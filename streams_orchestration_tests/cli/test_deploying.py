@@ -79,6 +79,18 @@ def test_reset_of_a_unit_by_force(asked: list[Any], monkeypatch: pytest.MonkeyPa
     assert asked == [("reset", "flights", "region-0", True)]
 
 
+@pytest.mark.parametrize("format", ["table", "json"])
+def test_a_complete_unit_is_not_reset_and_says_so(
+    format: str, asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    deployed(status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),)), monkeypatch)
+    assert main(["reset", "flights", "--unit", "region-0", "--format", format]) == 1
+    assert asked == []
+    captured = capsys.readouterr()
+    assert "flights: region-0 is complete, so nothing of it is reset" in captured.out + captured.err
+    assert "goes on" not in captured.out
+
+
 def test_without_a_failure_a_unit_must_be_named(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     deployed(status(hosts=(), units=(unit(), unit(name="pe-1", region=None))), monkeypatch)
     assert main(["reset", "flights"]) == 1

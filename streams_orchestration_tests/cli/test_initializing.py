@@ -37,6 +37,13 @@ def test_a_name_is_that_of_an_application_and_of_a_module(name: str, capsys: pyt
     assert "is no name of an application" in capsys.readouterr().err
 
 
+def test_a_file_in_python_does_not_hide_a_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["init", "json", "--python", "--directory", str(tmp_path)]) == 2
+    assert "json is the name of a Python module, which the file json.py would hide" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert main(["init", "json", "--directory", str(tmp_path)]) == 0
+
+
 def test_its_answer_as_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["init", "temps", "--directory", str(tmp_path), "--format", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["files"]) == 4

@@ -207,7 +207,7 @@ def test_what_is_refused_changes_nothing(case: str, tmp_path: Path, monkeypatch:
     deploy(home, deployable(compile_spec(spec)))
     before = read_status(home, "app")
     edit(spec, *wanted["edits"].items())
-    with pytest.raises(RedeployRefusedError, match="runs on as it is") as caught:
+    with pytest.raises(RedeployRefusedError, match="stays as it is") as caught:
         redeploy(home, deployable(compile_spec(spec)))
     refusals = [each.text for each in caught.value.redeployment.operators if each.remedy]
     assert refusals

@@ -26,7 +26,7 @@ from streams_orchestration.runtime.observing.compilations import deployed_compil
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.cli.made_up import host, metrics, sink, status, unit
+from streams_orchestration_tests.cli.made_up import host, metrics, pe, sink, status, unit
 from streams_orchestration_tests.cli.specs import COPY
 from streams_orchestration_tests.runtime.starters import Starting
 
@@ -106,6 +106,8 @@ def test_what_has_changed_is_refused_before_anything_is_said_of_going_on(
     assert main(["run", spec]) == 1
     err = capsys.readouterr().err
     assert "the parameters of operator Lines changed" in err
+    assert ("streams redeploy" in err) == (state != "COMPLETED"), "what is complete cannot be redeployed"
+    assert "--fresh" in err
     assert "going on" not in err
     assert calls == []
 
@@ -118,6 +120,16 @@ def test_what_was_stopped_goes_on_and_says_from_where(spec: str, monkeypatch: py
     assert (
         f"copy is stopped by another command. `streams run {spec}` goes on from epoch 7, the last complete one." in err
     )
+
+
+@pytest.mark.parametrize(("batch", "place"), [(-1, "the start"), (0, "its last commits, in the first epoch")])
+def test_without_a_complete_epoch_it_goes_on_from_its_commits(
+    batch: int, place: str, spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    before = status(state="STOPPED", units=(unit(completed_epoch=0),), pes=(pe(0, batch=batch),))
+    world(before, status(state="COMPLETED", sinks=()), monkeypatch)
+    assert main(["run", spec]) == 0
+    assert f"copy: going on from {place}; " in capsys.readouterr().err
 
 
 def test_what_runs_already_is_followed(spec: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture):

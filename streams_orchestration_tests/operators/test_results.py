@@ -76,7 +76,7 @@ def test_a_function_without_an_output_stream_gives_nothing():
 
 
 def a_class(**methods: Any) -> type[Operator]:
-    return type("Mine", (Operator,), methods)
+    return type("Mine", (Operator,), {"process": lambda *_: None} | methods)
 
 
 def processing(process: Callable[[Operator, TupleBatch], Any]) -> type[Operator]:

@@ -61,6 +61,7 @@ OPERATORS: dict[str, Any] = {
     "Holding": {"implementation": f"{HERE}:Holding", "inputs": [{}], "outputs": [{}], "stateful": True},
     "Refusing": {"implementation": f"{HERE}:Refusing", "inputs": [{}], "outputs": [{}]},
     "Marks": {"implementation": f"{HERE}:Marks", "inputs": [{}, {}], "outputs": [{}], "stateful": True},
+    "leaving": {"implementation": f"{HERE}:leaving", "inputs": [{}], "outputs": [{"mutable": True}]},
     "inverse": {"implementation": f"{HERE}:inverse", "inputs": [{}], "outputs": [{"mutable": True}]},
     "inverse_in_place": {
         "implementation": f"{HERE}:inverse_in_place",

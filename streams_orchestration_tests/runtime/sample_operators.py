@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pyarrow as pa
@@ -159,6 +160,13 @@ def inverse(batch: TupleBatch) -> dict[str, Any]:
     """Cannot be had of zero."""
     values = batch.column("n").tolist()
     return {"k": batch.arrow["k"], "n": [10 // n for n in values]}
+
+
+@operator
+def leaving(batch: TupleBatch) -> None:
+    """Ends the program at a zero."""
+    if 0 in batch.column("n").tolist():
+        sys.exit(3)
 
 
 @operator(mutates=("n",))

@@ -97,7 +97,8 @@ def _go_on(connection: Connection, wanted: Deployable) -> Compilation:
     a, compilation = tables.application, wanted.compilation
     row = ApplicationRow.one(connection, select(a).where(a.c.name == wanted.name))
     if row.fingerprint != wanted.fingerprint:
-        raise ApplicationChangedError(wanted.name, difference(read_stored(row), compilation))
+        changes = difference(read_stored(row), compilation)
+        raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
     resume(connection, wanted.name, row.state)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)

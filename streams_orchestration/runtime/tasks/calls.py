@@ -36,7 +36,7 @@ class OperatorCalls:
         self,
         program: OperatorProgram,
         call: Callable[[], T],
-        at: Callable[[OperatorFailure, Exception], OperatorFailure] | None = None,
+        at: Callable[[OperatorFailure, BaseException], OperatorFailure] | None = None,
     ) -> T:
         """Call into an operator.
 
@@ -53,7 +53,7 @@ class OperatorCalls:
             return call()
         except OperatorError:
             raise
-        except Exception as error:  # noqa: BLE001  whatever an operator's code raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever an operator's code raises
             raised = error.__cause__ if isinstance(error, TupleError) and error.__cause__ else error
             failure = self._failure(program, raised)
             failure = at(failure, error) if at else failure
@@ -71,7 +71,7 @@ class OperatorCalls:
         )
 
 
-def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, Exception], OperatorFailure]:
+def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], OperatorFailure]:
     """The place of what an operator raises when a mark arrives."""
     return lambda failure, _: replace(failure, port=port, mark=mark)
 

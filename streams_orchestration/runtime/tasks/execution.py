@@ -216,7 +216,7 @@ class TaskRun:
             before, tuples = self.arrived[index, port], item.untouched
             self.arrived[index, port] += len(item)
 
-            def at(failure: OperatorFailure, error: Exception) -> OperatorFailure:
+            def at(failure: OperatorFailure, error: BaseException) -> OperatorFailure:
                 return Place(port, before, len(item), tuples, self.origin()).of(failure, operator, error)
 
             self._calls.call(program, lambda: check_nothing(operator.process(port, item), "process"), at)

@@ -32,7 +32,7 @@ class Place:
     origin: str
     """File and rows, or segment and rows; empty for what came through a queue."""
 
-    def of(self, failure: OperatorFailure, operator: Operator, error: Exception) -> OperatorFailure:
+    def of(self, failure: OperatorFailure, operator: Operator, error: BaseException) -> OperatorFailure:
         """A failure of the operator at these tuples, with its place as exactly as it is known."""
         first, count = self._culprits(operator, error)
         number = self.before + first + 1
@@ -41,7 +41,7 @@ class Place:
             failure, port=self.port, first=number, last=number + count - 1, values=values, origin=self.origin
         )
 
-    def _culprits(self, operator: Operator, error: Exception) -> tuple[int, int]:
+    def _culprits(self, operator: Operator, error: BaseException) -> tuple[int, int]:
         """The first one and the number of the tuples among which the one is that the operator fails at."""
         if isinstance(error, TupleError):
             return error.position, 1
@@ -51,7 +51,7 @@ class Place:
 
 
 def _narrowed(
-    call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[Exception], operator: Operator
+    call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[BaseException], operator: Operator
 ) -> tuple[int, int]:
     """Halve the tuples for as long as one half fails as the whole did; nothing that is submitted goes anywhere."""
     context, until = operator.context, time.monotonic() + SEARCH_SECONDS
@@ -76,7 +76,7 @@ def _to_nobody(_port: int, _item: object) -> None:
     """Drop what is submitted."""
 
 
-def _fails(call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[Exception]) -> bool:
+def _fails(call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[BaseException]) -> bool:
     with contextlib.suppress(Exception):
         try:
             call(tuples)

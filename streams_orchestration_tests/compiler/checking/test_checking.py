@@ -13,10 +13,12 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.standard import STANDARD as STANDARD_SIGNATURES
-from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator
+from streams_orchestration.operators.implementation import import_operator, missing_method
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.operators.standard.refused import STREAMS_VALUES
+from streams_orchestration.operators.testing import OperatorHarness
 
 SPEC = """\
 specVersion: 1
@@ -86,6 +88,27 @@ class Raising(Operator):
     @classmethod
     def check(cls, context: Any, parameters: Any) -> None:
         {}["absent"]
+
+    def process(self, port: int, batch: TupleBatch) -> None:
+        pass
+
+
+class Misspelled(Operator):
+    def proces(self, port: int, batch: TupleBatch) -> None:
+        self.submit(batch)
+
+
+class Silent(Operator):
+    pass
+
+
+class MarksOnly(Operator):
+    def on_punctuation(self, port: int, mark: Punctuation) -> None:
+        pass
+
+
+class Endless(SourceOperator):
+    pass
 
 
 class NotAnOperator:
@@ -182,6 +205,29 @@ def test_an_operator_beside_the_spec_is_found(tmp_path: Path):
     )
     compilation = compiled(tmp_path, "Mine", "{leest: 3}", "own_operators:Mine", OUTPUTS)
     assert "there is no parameter leest; " in only(compilation, "SO5003")
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        (
+            "Misspelled",
+            "Misspelled has no method process, so every tuple that arrives would be dropped; the nearest is proces",
+        ),
+        ("Silent", "Silent has no method process, so every tuple that arrives would be dropped"),
+    ],
+)
+def test_a_class_that_would_drop_every_tuple_is_named(tmp_path: Path, kind: str, wanted: str):
+    compilation = compiled(tmp_path, "Mine", implementation=f"{__name__}:{kind}", outputs=OUTPUTS)
+    assert only(compilation, "SO5002") == wanted
+    with pytest.raises(ValueError, match=re.escape(wanted)):
+        OperatorHarness(globals()[kind], ["a int"], ["a int"])
+
+
+def test_a_class_may_handle_marks_only_and_a_source_makes_tuples(tmp_path: Path):
+    compilation = compiled(tmp_path, "Mine", implementation=f"{__name__}:MarksOnly", outputs=OUTPUTS)
+    assert check_operators(compilation) == []
+    assert missing_method(Endless, 0) == "Endless has no method produce, so it would never make a tuple"
 
 
 def test_whatever_an_operator_s_own_check_raises_becomes_a_diagnostic(tmp_path: Path):

@@ -59,7 +59,7 @@ def test_a_redeploy_that_would_lose_state_changes_nothing(tmp_path: Path, hosts:
     run_some(local, 4)
     before = kept_of(local)
     unkeyed = visits(tmp_path, 2, 3, kept=["n"])
-    with pytest.raises(RedeployRefusedError, match=r"(?s)runs on as it is.*Counted\[0\]\.Kept: state of"):
+    with pytest.raises(RedeployRefusedError, match=r"(?s)stays as it is.*Counted\[0\]\.Kept: state of"):
         redeploying.begin_redeploy(local.home, deployable(unkeyed))
     assert kept_of(local) == before
 

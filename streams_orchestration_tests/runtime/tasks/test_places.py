@@ -51,6 +51,12 @@ def failed(graph: list[dict[str, Any]], home: Path, pes: int = 1, limit: int = 2
     raise AssertionError
 
 
+def test_an_operator_that_ends_the_program_has_failed_as_any(file: Path, tmp_path: Path):
+    graph = [source("Rows", file), node("Leaving", "leaving", "Rows"), sink("Out", "Leaving")]
+    bad = failed(graph, tmp_path / "home")
+    assert re.fullmatch(rf"operator Leaving: SystemExit: 3 {CODE}; {PLACE}", str(bad.error)), bad.error
+
+
 @pytest.mark.parametrize(
     ("operator", "parameters"),
     [

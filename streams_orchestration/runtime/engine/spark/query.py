@@ -112,11 +112,16 @@ def reason(text: str) -> str:
     if "ExecutorLostFailure" in text or "FetchFailed" in text or AGAIN in text:
         return "an executor of the Spark cluster that had run its tasks was lost"
     if "Python worker exited unexpectedly" in text:
-        return "a Python process that ran its tasks has ended: killed, or out of memory; see the host's log"
+        return (
+            "a Python process that ran its tasks has ended: out of memory, or killed, maybe by its host since an "
+            "operator made no progress for longer than STREAMS_HANG_LIMIT; the host's log says more"
+        )
     text = text.partition("=== Streaming Query ===")[0]  # what follows says which query, not what happened
     if "(no cause message)" in text:
         return "the Python process that planned its batches has ended: killed, or out of memory; see the host's log"
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    code = {number + 1 for number, line in enumerate(lines) if line.startswith('File "')}  # it may name errors, too
+    lines = [line for number, line in enumerate(lines) if number not in code]
     telling = [line for line in lines if "Error" in line or "Exception" in line or "crashed" in line]
     conditions = [line for line in lines if CONDITION.match(line)]  # a part of the query with marks below may follow
     return (telling or conditions[:1] or lines or ["unknown"])[-1][:500]

@@ -37,6 +37,11 @@ from streams_orchestration_tests.runtime.pe_views import program
             "                          ^^^^^^^^^^^^\n\n=== Streaming Query ===\nThread State: RUNNABLE\n",
             "[DIVIDE_BY_ZERO] Division by zero.",
         ),
+        (
+            'Traceback (most recent call last):\n  File "/x/execution.py", line 9, in counted\n'
+            "    except DataError as error:\nSystemExit: 3\n",
+            "SystemExit: 3",
+        ),
         ("it stopped", "it stopped"),
         ("", "unknown"),
     ],
