@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import click
+
 from streams_orchestration.cli.compiling import as_it_runs, compiled
 from streams_orchestration.cli.invocation import current, write_json, write_output
 from streams_orchestration.compiler.compilation import Compilation
@@ -17,11 +19,17 @@ from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.storage.home import Home
 
+_OTHER_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
+
 
 def graph(spec: Path, options: Options, format_: str | None, output: Path | None) -> None:
     """Draw operators, channels, PEs, regions, queues and copies."""
+    ending = output.suffix if output is not None and format_ is None else ""
+    if ending in _OTHER_PICTURES:
+        message = f"{output}: a picture is SVG or HTML. Name a file that ends in .svg or .html."
+        raise click.BadParameter(message, click.get_current_context(), param_hint="'--output'")
     compilation = as_it_runs(compiled(spec, options))
-    by_name = {".svg": "svg", ".html": "html"}.get(output.suffix if output is not None else "", "text")
+    by_name = {".svg": "svg", ".html": "html"}.get(ending, "text")
     if (form := format_ or by_name) == "html":
         from streams_orchestration.console.exporting import draw_html
 

@@ -238,7 +238,7 @@ def run_in_foreground(
         HostLaunchError: it did not come up; what did was stopped.
         ResetsExhaustedError: a unit has failed and is not to be reset any more; the application was stopped.
     """
-    display.wait("Starting hosts and Spark ...")
+    display.wait("Waiting for hosts and Spark ...")
 
     def show() -> ApplicationStatus:
         status = controls.status()

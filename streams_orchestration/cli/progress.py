@@ -65,9 +65,11 @@ def progress_table(
         status: as read from the catalog.
         rates: rows a second by PE, where known.
         now: unix seconds.
-        reported: units whose failure is shown elsewhere.
+        reported: units that have failed, whose failures are shown elsewhere; the first line names them.
     """
     head = Text.assemble((status.application, "bold"), "  ", styled_state(status.state))
+    if reported:
+        head.append(f", {short_list(sorted(reported))} failed", "red")
     head.append(f"  {_age(status, now)}", "dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("PE", justify="right")
@@ -130,7 +132,8 @@ def _has_epochs(unit: UnitStatus) -> bool:
 def _age(status: ApplicationStatus, now: float) -> str:
     ended = [pe.committed_at for pe in status.pes if pe.committed_at is not None]
     end = max(ended, default=now) if status.state in ENDED else now
-    return f"{'after' if status.state in ENDED else 'for'} {duration(end - status.deployed_at)}"
+    age = duration(end - status.deployed_at)
+    return f"after {age}" if status.state in ENDED else f"deployed {age} ago"
 
 
 def styled_state(state: str) -> Text:

@@ -27,6 +27,12 @@ def test_graph_is_text_on_a_terminal_and_svg_in_an_svg_file(tiny: str, tmp_path:
     assert file.read_text().startswith("tiny: 4 operators")
 
 
+def test_no_picture_of_another_kind_is_promised(tiny: str, tmp_path: Path, capsys: Capture):
+    assert main(["graph", tiny, "--output", str(tmp_path / "tiny.png")]) == 2
+    assert "tiny.png: a picture is SVG or HTML. Name a file that ends in .svg or .html" in capsys.readouterr().err
+    assert not (tmp_path / "tiny.png").exists()
+
+
 def test_lineage_of_the_spec_and_of_a_name(tiny: str, capsys: Capture):
     assert main(["lineage", tiny]) == 0
     assert "sinks/Snk" in capsys.readouterr().out

@@ -17,7 +17,7 @@ def test_every_pe_has_a_row_with_its_totals_and_rate():
     text = shown(status(), {0: 50_000.4})
     assert row_of(text, "0 ") == ["0", "Op0", "RUNNING", "5", "0", "1,234,567", "50,000"]
     assert row_of(text, "1 ") == ["1", "Op1", "RUNNING", "5", "1,234,567", "32", "-"]
-    assert "flights  RUNNING  for 1 min 5 s" in text
+    assert "flights  RUNNING  deployed 1 min 5 s ago" in text
 
 
 def test_the_unit_shows_its_epochs_and_its_resets():
