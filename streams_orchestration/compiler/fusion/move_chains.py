@@ -50,7 +50,7 @@ class MoveChains:
         self._shared: dict[int, dict[int, float]] = {}
         """Traffic of a unit with every container, kept up to date from the first look at it."""
         self._between: dict[int, dict[int, float]] = {}
-        """Traffic of such a unit with every other unit."""
+        """Traffic of a unit that was moved with every other unit."""
         self._steps = max(_STEPS, len(units))
         self._border = self._ends_of_crossing_flows(units)
         """Units with traffic to another container: only a move of such a unit can save any."""
@@ -115,7 +115,7 @@ class MoveChains:
             if overfull < 0 and gained > best + _LEAST:
                 best, length = gained, len(moves)
             smallest = self._smallest()
-            for other in self._between[unit]:
+            for other in self._others(unit):
                 if other in free:
                     self._offer(other, waiting, smallest)
         for unit, container in reversed(moves[length:]):
@@ -145,13 +145,22 @@ class MoveChains:
         if known is not None:
             return known
         shared = self._shared[unit] = dict[int, float]()
-        between = self._between[unit] = dict[int, float]()
         for other, weight in self._flows.of(unit):
             container = self._home[other]
             if container in self._units:
-                between[other] = between.get(other, 0.0) + weight
                 shared[container] = shared.get(container, 0.0) + weight
         return shared
+
+    def _others(self, unit: int) -> dict[int, float]:
+        """Traffic of a unit with every other unit."""
+        known = self._between.get(unit)
+        if known is not None:
+            return known
+        between = self._between[unit] = dict[int, float]()
+        for other, weight in self._flows.of(unit):
+            if self._home[other] in self._units:
+                between[other] = between.get(other, 0.0) + weight
+        return between
 
     def _smallest(self) -> int:
         """The container of the fewest operators."""
@@ -211,9 +220,10 @@ class MoveChains:
         for container, sign in ((here, -1), (there, 1)):
             self._operators[container] += sign * self._sizes[unit]
             self._units[container] += sign
+        others = self._others(unit)
         self._near_moves.add(unit)
-        self._near_moves.update(self._between[unit])
-        for other, weight in self._between[unit].items():
+        self._near_moves.update(others)
+        for other, weight in others.items():
             of_other = self._shared.get(other)
             if of_other is not None:
                 of_other[here] -= weight

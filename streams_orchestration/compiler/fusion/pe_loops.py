@@ -109,7 +109,8 @@ def _parts(
             turn = turn_of[unit]
             for other in following[unit]:
                 earliest = now + (turn > turn_of[other])
-                round_of[other] = max(round_of[other], earliest)
+                if round_of[other] < earliest:  # noqa: PLR1730  for millions of flows, a call of max takes long
+                    round_of[other] = earliest
         for unit in component:
             parts.setdefault((now, turn_of[unit]), []).append(unit)
     return {key: parts[key] for key in sorted(parts)}
