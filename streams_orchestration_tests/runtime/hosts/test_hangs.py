@@ -90,6 +90,27 @@ def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_l
     assert beats == [0.0, 5.0, 6.0, 7.0]
 
 
+def test_a_look_that_fails_is_logged_and_the_next_one_follows(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    clock = Looks(count=12)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.time", clock)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.kill", lambda *_: pytest.fail("nothing hangs"))
+    beats: list[float] = []
+
+    def busy() -> list[int]:
+        message = "the register of a task cannot be read"
+        raise OSError(message)
+
+    presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
+    heart = Heart(cast(Any, presence), 1000, busy)
+    heart.watch(IdleEngine(cast(Any, None)))
+    with pytest.raises(NoMoreLooksError):
+        heart._beat()
+    assert beats == [0.0, 5.0, 10.0]
+    assert "the register of a task cannot be read" in caplog.text
+
+
 @pytest.mark.parametrize(("is_up", "last"), [(False, ENGINE_SECONDS + STUCK_SECONDS), (True, STUCK_SECONDS)])
 def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_loop_turns(
     monkeypatch: pytest.MonkeyPatch, is_up: bool, last: float
