@@ -13,7 +13,7 @@ from benchmarks.harness import Row
 from streams_orchestration_tests.postgresql import why_not
 
 COMMITS, GROWTH = 500, 0.9
-"""At least: a second over ten units; what ten units do for one, of what the processors let them do."""
+"""At least: commits a second over ten units; growth from one unit to ten / growth that the processors allow."""
 
 
 def rows(*, quick: bool = False) -> list[Row]:
@@ -29,7 +29,7 @@ def rows(*, quick: bool = False) -> list[Row]:
         Row("catalog: processors that one unit keeps busy", busy(one), "cores", cores),
         Row("catalog: the same commits, to one unit", ten.commits, "1/s", one.commits),
         Row(
-            "catalog: that ratio / how often the work of one unit goes into the processors",
+            "catalog: growth from one unit to ten / growth that the processors allow",
             *(ten.commits / one.commits, "times", cores / busy(one), GROWTH),
             at_least=True,
         ),

@@ -6,31 +6,31 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-Given = TypeVar("Given")
+Value = TypeVar("Value")
 
 
 def until(
-    condition: Callable[[], Given | None],
+    condition: Callable[[], Value | None],
     otherwise: str | Callable[[], object],
     seconds: float = 30.0,
     pause: float = 0.01,
-) -> Given:
-    """What a condition gives, as soon as that counts as true; it is looked at again and again.
+) -> Value:
+    """Return the value of a condition as soon as it counts as true; the condition is called again and again.
 
     Args:
         condition: called at least once, and once more when the time is over.
-        otherwise: what is the case if that does not come, or what says so; called only then.
-        seconds: from now on.
+        otherwise: description of what is wrong if it never counts as true, or a function that returns it.
+        seconds: how long to wait.
         pause: seconds between two looks, which take processor time from what is looked at.
 
     Raises:
-        AssertionError: it has not come in time; says `otherwise`.
+        AssertionError: it did not count as true in time; the message ends with `otherwise`.
     """
     end = time.monotonic() + seconds
-    while not (given := condition()):
+    while not (value := condition()):
         if time.monotonic() > end:
-            said = otherwise if isinstance(otherwise, str) else otherwise()
-            message = f"after {seconds:g} s: {said}"
+            wrong = otherwise if isinstance(otherwise, str) else otherwise()
+            message = f"after {seconds:g} s: {wrong}"
             raise AssertionError(message)
         time.sleep(pause)
-    return given
+    return value

@@ -68,7 +68,7 @@ def keeps_tuples(implementation: type[Operator]) -> bool:
 
 
 def missing_method(kind: type[Operator], inputs: int) -> str | None:
-    """Say which method a class lacks without which its tuples would be lost, or never made; None where it lacks none.
+    """Describe the method for tuples that a class lacks: `process`, or `produce` of a source; None where it has one.
 
     Args:
         kind: the class.

@@ -203,6 +203,21 @@ def test_a_record_that_hangs_is_not_waited_for_and_named(monkeypatch: pytest.Mon
     assert world.said[-1] == "Dagster does not show the reset of region-0, region-1: it took more than 0 s"
 
 
+def test_a_record_that_fails_is_reported_unless_the_resets_are_used_up_which_is_the_cause():
+    for last, reported in ((two(generation=2), True), (two(0, generation=2, attempts=5), False)):
+        # the last status but one says that the unit works again, so that the reset is recorded
+        world = World([*[two(0)] * 8, two(generation=2), last], stop_after=PATIENCE + 5.0)
+        follower = world.follower()
+        error = HostLaunchError("region-0 was reset 5 times in a row")
+        follower.record = lambda failure, world=world, error=error: Begun(world, world.now + POLL_SECONDS, error)
+        if reported:
+            follower.follow()
+        else:
+            with pytest.raises(ResetsExhaustedError):
+                follower.follow()
+        assert any("Dagster does not show the reset of region-0" in line for line in world.said) == reported
+
+
 def test_a_dead_host_is_a_failure():
     world = World([status(hosts=(host(alive=False),))], stop_after=PATIENCE + 1)
     world.follower().follow()

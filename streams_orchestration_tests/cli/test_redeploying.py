@@ -197,6 +197,22 @@ def test_the_document_of_every_case(case: str, tmp_path: Path, monkeypatch: pyte
     assert wanted.get("allowed") or all("--drop-state" in each for each in lost if "begins anew" not in each)
 
 
+def test_a_complete_application_has_nothing_that_could_be_redeployed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    wanted = next(each for each in CONTRACT.values() if each["verdict"] == "kept")
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
+    spec = tmp_path / "app.yaml"
+    spec.write_text(contract_spec(wanted))
+    edit(spec, *wanted.get("also", {}).items())
+    deploy(Home(tmp_path / "home"), deployable(compile_spec(spec)))
+    with Catalog(Home(tmp_path / "home")).write() as connection:
+        connection.execute(update(tables.application).values(state="COMPLETED"))
+    path = edit(spec, *wanted["edits"].items())
+    assert main(["redeploy", path, "--dry-run"]) == 1
+    assert "app is complete: nothing of it runs on. `streams run" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("case", [name for name, each in CONTRACT.items() if each["verdict"] == "refused"])
 def test_what_is_refused_changes_nothing(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
