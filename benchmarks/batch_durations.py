@@ -36,6 +36,7 @@ from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
 from streams_orchestration.runtime.engine.spark.session_settings import session_settings
+from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.settings import LIMIT, METRICS
 from streams_orchestration.runtime.storage.home import Home
@@ -176,7 +177,8 @@ def session(scratch: Path, *, queries: bool = False) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
     settings = session_settings("bench", scratch / "spark", memory="1g", queries=queries) | remembered
-    spark = spark_session(settings, start_jvm(settings))
+    home = spark_home() if queries else lean_home()
+    spark = spark_session(settings, start_jvm(settings, home).gateway())
     register_source(spark)
     return spark
 

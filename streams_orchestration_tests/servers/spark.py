@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from streams_orchestration.runtime.engine.spark.jvm import spark_home
+from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 from streams_orchestration_tests.servers.jars import free_port, wait_for_port
 
 MASTER = "org.apache.spark.deploy.master.Master"

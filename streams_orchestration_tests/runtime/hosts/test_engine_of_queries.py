@@ -56,5 +56,6 @@ def test_an_engine_knows_whether_it_runs_queries(tmp_path: Path, operator: str, 
 
 @pytest.mark.parametrize("queries", [False, True])
 def test_only_the_jvm_of_queries_compiles_well(tmp_path: Path, queries: bool):
-    options = session_settings("app", tmp_path, memory="1g", queries=queries)[JAVA_OPTIONS]
-    assert ("TieredStopAtLevel" in options) is not queries
+    settings = session_settings("app", tmp_path, memory="1g", queries=queries)
+    assert ("TieredStopAtLevel" in settings[JAVA_OPTIONS]) is not queries
+    assert (settings.get("spark.sql.codegen.factoryMode") == "NO_CODEGEN") is not queries

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.engine.spark.jvm import spark_home
+from streams_orchestration.runtime.engine.spark.spark_home import cache_directory
 
 FREE_BYTES = 1024 * 1024 * 1024
 """Left on the disk, or else no archive is written; it takes some 150 MB."""
@@ -39,18 +39,17 @@ class ClassArchive:
     """Where the JVM is to write it; None when it is there, or cannot be written."""
 
     @classmethod
-    def find(cls, java: Path, options: str, directory: Path | None = None) -> ClassArchive:
+    def find(cls, java: Path, options: str, home: Path, directory: Path | None = None) -> ClassArchive:
         """The archive for a JVM.
 
         Args:
             java: the program.
             options: of the JVM.
+            home: the directory of Spark.
             directory: of archives; that of the user's caches when None.
         """
-        directory = (
-            directory or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "streams_orchestration"
-        )
-        program, jars = java.resolve(), spark_home() / "jars"
+        directory = directory or cache_directory()
+        program, jars = java.resolve(), home / "jars"
         parts = [options, version("pyspark"), *(f"{path} {path.stat().st_mtime_ns}" for path in (program, jars))]
         path = directory / f"spark-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:16]}.jsa"
         with contextlib.suppress(OSError):

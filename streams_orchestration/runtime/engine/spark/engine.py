@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from streams_orchestration.runtime.engine.port import EngineStart, QueryStart
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.cluster import PYTHON, cluster_settings, ship
-from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
+from streams_orchestration.runtime.engine.spark.fork_server import expect_fork_server, start_fork_server
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import Jvm, start_jvm
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
+from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.settings import LOCAL, EngineSettings
@@ -45,9 +46,10 @@ class SparkEngine:
     def __init__(self, start: EngineStart) -> None:
         scratch = start.home.data(start.application) / "spark"
         own = scratch / f"python-{start.host}-{start.incarnation}"
-        self._forks = start_fork_server(own)
+        self._forking = expect_fork_server(own)
+        self._forks: subprocess.Popen[bytes] | None = None
         # without that server the JVM's Python processes would work where the JVM does
-        self._directory = own if self._forks is not None else None
+        self._directory = own if self._forking is not None else None
         name, engine = f"{start.application}-{start.host}", start.settings
         settings = session_settings(name, own / "spark", memory=engine.memory, queries=engine.queries)
         self._master, self._elsewhere = start.settings.master, start.settings.cluster
@@ -55,18 +57,19 @@ class SparkEngine:
             settings = self._for_cluster(settings, start.settings, own)
         else:
             settings |= start.settings.properties()
-        self._archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS])
+        home = spark_home() if engine.queries or engine.cluster else lean_home()
+        self._archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], home)
         settings[JAVA_OPTIONS] += f" {self._archive.options}"
         self._over = threading.Event()
         self._session: SparkSession | None = None
         self._error: Exception | None = None
         self._given_up = False
         """The cluster has ended the session's application."""
-        self._jvm = start_jvm(settings, self._directory, start.settings, {DIRECTORY: str(own / "workers")})
+        self._jvm = start_jvm(settings, home, self._directory, start.settings, {DIRECTORY: str(own / "workers")})
         threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
 
     def _for_cluster(self, local: dict[str, str], engine: EngineSettings, own: Path) -> dict[str, str]:
-        if self._forks is None:
+        if self._forking is None:
             message = (
                 f"programs cannot be run from {own}, which a host on a cluster needs; have its disk mounted with exec"
             )
@@ -81,7 +84,11 @@ class SparkEngine:
         from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
 
         try:
-            session = spark_session(settings, jvm)
+            gateway = jvm.gateway()
+            # not before: both cores are busy until the JVM is up, and nothing waits for the server so soon
+            if self._forking is not None and self._directory is not None:
+                self._forks = start_fork_server(self._forking, self._directory)
+            session = spark_session(settings, gateway)
             threading.Thread(target=self._warm_up, args=(session,), daemon=True).start()
             register_source(session)
             self._session = session

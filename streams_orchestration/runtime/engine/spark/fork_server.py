@@ -42,17 +42,18 @@ REQUEST_SECONDS = 10.0
 """A client has sent its whole request by then."""
 
 
-def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> subprocess.Popen[bytes] | None:
-    """Start one as a child of this process, and have Spark ask it; before the JVM starts, which inherits that.
+def expect_fork_server(directory: Path) -> socket.socket | None:
+    """Have Spark ask a fork server that is to be started; before the JVM starts, which inherits that.
 
-    Its processes work in the working directory of this process, whatever that of the JVM is.
+    What asks before the server is up waits for it. Its processes work in the working directory of this process,
+    whatever that of the JVM is.
 
     Args:
-        directory: of this server alone; made anew. Where no program may be run from there, there is no server.
-        imported: modules that the processes find imported.
+        directory: of this server alone; made anew.
 
     Returns:
-        The server, which is to be kept: it ends as soon as its standard input is closed.
+        The socket on which the server is to listen. None where no program may be run from the directory; then Spark
+        starts ordinary Pythons.
     """
     for old in directory.parent.glob(f"{directory.name.rpartition('-')[0]}-*"):
         shutil.rmtree(old, ignore_errors=True)
@@ -71,6 +72,23 @@ def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> su
     finally:
         os.chdir(here)
     listener.listen()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = str(script)
+    return listener
+
+
+def start_fork_server(
+    listener: socket.socket, directory: Path, imported: Sequence[str] = IMPORTED
+) -> subprocess.Popen[bytes]:
+    """Start one as a child of this process.
+
+    Args:
+        listener: of `expect_fork_server`; closed here.
+        directory: that one's, too; removed when the server ends.
+        imported: modules that the processes find imported.
+
+    Returns:
+        The server, which is to be kept: it ends as soon as its standard input is closed.
+    """
     server = subprocess.Popen(
         [sys.executable, "-u", "-m", __name__, str(listener.fileno()), str(directory), *imported],
         stdin=subprocess.PIPE,  # ends with this process, and so ends the server
@@ -79,7 +97,6 @@ def start_fork_server(directory: Path, imported: Sequence[str] = IMPORTED) -> su
         env=os.environ | {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")},
     )
     listener.close()
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = str(script)
     return server
 
 

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +61,7 @@ def _parted(written: bytes) -> tuple[int, int, bytes]:
 
 def start_jvm(
     settings: Mapping[str, str],
+    home: Path,
     directory: Path | None = None,
     engine: EngineSettings | None = None,
     environment: Mapping[str, str] | None = None,
@@ -70,12 +70,12 @@ def start_jvm(
 
     Args:
         settings: of the session.
+        home: the directory of Spark.
         directory: the JVM's working directory, which gets the files that a JVM writes unasked; that of this process
             when None.
         engine: with a file of properties, which the JVM reads itself: they are on no command line.
         environment: variables for it, and so for its Python processes, beside those of this process.
     """
-    home = spark_home()
     connection = Path(tempfile.mkdtemp()) / "connection"
     arguments = submit_arguments(settings, engine or EngineSettings())
     what = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
@@ -97,15 +97,6 @@ def submit_arguments(settings: Mapping[str, str], engine: EngineSettings) -> lis
     shown = [(name, value) for name, value in settings.items() if (name, value) not in private]
     file = ["--properties-file", engine.conf] if engine.conf else []
     return [*file, *(argument for name, value in shown for argument in ("--conf", f"{name}={value}"))]
-
-
-def spark_home() -> Path:
-    """Return the directory of Spark: SPARK_HOME, else that of the installed PySpark, which is not imported."""
-    named = os.environ.get("SPARK_HOME")
-    spec = find_spec("pyspark")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(named) if named else Path(spec.origin).parent
 
 
 def _ignore_interrupts() -> None:

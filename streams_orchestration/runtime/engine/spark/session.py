@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyspark.testing.utils  # noqa: F401 (the first call to the JVM needs it, and the JVM would wait for it)
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from streams_orchestration.runtime.engine.spark.jvm import Jvm
 from streams_orchestration.runtime.engine.spark.source import PeSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def spark_session(settings: Mapping[str, str], jvm: Jvm) -> SparkSession:
+def spark_session(settings: Mapping[str, str], gateway: Any) -> SparkSession:
     """The session of this process. It takes seconds of waiting: call it on a thread.
 
     Args:
         settings: as of `session_settings`.
-        jvm: started with the same settings.
+        gateway: to a JVM that was started with the same settings.
     """
     Path(settings["spark.local.dir"]).mkdir(parents=True, exist_ok=True)
     conf = _conf(settings)
-    SparkContext(conf=conf, gateway=jvm.gateway())
+    SparkContext(conf=conf, gateway=gateway)
     session = SparkSession.builder.config(conf=conf).getOrCreate()  # type: ignore[attr-defined]
     session.sparkContext.setLogLevel("WARN")
     return session

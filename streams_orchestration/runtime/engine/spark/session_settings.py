@@ -24,19 +24,22 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": "streams_orchestration.runtime.engine.spark.daemon",
-    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
 """Rows are descriptors and binary batches, few and large; plans are small, so adaptive execution only costs time.
 
 Spark's history of executions, which it keeps without its web interface, too, has no reader here and grows for hours.
-The JVM does little but start tasks: the quick compiler and one garbage collecting thread leave the cores to them.
 """
-
-
+OF_TASKS = {
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For hosts whose JVM does little but start tasks: the quick compiler and one garbage collecting thread leave the cores
+to these, and to generate and compile code for a few descriptors takes longer than to interpret a plan."""
 OF_QUERIES = {JAVA_OPTIONS: "-XX:+UseSerialGC"}
-"""Setting for applications with Spark queries: the JVM optimizes the code that is generated for each query."""
+"""For hosts with queries of Spark's own: the JVM optimizes the code that is generated for each query."""
 
 
 def session_settings(
@@ -54,7 +57,7 @@ def session_settings(
     threads = cores or os.cpu_count() or 1
     return (
         SETTINGS
-        | (OF_QUERIES if queries else {})
+        | (OF_QUERIES if queries else OF_TASKS)
         | {
             "spark.master": f"local[{threads}]",
             "spark.app.name": application,

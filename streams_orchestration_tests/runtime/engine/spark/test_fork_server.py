@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from streams_orchestration.runtime.engine.spark.fork_server import start_fork_server
+from streams_orchestration.runtime.engine.spark.fork_server import expect_fork_server, start_fork_server
 from streams_orchestration.runtime.processes import family
 from streams_orchestration_tests.waiting import until
 
@@ -37,11 +37,16 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*inherited, *filter(None, sys.path)]))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.setenv(name, sys.executable)
-    server = start_fork_server(tmp_path / ("long" * 40) / "python-0-abc", ["decimal"])
-    assert server is not None
+    server = started(tmp_path / ("long" * 40) / "python-0-abc")
     yield server
     server.kill()
     server.communicate()
+
+
+def started(directory: Path) -> subprocess.Popen[bytes]:
+    listener = expect_fork_server(directory)
+    assert listener is not None
+    return start_fork_server(listener, directory, ["decimal"])
 
 
 @pytest.fixture
@@ -132,10 +137,9 @@ def test_it_ends_whatever_the_host_ignores(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "waiting.py").write_text(WAITING)
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        kept = start_fork_server(tmp_path / "python-0-abc", ["decimal"])
+        kept = started(tmp_path / "python-0-abc")
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert kept is not None
     process = waiting(os.environ["PYSPARK_PYTHON"])
     (child,) = forked(kept)
     process.kill()
@@ -160,5 +164,5 @@ def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(
 def test_a_directory_from_which_nothing_runs_has_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert start_fork_server(tmp_path / "python-0-abc") is None
+    assert expect_fork_server(tmp_path / "python-0-abc") is None
     assert os.environ["PYSPARK_PYTHON"] == sys.executable

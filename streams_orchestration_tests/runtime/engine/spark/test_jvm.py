@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkRuntimeError
 
-from streams_orchestration.runtime.engine.spark.jvm import spark_home, start_jvm
+from streams_orchestration.runtime.engine.spark.jvm import start_jvm
 
 
 @pytest.fixture
-def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def submit(tmp_path: Path) -> Path:
     """Stands in for the program that starts Spark; its text is to be written."""
     home = tmp_path / "spark"
     program = home / "bin" / "spark-submit"
     program.parent.mkdir(parents=True)
     program.touch(0o700)
-    monkeypatch.setenv("SPARK_HOME", str(home))
     return program
 
 
@@ -27,7 +26,7 @@ def test_it_works_in_the_directory_of_its_host_and_has_the_settings(below: str, 
     submit.write_text('#!/bin/sh\npwd > "$SPARK_HOME/said"\necho "$@" >> "$SPARK_HOME/said"\n')
     own = tmp_path / "own"
     own.mkdir()
-    jvm = start_jvm({"spark.master": "local[2]", "spark.x": "a b"}, own if below else None)
+    jvm = start_jvm({"spark.master": "local[2]", "spark.x": "a b"}, submit.parents[1], own if below else None)
     assert jvm.process.wait(60) == 0
     where, arguments = (tmp_path / "spark" / "said").read_text().splitlines()
     assert where == str(own if below else Path.cwd())
@@ -36,16 +35,10 @@ def test_it_works_in_the_directory_of_its_host_and_has_the_settings(below: str, 
 
 def test_one_that_ends_before_it_can_be_connected_to_is_an_error(submit: Path):
     submit.write_text("#!/bin/sh\nexit 1\n")
-    jvm = start_jvm({})
+    jvm = start_jvm({}, submit.parents[1])
     with pytest.raises(PySparkRuntimeError, match="JAVA_GATEWAY_EXITED"):
         jvm.gateway()
     assert not jvm.connection.parent.exists()
-
-
-def test_spark_is_that_of_the_installed_package_unless_another_is_named(submit: Path, monkeypatch: pytest.MonkeyPatch):
-    assert spark_home() == submit.parents[1]
-    monkeypatch.delenv("SPARK_HOME")
-    assert (spark_home() / "bin" / "spark-submit").is_file()
 
 
 def test_nothing_of_pyspark_is_imported_before_the_jvm_is_started():

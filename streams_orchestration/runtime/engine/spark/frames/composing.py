@@ -50,12 +50,17 @@ SETTINGS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": str(RETAINED),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
 }
 """Settings of every session that makes a checkpoint: the time zone and the layout of state are not written into it.
 
 A batch of Spark's is one of the catalog, so it makes none of its own. Maintenance also closes the stores of queries
-that have ended, each of which takes 4 MiB of disk, and every reset makes new ones.
+that have ended, each of which takes 4 MiB of disk, and every reset makes new ones. Code is generated also on a host
+that had no queries when it started.
 """
+NO_CLASS = "'JavaPackage' object is not callable"
+"""What Py4J says of a class that the JVM does not have."""
 
 ONE_PARTITION = ("spark.sql.shuffle.partitions", "1")
 """Setting for a query in channels, whose tuples are divided already. A checkpoint with more partitions keeps them."""
@@ -278,6 +283,11 @@ def _quoted(name: str) -> str:
 
 def _in_words(error: Exception) -> str:
     """Return the message of Spark or of a user's function, without the plan that follows."""
+    if str(error) == NO_CLASS:
+        return (
+            "the JVM lacks the class that it calls. A host that had no queries when it started lacks Spark's machine "
+            "learning: end the application with `streams cancel`, and start it again"
+        )
     if isinstance(error, (ValueError, TypeError)) and type(error).__module__ == "builtins":
         return str(error)
     text = str(error).partition("\nJVM stacktrace")[0].partition(";\n")[0].partition("== SQL")[0]

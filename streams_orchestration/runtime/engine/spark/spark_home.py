@@ -1,0 +1,75 @@
+"""The directory of Spark, and one of links to it without Spark's machine learning.
+
+Spark's machine learning registers its functions with every session, wanted or not. That needs Scala's reflection, which
+takes half of the time in which a session is made. A host without queries of Spark's own has no use for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+LEFT_OUT = "spark-mllib_"
+"""Start of the name of the jar that is left out."""
+PREFIX = "spark-home-"
+
+
+def spark_home() -> Path:
+    """Return the directory of Spark: SPARK_HOME, else that of the installed PySpark, which is not imported."""
+    named = os.environ.get("SPARK_HOME")
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(named) if named else Path(spec.origin).parent
+
+
+def cache_directory() -> Path:
+    """Return the directory of what is kept between applications, safe to remove: a part of the user's caches."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "streams_orchestration"
+
+
+def lean_home(directory: Path | None = None) -> Path:
+    """Return a directory like Spark's without its machine learning; made once, where links can be made, else Spark's.
+
+    Args:
+        directory: of these directories; that of the user's caches when None.
+    """
+    home, directory = spark_home().absolute(), directory or cache_directory()
+    try:
+        identity = f"{home} {version('pyspark')} {(home / 'jars').stat().st_mtime_ns}"
+        lean = directory / f"{PREFIX}{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
+        if not lean.exists():
+            directory.mkdir(parents=True, exist_ok=True)
+            _drop_dangling(directory)
+            _link(home, lean)
+    except OSError:
+        return home
+    return lean
+
+
+def _link(home: Path, lean: Path) -> None:
+    """Make the links beside and move them to their place, where another process may have been quicker."""
+    made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=lean.parent))
+    try:
+        (made / "jars").mkdir()
+        entries = [entry for entry in home.iterdir() if entry.name != "jars"]
+        jars = [jar for jar in (home / "jars").iterdir() if not jar.name.startswith(LEFT_OUT)]
+        for entry in (*entries, *jars):
+            (made / entry.relative_to(home)).symlink_to(entry)
+        made.rename(lean)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if not lean.exists():
+            raise
+
+
+def _drop_dangling(directory: Path) -> None:
+    """Remove what is linked to a Spark that has been replaced or removed."""
+    for jars in directory.glob(f"{PREFIX}*/jars"):
+        if not all(jar.exists() for jar in jars.iterdir()):
+            shutil.rmtree(jars.parent, ignore_errors=True)
