@@ -35,5 +35,7 @@ class Options:
     def with_widths(self, widths: Iterable[tuple[str, int]]) -> Options:
         """With these in front; a pattern that is there already gets another width."""
         new = tuple(widths)
+        if not new:
+            return self
         patterns = {pattern for pattern, _ in new}
         return replace(self, widths=(*new, *(each for each in self.widths if each[0] not in patterns)))

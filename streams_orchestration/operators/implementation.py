@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+from collections.abc import Iterator
 from typing import Any
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.contract import Operator, SourceOperator
+from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
+from streams_orchestration.operators.errors import ResultError
 
 
 class ImplementationError(ValueError):
@@ -67,13 +70,19 @@ def keeps_tuples(implementation: type[Operator]) -> bool:
     return implementation.stateful
 
 
-def missing_method(kind: type[Operator], inputs: int) -> str | None:
-    """Describe the method for tuples that a class lacks: `process`, or `produce` of a source; None where it has one.
+def wrong_method(kind: type[Operator], inputs: int) -> str | None:
+    """Describe the first method of a class that is missing or cannot be called; None where all are right.
+
+    Every class needs a method for tuples: `process`, or `produce` of a source.
 
     Args:
         kind: the class.
         inputs: how many input ports it has.
     """
+    return _missing_method(kind, inputs) or next(_uncallable_methods(kind), None)
+
+
+def _missing_method(kind: type[Operator], inputs: int) -> str | None:
     if issubclass(kind, SourceOperator):
         name, lacks = "produce", kind.produce is SourceOperator.produce
     else:
@@ -84,3 +93,34 @@ def missing_method(kind: type[Operator], inputs: int) -> str | None:
     own = [each for each, value in vars(kind).items() if callable(value) and not each.startswith("__")]
     what = "every tuple that arrives would be dropped" if name == "process" else "it would never make a tuple"
     return f"{kind.__name__} has no method {name}, so {what}{nearest(name, own)}"
+
+
+def _uncallable_methods(kind: type[Operator]) -> Iterator[str]:
+    """Methods of its own that cannot be called as those of the base class are."""
+    base = SourceOperator if issubclass(kind, SourceOperator) else Operator
+    for name in dir(base):
+        expected, own = (inspect.getattr_static(each, name) for each in (base, kind))
+        if own is expected or not inspect.isroutine(expected) or (name.startswith("_") and name != "__init__"):
+            continue
+        names = [each for each in inspect.signature(getattr(base, name)).parameters if each != "self"]
+        on_object = inspect.isfunction(expected) and inspect.isfunction(own)
+        try:
+            inspect.signature(getattr(kind, name)).bind(*(("self",) if on_object else ()), *names)
+        except TypeError as error:
+            yield f"{kind.__name__}.{name} is called as {name}({', '.join(names)}), which does not fit: {error}"
+        except ValueError:  # a method that is compiled may not show what it takes
+            continue
+
+
+def make_operator(kind: type[Operator], context: OperatorContext, parameters: Any) -> Operator:
+    """A new object of a class, set up.
+
+    Raises:
+        ResultError: its `__init__` leaves out that of its base class.
+    """
+    operator = kind(context, parameters)
+    if not hasattr(operator, "context"):
+        message = "its `__init__` does not call `super().__init__(context, parameters)`"
+        raise ResultError(message)
+    operator.setup()
+    return operator

@@ -19,7 +19,7 @@ from streams_orchestration.operators.contract import (
     check_files,
     check_produced,
 )
-from streams_orchestration.operators.implementation import missing_method
+from streams_orchestration.operators.implementation import make_operator, wrong_method
 from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.operators.results import check_nothing, check_state
 from streams_orchestration.operators.state import dump_state, load_state, plain_digest
@@ -90,8 +90,8 @@ class OperatorHarness:
         self._stored: Checkpoint = ()
         self._plain = b""
         self.parameters: Any = kind.Parameters.model_validate(dict(parameters or {}))
-        if lack := missing_method(kind, len(inputs)):
-            raise ValueError(lack)
+        if wrong := wrong_method(kind, len(inputs)):
+            raise ValueError(wrong)
         kind.check(self.context, self.parameters)
         self.operator = self._create()
 
@@ -103,9 +103,7 @@ class OperatorHarness:
         self.sent.append((port, batch))
 
     def _create(self) -> Operator:
-        operator = self.kind(self.context, self.parameters)
-        operator.setup()
-        return operator
+        return make_operator(self.kind, self.context, self.parameters)
 
     def send(self, rows: Sequence[Row] | TupleBatch, port: int = 0) -> Self:
         """Pass a batch to an input port; const unless the class's model declares the port mutable."""

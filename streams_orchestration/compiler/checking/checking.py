@@ -18,7 +18,7 @@ from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.files import resolve_inputs
-from streams_orchestration.operators.implementation import ImplementationError, missing_method
+from streams_orchestration.operators.implementation import ImplementationError, wrong_method
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.parameter_errors import parameter_errors
 
@@ -82,8 +82,8 @@ def _findings(
         ]
     if places is None and (missing := _missing_file(operator, implementation, parameters)):
         return [_Finding(_diagnostic("SO5008", operator, missing), anywhere=True)]
-    if operator.engine != "dataframe" and (lack := missing_method(implementation, len(operator.inputs))):
-        return [_Finding(_diagnostic("SO5002", operator, lack))]
+    if operator.engine != "dataframe" and (wrong := wrong_method(implementation, len(operator.inputs))):
+        return [_Finding(_diagnostic("SO5002", operator, wrong))]
     if conflict := _model_conflict(operator, implementation):
         return [_Finding(_diagnostic("SO5004", operator, conflict))]
     inputs = _input_types(compilation, operator)

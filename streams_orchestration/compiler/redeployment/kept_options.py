@@ -47,7 +47,7 @@ def fitting(
     ]
     options, narrower, stronger = _widths(application, replace(kept, submission=values))
     wanted = change(options)
-    if wanted.widths == options.widths:
+    if wanted.widths is options.widths:  # none is wanted, not even one that is deployed
         narrower += stronger
     undecided: list[str] = []
     if wanted.decoupling is options.decoupling:

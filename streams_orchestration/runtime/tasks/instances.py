@@ -8,7 +8,7 @@ from pathlib import Path
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.implementation import import_operator, make_operator
 from streams_orchestration.operators.state import plain_digest
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
@@ -52,13 +52,13 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
 
     Raises:
         ImplementationError: its class cannot be imported.
+        ResultError: its class leaves out what every operator needs.
         StateError: the stored state is gone or altered.
     """
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)
     context.logger = operator_logger(program.name, directories.log)
-    operator = implementation(context, implementation.Parameters.model_validate(program.parameters))
-    operator.setup()
+    operator = make_operator(implementation, context, implementation.Parameters.model_validate(program.parameters))
     if stored is None:
         return Instance(operator)
     state = read_state(directories.store, stored)
