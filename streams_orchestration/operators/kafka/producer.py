@@ -230,7 +230,7 @@ class TransactionalProducer:
         """What the transaction failed of, where an error only follows from that."""
         from confluent_kafka import KafkaError, KafkaException
 
-        follows = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE)
+        follows = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE, KafkaError._FATAL)
         if not isinstance(error, KafkaError) or error.code() not in follows:
             return error
         try:

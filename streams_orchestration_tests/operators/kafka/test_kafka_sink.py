@@ -19,6 +19,7 @@ from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRe
 from streams_orchestration.operators.standard.kafka_sink import KafkaSink
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.kafka import PASSWORD, Broker, broker
+from streams_orchestration_tests.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
 
@@ -125,6 +126,34 @@ def test_a_process_that_sleeps_within_a_delivery_changes_nothing_when_it_wakes(k
     awake.open()
     deliver(awake, topic, 4)
     assert numbers(kafka, topic) == [1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def refuses_more(operator: KafkaSink, topic: str) -> bool:
+    from confluent_kafka import KafkaException
+
+    assert operator.producer is not None
+    try:
+        operator.producer._producer.produce(topic, b"{}")
+    except KafkaException:
+        return True
+    return False
+
+
+def test_a_process_that_hears_late_that_another_has_taken_over_says_so(kafka: Broker):
+    topic = kafka.topic()
+    asleep, awake = sink(kafka, topic), sink(kafka, topic)
+    deliver(asleep, topic, 1)
+
+    def batches() -> Any:
+        deliver(awake, topic, 2)
+        yield batch(asleep, [(2, "a")])
+        until(lambda: refuses_more(asleep, topic), "the client has heard nothing")
+        yield batch(asleep, [(2, "b")])
+
+    with pytest.raises(KafkaAwayError, match="another process has taken over"):
+        asleep.deliver(key(topic, 2), batches())
+    for each in (asleep, awake):
+        each.close()
 
 
 def test_a_new_life_begins_anew_and_channels_do_not_know_of_each_other(kafka: Broker):
