@@ -81,11 +81,11 @@ class SparkEngine:
     def _begin(self, settings: Mapping[str, str], jvm: Jvm) -> None:
         usual = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
-        from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
-
         try:
+            from streams_orchestration.runtime.engine.spark.session import register_source, spark_session
+
             gateway = jvm.gateway()
-            # not before: both cores are busy until the JVM is up, and nothing waits for the server so soon
+            # not before: its imports would slow the start of the JVM, and nothing needs the server so soon
             if self._forking is not None and self._directory is not None:
                 self._forks = start_fork_server(self._forking, self._directory)
             session = spark_session(settings, gateway)

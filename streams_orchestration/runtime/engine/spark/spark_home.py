@@ -29,7 +29,7 @@ def spark_home() -> Path:
 
 
 def cache_directory() -> Path:
-    """Return the directory of what is kept between applications, safe to remove: a part of the user's caches."""
+    """Return the directory of what is kept between applications and can be made again: a part of the user's caches."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "streams_orchestration"
 
 
@@ -53,7 +53,7 @@ def lean_home(directory: Path | None = None) -> Path:
 
 
 def _link(home: Path, lean: Path) -> None:
-    """Make the links beside and move them to their place, where another process may have been quicker."""
+    """Make the links in a new directory and rename it to `lean`, which another process may have made meanwhile."""
     made = Path(tempfile.mkdtemp(prefix=f".{PREFIX}", dir=lean.parent))
     try:
         (made / "jars").mkdir()
