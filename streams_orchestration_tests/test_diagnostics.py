@@ -24,6 +24,8 @@ from streams_orchestration.model.decoupling_document import read_problem
 from streams_orchestration.model.diagnostics import CODES, ApplicationError, Diagnostic
 from streams_orchestration.model.diagnostics_page import PAGE, diagnostics_page, main
 from streams_orchestration.model.profile_document import read_profile
+from streams_orchestration.runtime.deployment import deployment
+from streams_orchestration.runtime.engine.spark.frames.analysis import QueryAnalysis, Refusal
 from streams_orchestration_tests.specs import CASES
 
 RAISING: dict[str, dict[str, Any]] = {
@@ -72,7 +74,7 @@ def line(case: dict[str, Any]) -> int:
     return next((number for number, each in enumerate(lines, 1) if each.endswith(MARK)), 0)
 
 
-def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
+def raised(case: dict[str, Any], path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Diagnostic, ...]:
     if "problem" in case:
         path.write_text(case["problem"], encoding="utf-8")
         try:
@@ -99,7 +101,10 @@ def raised(case: dict[str, Any], path: Path) -> tuple[Diagnostic, ...]:
             options["decoupling"] = read_assignment(decision)
         compilation = compile_spec(written(case, path), Options(**options))
         if case.get("deployable"):
-            compilation = deployable(compilation).compilation
+            wanted = deployable(compilation)
+            refusals = tuple(Refusal(*each) for each in case.get("refusals", {}).items())
+            monkeypatch.setattr(deployment, "analyse_queries", lambda *_: QueryAnalysis(refusals))
+            compilation = deployment.with_columns_of_queries(wanted)
     except ApplicationError as error:
         return error.diagnostics
     return (*compilation.diagnostics, *check_parameters(compilation))
@@ -110,9 +115,9 @@ def test_every_code_has_a_case_and_every_case_a_code():
 
 
 @pytest.mark.parametrize("case", RAISING.values(), ids=RAISING)
-def test_the_code_is_raised(case: dict[str, Any], tmp_path: Path):
+def test_the_code_is_raised(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "spec.yaml"
-    actual = raised(case, path)
+    actual = raised(case, path, monkeypatch)
     expected = line(case)
     place = f"{path.with_name(marked(case)[0])}:{expected}" if expected else ""
     assert (case["code"], case.get("operator", ""), place) in {

@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.checking.checking import check_parameters
+from streams_orchestration.compiler.checking.deployable import deployable, with_findings_of_operators
+from streams_orchestration.compiler.compilation import CompileError
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import plan_document
@@ -127,3 +129,36 @@ def test_a_mutated_spec_compiles_or_is_refused(batch: int, tmp_path: Path) -> No
             plan_document(compilation)
             check_parameters(compilation)
     assert 0 < refused < EDITS, "the edits are neither all harmless nor all fatal"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_error_at_one_operator_has_no_other_one_blamed(seed: int, tmp_path: Path) -> None:
+    """Findings of operators come with errors of the graph; none may be a mere effect of these."""
+    draw = random.Random(seed)
+    documents = [each for each in map(yaml.safe_load, bases()) if _is_sound(each, tmp_path)]
+    assert len(documents) > 30
+    for _ in range(200):
+        document = copy.deepcopy(draw.choice(documents))
+        invocation = draw.choice(document["graph"])
+        name, (container, key) = invocation["name"], draw.choice(list(places(invocation)))
+        if draw.randrange(2) and isinstance(key, str):
+            container[key + "s"] = container.pop(key)
+        else:
+            container[key] = copy.deepcopy(draw.choice(VALUES))
+        path = tmp_path / "edited.yaml"
+        path.write_text(yaml.safe_dump(document, sort_keys=False))
+        try:
+            compile_spec(path)
+        except CompileError as error:
+            blamed = [each for each in with_findings_of_operators(error).diagnostics if each.code.startswith("SO500")]
+            assert {each.operator for each in blamed if each.severity == "error"} <= {name}
+
+
+def _is_sound(document: dict[str, Any], directory: Path) -> bool:
+    path = directory / "sound.yaml"
+    path.write_text(yaml.safe_dump(document))
+    try:
+        deployable(compile_spec(path))
+    except ApplicationError:
+        return False
+    return True

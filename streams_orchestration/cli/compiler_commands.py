@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from streams_orchestration.cli.command import command
-from streams_orchestration.cli.completing import complete_operator
+from streams_orchestration.cli.completing import complete_operator, complete_spec
 from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
     Spec,
     application_argument,
     compile_options,
+    document_option,
     format_option,
     output_option,
     spec_argument,
@@ -47,6 +48,21 @@ A code alone, in place of SPEC, gives its cause and remedy.
 @loaded(f"{CLI}.compiling:compile_application")
 def compile_() -> None:
     """Compile an application and show the plan; nothing is run."""
+
+
+@command()
+@click.argument("specs", metavar="SPEC...", nargs=-1, required=True, type=Spec(), shell_complete=complete_spec)
+@compile_options
+@click.option("--queries", is_flag=True, help="Have Spark analyse the queries, too. It needs Java, and some seconds.")
+@document_option
+@loaded(f"{CLI}.checking:check")
+def check() -> None:
+    """Check all that running an application needs, without running it: for CI.
+
+    Every error is reported at once: those of `compile`, and what `run` would find before it starts: parameters, types
+    of expressions, schemas, files, packages, the code of operators. The exit status is 1 if any SPEC has errors. It
+    does not look at what is deployed; `streams redeploy SPEC --dry-run` does.
+    """
 
 
 @command(help=_EXPLAIN_HELP)

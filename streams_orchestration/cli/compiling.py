@@ -7,11 +7,12 @@ from pathlib import Path
 
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import current, write_json, write_output
-from streams_orchestration.cli.messages import detail, report_diagnostics
+from streams_orchestration.cli.messages import detail, note, report_diagnostics
 from streams_orchestration.cli.summary import summary
 from streams_orchestration.cli.terminal import write_table
-from streams_orchestration.compiler.checking.checked import checked
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.checking.checked import checked, with_findings_of_parameters
+from streams_orchestration.compiler.checking.left_out import left_out
+from streams_orchestration.compiler.compilation import Compilation, CompileError
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_text
@@ -29,7 +30,7 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     except ApplicationError as error:
         report_diagnostics(error.diagnostics)
         if format_ == "json":
-            write_json(compile_error_document(_name(spec), error.diagnostics), output)
+            write_json(compile_error_document(application_name(spec), error.diagnostics), output)
         return APPLICATION
     report_diagnostics(compilation.diagnostics)
     if format_ == "json":
@@ -37,6 +38,8 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
             write_output(plan_text(compilation), output)
     else:
         write_table(summary(compilation), output)
+    if parts := list(left_out(compilation.logical)):
+        note(f"Not looked at: {'; '.join(parts)}. `streams check {spec}` does that.")
     return 0
 
 
@@ -46,7 +49,10 @@ def check(spec: Path, options: Options) -> Compilation:
     Raises:
         ApplicationError: the application has errors.
     """
-    return checked(_compile(spec, options))
+    try:
+        return checked(_compile(spec, options))
+    except CompileError as error:
+        raise with_findings_of_parameters(error) from error
 
 
 def _compile(spec: Path, options: Options) -> Compilation:
@@ -85,7 +91,7 @@ def compiled_only(spec: Path, options: Options) -> Compilation:
     try:
         compilation = _compile(spec, options)
     except ApplicationError:
-        current().application = _name(spec)
+        current().application = application_name(spec)
         raise
     current().application = compilation.logical.application
     return compilation
@@ -99,7 +105,7 @@ def operator_names(spec: Path) -> tuple[str, ...]:
         return ()
 
 
-def _name(spec: Path) -> str:
-    """The application's name in a spec with errors, else the name of its file."""
+def application_name(spec: Path) -> str:
+    """Return the application's name in a spec with errors, else the name of its file."""
     application, _ = read_application(spec)
     return application.application if application is not None else file_of(spec).stem

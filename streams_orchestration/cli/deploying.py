@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.jobs import Jobs
@@ -14,7 +13,7 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import begin_from, require_origin
-from streams_orchestration.cli.starting import locked_start, ready
+from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.java import require_java
@@ -41,7 +40,7 @@ def deploy_compiled(
 ) -> int:
     """Compile an application and start it in the background, for a command of this name."""
     require_origin(origin, drop_state)
-    wanted = ready(compiled_only(spec, options))
+    wanted = ready(compiled_to_run(spec, options))
     name = wanted.name
     require_java()
     home = Home.default().prepare()

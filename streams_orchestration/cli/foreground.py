@@ -102,7 +102,8 @@ class Foreground:
             started: called when the hosts are launched.
 
         Raises:
-            NotDeployableError: Spark cannot run a query of it, or a stage of the compiler is wrong.
+            NotDeployableError: a stage of the compiler is wrong.
+            ApplicationError: Spark cannot run a query of it.
             HostLaunchError: the hosts or PEs did not come up.
         """
         if wrong := list(violations(wanted.compilation)):

@@ -88,7 +88,14 @@ def begun(arguments: Sequence[str]) -> Iterator[Invocation]:
         _current.reset(token)
 
 
-def answer(facts: Callable[[], Mapping[str, Any]], text: str = "", *, status: int = 0, error: str | None = None) -> int:
+def answer(
+    facts: Callable[[], Mapping[str, Any]],
+    text: str = "",
+    *,
+    status: int = 0,
+    error: str | None = None,
+    kind: ErrorKind = "runtime",
+) -> int:
     """Write the result of a command to standard output: a document with `--format json`, else the text.
 
     Args:
@@ -96,13 +103,14 @@ def answer(facts: Callable[[], Mapping[str, Any]], text: str = "", *, status: in
         text: lines to read.
         status: its exit status.
         error: what went wrong.
+        kind: of the error.
 
     Returns:
         The exit status.
     """
     invocation = current()
     if invocation.json:
-        write_json(invocation.document(facts(), status, message=error))
+        write_json(invocation.document(facts(), status, kind, error))
     elif text:
         click.echo(text)
     return status

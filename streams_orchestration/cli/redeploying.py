@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_only
+from streams_orchestration.cli.compiling import application_name
 from streams_orchestration.cli.deploying import deploy_compiled, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
@@ -17,13 +17,12 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, warning
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
-from streams_orchestration.cli.starting import locked_start, ready
+from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment import Assignment
-from streams_orchestration.model.loading import load_application
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import RevertedError
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
@@ -49,12 +48,12 @@ def redeploy(
         if fresh or dry_run or drop_state or widths or decoupling is not None:
             message = "--revert brings the plan before back as it was. Leave the other options out."
             raise click.UsageError(message, click.get_current_context())
-        return _revert(Home.default(), named or (spec if isinstance(spec, str) else load_application(spec).application))
+        return _revert(Home.default(), named or (spec if isinstance(spec, str) else application_name(spec)))
     spec = Path(spec)
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
-    home, application = Home.default(), named or load_application(spec).application
+    home, application = Home.default(), named or application_name(spec)
 
     def change(kept: Options) -> Options:
         wider = replace(kept.with_widths(widths), name=named)
@@ -65,7 +64,7 @@ def redeploy(
         warning(f"{application}: {each}.")
     if fresh or (not dry_run and status_if_deployed(home, application) is None):
         return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
-    wanted = ready(compiled_only(spec, options))
+    wanted = ready(compiled_to_run(spec, options))
     if not dry_run:
         return _redeploy(home, spec, wanted, drop_state, within)
     outcome = preview_redeploy(home, wanted, drop_state)

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
-from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.restoring import begin_from, require_origin
-from streams_orchestration.cli.starting import locked_start, ready
+from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.options import Options
@@ -30,7 +29,7 @@ def run(
 ) -> int:
     """Compile an application, run it to its end, show the result; the exit status."""
     require_origin(origin, drop_state)
-    compilation = compiled_only(spec, options)
+    compilation = compiled_to_run(spec, options)
     name, home, identity = compilation.logical.application, Home.default(), fingerprint(compilation)
     goes_on = not fresh and origin is None
     wanted = None if goes_on and _is_complete(home, name, identity) else ready(compilation)

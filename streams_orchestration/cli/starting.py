@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from streams_orchestration.cli.compiling import compiled_only
 from streams_orchestration.cli.messages import note, report_diagnostics
-from streams_orchestration.compiler.checking.deployable import Deployable, deployable
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
+from streams_orchestration.compiler.compilation import Compilation, CompileError
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.storage.home import Home
+
+
+def compiled_to_run(spec: Path, options: Options) -> Compilation:
+    """Compile an application that is to run, as `compiled_only` does; its errors come with those of its operators.
+
+    Raises:
+        ApplicationError: the application has errors.
+    """
+    try:
+        return compiled_only(spec, options)
+    except CompileError as error:
+        raise with_findings_of_operators(error) from error
 
 
 def ready(compilation: Compilation) -> Deployable:

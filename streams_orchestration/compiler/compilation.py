@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -12,7 +13,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 from streams_orchestration.compiler.query_columns import QueryColumns, is_same_query
 from streams_orchestration.compiler.stage_results import CopyPlan, FusionPlan, RegionMap, ThreadPlan
 from streams_orchestration.model.application import Application
-from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 Result = TypeVar("Result")
 
@@ -80,6 +81,14 @@ class Progress:
 
 Stages = Progress | Compilation
 """The results of some stages or of all."""
+
+
+class CompileError(ApplicationError):
+    """The errors of an application that was read, with the stages that could be computed all the same."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], done: Progress) -> None:
+        super().__init__(diagnostics)
+        self.done = done
 
 
 def need(result: Result | None) -> Result:

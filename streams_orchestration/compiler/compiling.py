@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from streams_orchestration.compiler.compilation import Compilation, Progress
+from streams_orchestration.compiler.compilation import Compilation, CompileError, Progress
 from streams_orchestration.compiler.misleading import ALL, in_doubt, misled, trusted
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
@@ -95,5 +95,5 @@ def _compile(
         if any(each.code == "SO0501" for each in more) or (stage.decisive and errors_of(more)):
             wrong = ALL
     if errors_of(diagnostics):
-        raise ApplicationError(in_order(diagnostics))
+        raise CompileError(in_order(diagnostics), done)
     return replace(done, diagnostics=in_order(diagnostics)).compilation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 
 Subject = Literal["values", "types", "parallel", "regions", "placement", "threads"]
 """What findings are about: values, tuple types, parallel regions and punctuation, consistent regions, PEs, threads."""
@@ -49,6 +49,14 @@ _NEED_ALL = frozenset(("CDISR3035W", "SO0620", "SO0621", "SO0622", "SO0623", "SO
 """Findings on PEs that look at all that decides over them: their number, and a decision which operators to part."""
 _NEED_PORTS = frozenset(("CDISP0823E", "SO0111", "SO0207", "CDISP0838E", "CDISP0839W", "CDISR1359E"))
 """Findings that look at streams, ports and parallel regions, too, or at what is used."""
+_LEAVE_TYPES_UNKNOWN = frozenset(("SO0101", "SO0102"))
+"""Errors beyond which the types of streams are unknown, never wrong."""
+_LEAVE_PARAMETERS_WRONG = frozenset(("SO0201", "CDISP0116E"))
+"""Errors of the stages by which a parameter has another value than is written."""
+_NEED_PARAMETERS = frozenset(("SO5003", "SO5004"))
+"""Findings of operators that look at their parameters."""
+_NEED_SCHEMAS = frozenset(("SO5004", "SO5005", "SO5006"))
+"""Findings of operators that look at the types of their streams."""
 
 
 def misled(errors: Iterable[Diagnostic]) -> Subjects:
@@ -91,6 +99,40 @@ def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subj
     if "parallel" in wrong:
         doubtful |= _NEED_PORTS
     return [finding for finding in findings if finding.code not in doubtful]
+
+
+def trusted_of_operators(findings: Iterable[Diagnostic], errors: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return what the operators find that errors of the application do not put in doubt.
+
+    Args:
+        findings: of the operators, in an application with errors.
+        errors: the errors of its text and of its stages.
+    """
+    errors = errors_of(errors)
+    wrong = misled(each for each in errors if not each.stage and each.code not in _LEAVE_TYPES_UNKNOWN)
+    undeclared = {_own_name(each) for each in errors if each.code == "SO0101"}
+    written_wrong = {_own_name(each) for each in errors if _leaves_parameters_wrong(each)}
+    if "values" in wrong or any(each.code == "SO0501" for each in errors):
+        return []
+    return [
+        each
+        for each in findings
+        if not (each.code in _NEED_SCHEMAS and "types" in wrong)
+        and not (each.code in _NEED_PARAMETERS and _own_name(each) in written_wrong)
+        and not (each.code == "SO5001" and _own_name(each) in undeclared)
+    ]
+
+
+def _leaves_parameters_wrong(error: Diagnostic) -> bool:
+    """Return True if the operator of an error may have other parameters, or other ports, than are written."""
+    if error.stage or error.code in _LEAVE_TYPES_UNKNOWN:
+        return error.code in _LEAVE_PARAMETERS_WRONG
+    return not misled((error,)).isdisjoint(("types", "values"))
+
+
+def _own_name(error: Diagnostic) -> str:
+    """Return the name of the operator without those of the composites around it."""
+    return error.operator.rpartition(".")[2]
 
 
 def _of_path(error: Diagnostic) -> Subjects:

@@ -317,4 +317,8 @@ OWN_CODES: dict[str, Code] = {
         "The application compiles, but its PEs cannot run as they are.",
         "Part or fuse these operators in another way, or declare the missing schema where the stream is produced.",
     ),
+    "SO5010": error(
+        "Spark refuses a query, or the function of a DataFrame operator raises.",
+        "Correct the query or the function; docs/dataframes.md says which queries can be replayed.",
+    ),
 }

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.model.diagnostics import ApplicationError, errors_of
+from streams_orchestration.compiler.compilation import Compilation, CompileError
+from streams_orchestration.compiler.misleading import trusted_of_operators
+from streams_orchestration.model.diagnostics import ApplicationError, errors_of, in_order
 from streams_orchestration.operators.standard import STANDARD
+
+
+def with_findings_of_parameters(error: CompileError) -> ApplicationError:
+    """Return the errors of an application that does not compile, together with those of its standard operators."""
+    if error.done.logical is None:
+        return error
+    # loads the code of operators, which most applications that are only compiled do without
+    from streams_orchestration.compiler.checking.checking import check_parameters
+
+    found = trusted_of_operators(check_parameters(error.done), error.diagnostics)
+    return ApplicationError(in_order((*error.diagnostics, *found)))
 
 
 def checked(compilation: Compilation) -> Compilation:

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.running_limits import running_limits
-from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
-from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import parse_schema
@@ -23,33 +23,37 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.parameter_errors import parameter_errors
 
 
-def check_parameters(compilation: Compilation) -> list[Diagnostic]:
+def check_parameters(done: Stages) -> list[Diagnostic]:
     """What is wrong with standard operators wherever the application is to run.
 
     A parameter or a value that neither Streams nor this product knows, a value of another type, an attribute that the
     stream does not have. What only matters when it runs here - required parameters, implementations of the user - is
     left to `check_operators`, since an application may be compiled only; of input files it is a warning.
     """
-    standard = (operator for operator in compilation.logical.operators if is_standard(operator))
+    standard = (operator for operator in need(done.logical).operators if is_standard(operator))
     return [
-        finding.diagnostic
-        for operator in standard
-        for finding in _findings(compilation, operator, None)
-        if finding.anywhere
+        finding.diagnostic for operator in standard for finding in _findings(done, operator, None) if finding.anywhere
     ]
 
 
-def check_operators(compilation: Compilation) -> list[Diagnostic]:
-    """All that keeps an application from running here, and what of it will not act."""
-    diagnostics = [*running_limits(compilation.logical), *check_external_streams(compilation.physical)]
+def check_operators(done: Stages) -> list[Diagnostic]:
+    """Return all that keeps an application from running here, and what of it will not act.
+
+    Args:
+        done: its logical graph at least; the expanded graph is missing where errors hide it.
+    """
+    logical = need(done.logical)
+    diagnostics = [*running_limits(logical)]
+    if done.physical is not None:
+        diagnostics += check_external_streams(done.physical)
     places: dict[Path | str, LogicalOperator] = {}
-    for operator in compilation.logical.operators:
+    for operator in logical.operators:
         try:
             implementation_name(operator)
         except ImplementationError as error:
             diagnostics.append(_diagnostic("SO5001", operator, str(error)))
             continue
-        diagnostics += (finding.diagnostic for finding in _findings(compilation, operator, places))
+        diagnostics += (finding.diagnostic for finding in _findings(done, operator, places))
     return diagnostics
 
 
@@ -60,12 +64,12 @@ class _Finding(NamedTuple):
 
 
 def _findings(
-    compilation: Compilation, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None
+    done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None
 ) -> list[_Finding]:
     """What is wrong with one operator.
 
     Args:
-        compilation: the application.
+        done: the application.
         operator: one of its operators.
         places: directories that the operators before it publish into; None where only what is wrong anywhere counts.
     """
@@ -73,8 +77,10 @@ def _findings(
         implementation = load_operator(operator)
     except ImplementationError as error:
         return [_Finding(_diagnostic("SO5002", operator, str(error)))]
+    if done.physical is None and _has_references(operator):
+        return []
     try:
-        parameters = implementation.Parameters.model_validate(_parameters(compilation, operator))
+        parameters = implementation.Parameters.model_validate(_parameters(done, operator))
     except ValidationError as error:
         return [
             _Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere)
@@ -86,7 +92,7 @@ def _findings(
         return [_Finding(_diagnostic("SO5002", operator, wrong))]
     if conflict := _model_conflict(operator, implementation):
         return [_Finding(_diagnostic("SO5004", operator, conflict))]
-    inputs = _input_types(compilation, operator)
+    inputs = _input_types(need(done.logical), operator)
     if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return []
     context = _context(operator, inputs)
@@ -102,11 +108,15 @@ def _findings(
     return [_Finding(_diagnostic("SO5004", operator, text))]
 
 
-def _parameters(compilation: Compilation, operator: LogicalOperator) -> dict[str, Any]:
+def _has_references(operator: LogicalOperator) -> bool:
+    return "${" in str(operator.parameters)
+
+
+def _parameters(done: Stages, operator: LogicalOperator) -> dict[str, Any]:
     """The parameters as its first replica has them: channel functions are numbers there (rule 32)."""
-    if "${" not in str(operator.parameters):
+    if done.physical is None or not _has_references(operator):
         return operator.parameters
-    replica = next((each for each in compilation.physical.operators if each.logical == operator.index), None)
+    replica = next((each for each in done.physical.operators if each.logical == operator.index), None)
     return operator.parameters if replica is None else substitute_channels(operator.parameters, replica)
 
 
@@ -148,14 +158,14 @@ def _base(operator: LogicalOperator) -> Path:
     return Path(operator.location.file).absolute().parent if operator.location else Path.cwd()
 
 
-def _input_types(compilation: Compilation, operator: LogicalOperator) -> list[str] | None:
+def _input_types(logical: LogicalGraph, operator: LogicalOperator) -> list[str] | None:
     """The tuple type of every input port, None when a stream has no schema, which other checks report."""
     inputs: list[str | None] = [None] * len(operator.inputs)
-    for connection in compilation.logical.connections:
+    for connection in logical.connections:
         if connection.target == operator.index:
-            source = compilation.logical.operators[connection.source]
+            source = logical.operators[connection.source]
             inputs[connection.target_port] = source.outputs[connection.source_port].schema
-    for link in compilation.logical.imports:
+    for link in logical.imports:
         if link.operator == operator.index:
             inputs[link.port] = inputs[link.port] or link.schema
     known = [ddl for ddl in inputs if ddl is not None]

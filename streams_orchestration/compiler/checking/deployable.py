@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from streams_orchestration.compiler.compilation import Compilation, need
+from streams_orchestration.compiler.compilation import Compilation, CompileError, need
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.fingerprint import fingerprint
-from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
+from streams_orchestration.compiler.misleading import trusted_of_operators
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,20 @@ class Deployable:
     def plan(self) -> DeploymentPlan:
         """Its deployment plan."""
         return need(self.compilation.deployment)
+
+
+def with_findings_of_operators(error: CompileError) -> ApplicationError:
+    """Return the errors of an application that does not compile, together with what its operators find.
+
+    Operators are asked as far as the errors do not put their answers in doubt.
+    """
+    if error.done.logical is None:
+        return error
+    # loads the code of operators, which applications that are only compiled do without
+    from streams_orchestration.compiler.checking.checking import check_operators
+
+    found = trusted_of_operators(check_operators(error.done), error.diagnostics)
+    return ApplicationError(in_order((*error.diagnostics, *found)))
 
 
 def deployable(compilation: Compilation) -> Deployable:

@@ -15,9 +15,11 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.fingerprint import difference
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.query_columns import QueryColumns
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.creation import create_catalog
@@ -25,7 +27,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
 from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
-from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
+from streams_orchestration.runtime.errors import ApplicationChangedError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import read_stored, stored
@@ -51,7 +53,8 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
         asks_spark: have Spark look at its queries, if there are any and they are new.
 
     Raises:
-        NotDeployableError: Spark cannot run a query of it, or it is running and was to be dropped.
+        NotDeployableError: it is running and was to be dropped.
+        ApplicationError: Spark cannot run a query of it.
         SettingError: a setting in the environment cannot be used.
         AnalysisError, JavaError: Spark could not be asked.
         ApplicationChangedError: kept state belongs to another application of the same name.
@@ -118,17 +121,23 @@ def with_columns_of_queries(wanted: Deployable) -> Compilation:
         Its compilation, with the origins of the columns that the queries give.
 
     Raises:
-        NotDeployableError: Spark cannot run one, or the function of one raises.
+        ApplicationError: Spark cannot run some, or the function of one raises.
         AnalysisError, JavaError: see there.
     """
     compilation = wanted.compilation
     analysis = analyse_queries(wanted.plan.programs, base_directory(compilation))
-    if analysis.refusals:
-        raise NotDeployableError("\n".join(analysis.refusals))
     operators, logical = compilation.physical.operators, compilation.logical.operators
+    if analysis.refusals:
+        models = {each.name: logical[each.logical] for each in operators}
+        raise ApplicationError(_refused(models[each.operator], each.reason) for each in analysis.refusals)
     outputs = {logical[operators[number].logical].name: each for number, each in analysis.columns.items()}
     columns = tuple(QueryColumns(name, each) for name, each in sorted(outputs.items()))
     return replace(compilation, query_columns=columns)
+
+
+def _refused(operator: LogicalOperator, reason: str) -> Diagnostic:
+    place = next((key for key in ("query", "function") if key in operator.parameters), "")
+    return Diagnostic.of("SO5010", reason, operator=operator.name, location=operator.location_of(place))
 
 
 def _insert(connection: Connection, compilation: Compilation, identity: str, plan: DeploymentPlan) -> None:

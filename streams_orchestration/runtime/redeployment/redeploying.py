@@ -111,7 +111,8 @@ def begin_redeploy(
         RedeployRefusedError: state would be lost that may not be.
         NotDrainedError: the units did not come to their cuts in time; they go on with the old plan.
         NotWrittenError: there is no room for the states of the new plan; they go on with the old plan.
-        NotDeployableError: the application is complete, or Spark cannot run a query of it.
+        NotDeployableError: the application is complete.
+        ApplicationError: Spark cannot run a query of it.
         OnTrialError: an earlier redeploy of it is on trial, and it is stopped.
         NotDeployedError, CatalogError: see there.
     """

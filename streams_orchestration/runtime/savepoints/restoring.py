@@ -75,7 +75,8 @@ def restore(
         SavepointError: it is no savepoint, is damaged, is of another application, or does not fit the plan; the
             application is deployed already; or what it would write to belongs to another one.
         DropStateError: see there.
-        NotDeployableError: Spark cannot run a query of it, or the application runs and was to be dropped.
+        NotDeployableError: the application runs and was to be dropped.
+        ApplicationError: Spark cannot run a query of it.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
         StateDirectoryError, CatalogError, BeingStartedError: see there.
     """

@@ -94,7 +94,7 @@ def test_a_query_that_spark_cannot_run_is_refused_by_name_and_with_the_reason(tm
     compilation = compile_spec(path, Options())
     refusals = analyse_queries(need(compilation.deployment).programs, tmp_path).refusals
     wanted = {name: text for name, (_, text) in (SQL | FUNCTIONS).items() if text} | {"Second": TOGETHER}
-    actual = dict(refusal.removeprefix("operator ").split(": ", 1) for refusal in refusals)
+    actual = {each.operator: each.reason for each in refusals}
     assert actual.keys() == wanted.keys()
     assert {name: actual[name] for name, text in wanted.items() if text not in actual[name]} == {}
     assert {name: text for name, text in actual.items() if "\n" in text or len(text) > 600} == {}

@@ -46,11 +46,19 @@ class AnalysisError(StreamsRuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """An operator whose query cannot run."""
+
+    operator: str
+    """Physical name."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueryAnalysis:
     """The result of Spark's analysis of queries."""
 
-    refusals: tuple[str, ...] = ()
-    """Why queries cannot run, each with the name of its operator."""
+    refusals: tuple[Refusal, ...] = ()
     columns: Mapping[int, tuple[Mapping[str, ColumnOrigin], ...]] = field(default_factory=dict)
     """Operator, as the physical graph numbers it -> for each output port the origins of its columns."""
 
@@ -134,7 +142,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
     session = spark_session(settings, start_jvm(settings, spark_home(), directory).gateway())
     source = _EmptySource(directory / "empty")
     directories = directories_of(Home(directory), "analysis", 0, base)
-    refusals: list[str] = []
+    refusals: list[Refusal] = []
     columns: dict[int, tuple[Mapping[str, ColumnOrigin], ...]] = {}
     for program in programs:
         composition = Composition(session.newSession(), program, directories, source)
@@ -142,7 +150,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
             composition.compose()
             columns |= composition.columns()
         except OperatorError as error:
-            refusals.append(str(error))
+            refusals.append(Refusal(error.operator, error.reason))
         except Py4JError as error:  # of a plan that nobody has foreseen; the query runs without a lineage
             logger.warning("the columns of PE %s cannot be followed: %s", program.pe, error)
     return QueryAnalysis(tuple(refusals), columns)

@@ -1,0 +1,149 @@
+"""`streams check`: everything that keeps applications from running, found before anything runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams_orchestration.cli.compiling import application_name
+from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.invocation import answer, current
+from streams_orchestration.cli.messages import error as show_error
+from streams_orchestration.cli.messages import note, report_diagnostics
+from streams_orchestration.cli.starting import compiled_to_run
+from streams_orchestration.compiler.brief import plural, short_list
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable
+from streams_orchestration.compiler.checking.left_out import queries_of
+from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.settings import Settings
+
+Finding = dict[str, Any]
+"""The part of the document that is about one spec."""
+
+
+def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
+    """Look for everything that keeps applications from running; the exit status."""
+    specs = tuple(dict.fromkeys(specs))
+    if options != Options() and len(specs) != 1:
+        message = "options of the compiler are for one spec. Name one, or leave them out."
+        raise click.UsageError(message, click.get_current_context())
+    Settings.from_environment()
+    findings: list[Finding] = []
+    for finding in (
+        [_finding(specs[0], options, queries=queries)] if len(specs) == 1 else _findings_apart(specs, queries=queries)
+    ):
+        findings.append(finding)
+        _report(finding)
+    if len(findings) == 1:
+        current().application = findings[0]["application"]
+    failed = [each["spec"] for each in findings if not each["passed"]]
+    return answer(
+        lambda: {"specs": findings},
+        status=APPLICATION if failed else 0,
+        error=f"cannot run: {', '.join(failed)}" if failed else None,
+        kind="application",
+    )
+
+
+def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
+    """Look at one application; the diagnostics are kept, not shown."""
+    name: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    asked: tuple[str, ...] = ()
+    problem: str | None = None
+    try:
+        wanted = deployable(compiled_to_run(spec, options))
+        name, diagnostics = wanted.name, wanted.compilation.diagnostics
+        if wrong := list(violations(wanted.compilation)):
+            problem = f"a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
+        asked = queries_of(wanted.compilation.logical)
+        if asked and queries:
+            _ask_spark(wanted)
+    except ApplicationError as error:
+        name, diagnostics = name or application_name(spec), (*diagnostics, *error.diagnostics)
+    except StreamsRuntimeError as error:
+        problem = str(error)
+    return _document(spec, name, diagnostics, asked, problem, analysed=bool(asked) and queries and problem is None)
+
+
+def _ask_spark(wanted: Deployable) -> None:
+    """Have Spark analyse the queries of an application.
+
+    Raises:
+        ApplicationError: it refuses some.
+    """
+    # loads the catalog and its tables, which nothing else needs here
+    from streams_orchestration.runtime.deployment.deployment import with_columns_of_queries
+
+    note(f"{wanted.name}: Spark looks at the queries ...")
+    with_columns_of_queries(wanted)
+
+
+def _findings_apart(specs: Iterable[Path], *, queries: bool) -> Iterator[Finding]:
+    """Look at several applications, each in a process of its own: their modules may have the same names."""
+    most = 1 if queries else os.cpu_count() or 1
+    with ThreadPoolExecutor(most) as pool:
+        yield from pool.map(partial(_finding_apart, queries=queries), specs)
+
+
+def _finding_apart(spec: Path, *, queries: bool) -> Finding:
+    command = [sys.executable, "-m", "streams_orchestration", "check", str(spec), "--format", "json", "--quiet"]
+    ended = subprocess.run(
+        [*command, *(["--queries"] if queries else [])], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    try:
+        (finding,) = json.loads(ended.stdout)["specs"]
+    except (ValueError, KeyError):
+        lines = ended.stderr.decode(errors="replace").strip().splitlines()
+        problem = f"the process that looked at it ended with status {ended.returncode}: {lines[-1] if lines else ''}"
+        return _document(spec, None, (), (), problem, analysed=False)
+    return finding
+
+
+def _document(
+    spec: Path, application: str | None, diagnostics: Iterable[Diagnostic], queries: Iterable[str], problem: str | None,
+    *, analysed: bool,
+) -> Finding:  # fmt: skip
+    diagnostics = tuple(diagnostics)
+    return {
+        "spec": str(spec),
+        "application": application,
+        "passed": problem is None and not errors_of(diagnostics),
+        "queries": {"operators": list(queries), "analysed": analysed},
+        "diagnostics": [each.document() | {"remedy": each.remedy} for each in diagnostics],
+        "error": problem,
+    }
+
+
+def _report(finding: Finding) -> None:
+    """Show what was found in one application."""
+    spec, told = finding["spec"], [dict(each) for each in finding["diagnostics"]]
+    for each in told:
+        del each["remedy"]
+    diagnostics = [Diagnostic(**each) for each in told]
+    report_diagnostics(diagnostics)
+    if finding["error"] is not None:
+        show_error(f"{spec}: {finding['error']}")
+    if not finding["passed"]:
+        if wrong := errors_of(diagnostics):
+            show_error(f"{spec}: {plural(len(wrong), 'error')}")
+        return
+    queries = finding["queries"]["operators"]
+    left_out = bool(queries) and not finding["queries"]["analysed"]
+    if not current().json:
+        condition = f" if Spark takes the queries of {short_list(queries)}" if left_out else ""
+        click.echo(f"{spec}: {finding['application']} can run{condition}")
+    if left_out:
+        note(f"Spark has not looked at them. `streams check {spec} --queries` has it do so.")

@@ -1,0 +1,28 @@
+"""The parts of an application that compiling it does not look at, since only running it needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from streams_orchestration.compiler.brief import short_list
+from streams_orchestration.compiler.implementations import is_standard
+from streams_orchestration.compiler.logical_graph import LogicalGraph
+
+
+def queries_of(graph: LogicalGraph) -> tuple[str, ...]:
+    """Return the operators that are queries of Spark's."""
+    return tuple(each.name for each in graph.operators if each.engine == "dataframe")
+
+
+def left_out(graph: LogicalGraph) -> Iterator[str]:
+    """Name each thing that was not looked at while the application was compiled."""
+    standard = [each for each in graph.operators if is_standard(each) and each.engine != "dataframe"]
+    if standard:
+        yield "types of expressions, required parameters and packages of standard operators"
+    own = [each.name for each in graph.operators if not is_standard(each)]
+    if own:
+        yield f"the code of {short_list(own)}"
+    if graph.imports or graph.exports:
+        yield "properties and subscriptions"
+    if queries := queries_of(graph):
+        yield f"the queries of {short_list(queries)}"
