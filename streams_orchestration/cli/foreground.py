@@ -34,6 +34,7 @@ from streams_orchestration.runtime.errors import (
     NotDeployableError,
     NotDeployedError,
     StreamsRuntimeError,
+    WaitingForMachineError,
 )
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -249,7 +250,7 @@ def run_in_foreground(
     def show_start() -> None:
         with suppress(NotDeployedError, CatalogUnavailableError):
             status = controls.status()
-            if status.state == "RUNNING":  # else it is that of an earlier run
+            if status.state in ("RUNNING", "WAITING"):  # else it is that of an earlier run
                 display.show(status, clock.now())
 
     def stop() -> ApplicationStatus:
@@ -261,10 +262,11 @@ def run_in_foreground(
     try:
         _wait_for(deploy, show_start)
     except HostLaunchError as error:
-        if not failures(controls.status(), clock.now()):
+        waits = isinstance(error, WaitingForMachineError)
+        if not waits and not failures(controls.status(), clock.now()):
             stop()
             raise
-        display.say(str(error))  # a failure like a later one: a reset may mend it
+        display.say(str(error))  # a failure like a later one: a reset may mend it, or a machine comes
     follower = Follower(
         read=controls.status,
         show=display.show,

@@ -24,6 +24,7 @@ from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.redeployment.moving import drain_machine
+from streams_orchestration.runtime.redeployment.tending import Tending
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 
@@ -43,14 +44,16 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     logging.getLogger("alembic").setLevel(logging.WARNING)
     engine = Settings.from_environment().engine(carried)
     launcher = Standbys(home.prepare(), machine.name, standbys, engine, LocalLauncher())
-    running = Agent(home, machine, launcher)
+    running, tending = Agent(home, machine, launcher), Tending(home, machine.name)
 
     def end(_signal: int, _frame: FrameType | None) -> None:
+        tending.end()
         running.end()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     note(f"This is machine {machine.name}. Hosts that are started here live on when its agent ends (Ctrl-C).")
+    tending.start()
     running.run()
     return 0
 

@@ -134,6 +134,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
         lines.append(Text(f"host {host.id}  {host.state}, {process}{took}", "dim"))
         if (trouble := host.storage_trouble(now)) is not None:
             lines.append(Text(f"{trouble}.", "red"))
+        lines += [Text(f"{reason}; this is mended as soon as machines allow.", "red") for reason in host.misplaced]
     for sink in status.sinks:
         lines.append(Text.assemble((sink.operator, "bold"), f"  {_visible(sink, now)}  {sink.path or sink.place}"))
         if sink.error is not None:

@@ -26,6 +26,7 @@ STYLES = {
     "COMPLETED": "bold green",
     "WANTED": "dim",
     "STARTING": "cyan",
+    "WAITING": "yellow",
     "STOPPED": "yellow",
     "RESETTING": "yellow",
     "FAILED": "bold red",

@@ -36,7 +36,7 @@ def region_lines(status: ApplicationStatus, now: float, failing: Collection[str]
             lines.append(Text(f"  {_cuts(unit, now)}", "dim"))
         if unit.resets or unit.cause:
             lines.append(Text(f"  {_resets(unit, now, say_why=unit.name not in failing)}", "dim"))
-        if (recent := recent_resets(unit, now)) is not None and status.state == "RUNNING":
+        if (recent := recent_resets(unit, now)) is not None and status.state in ("RUNNING", "WAITING"):
             lines.append(Text(f"  not stable: {_short(str(recent))}", "red"))
         if unit.lost is not None and unit.name not in failing:
             text = f"  {unit.lost}. {LOST_REMEDY}; while nothing fails the application runs on."

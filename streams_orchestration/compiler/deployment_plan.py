@@ -47,13 +47,23 @@ class DeployedPe:
 
 @dataclass(frozen=True, slots=True)
 class HostWish:
-    """On which machines a host may run, by the configs of its operators (rules 36, 37)."""
+    """On which machines a host may run, by the configs of its operators (rules 36, 37, 51, 53)."""
 
     host: int
     machine: str | None
     """By name, from `placement.host`."""
     tags: tuple[str, ...]
     """That the machine must carry, from the host pool."""
+    exlocation: tuple[str, ...] = ()
+    """Tags of `hostExlocation` that another host has, too."""
+    isolated: bool = False
+    """Whether `hostIsolation` keeps it away from all other hosts."""
+
+    def apart_from(self, other: HostWish) -> str | None:
+        """Return the config that keeps two hosts off one machine, None when they may share one."""
+        if shared := [tag for tag in self.exlocation if tag in other.exlocation]:
+            return f"hostExlocation {', '.join(shared)}"
+        return "hostIsolation" if self.isolated or other.isolated else None
 
     def __str__(self) -> str:
         if self.machine is not None:
@@ -84,7 +94,7 @@ class DeploymentPlan:
     sinks: tuple[Sink, ...] = ()
     """In the order of the physical graph."""
     wishes: tuple[HostWish, ...] = ()
-    """Of the hosts that have any, ascending."""
+    """The wishes of the hosts that have any, ascending."""
     refusal: str = ""
     """Why the application compiles but cannot run here, with the remedy; all else is empty then."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
 STABLE, MACHINES, STORAGE = "units_are_stable", "machines_are_up", "storage_is_reached"
+PLACED = "hosts_are_placed"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
@@ -27,6 +28,7 @@ CHECKS = {
     "because it had failed.",
     MACHINES: "Every machine that is registered takes hosts.",
     STORAGE: "Every host reaches the storage that machines share.",
+    PLACED: "Every host has a machine, and is apart from the hosts that it is to be apart from.",
 }
 """Check of the deployment -> its description."""
 _WHY_NOT_UP = {
@@ -64,7 +66,12 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
     late: list[str] = []
     ages: dict[str, float] = {}
     for unit in status.units:
-        if unit.region is None or unit.period is None or status.state != "RUNNING" or unit.state == "COMPLETED":
+        if (
+            unit.region is None
+            or unit.period is None
+            or status.state not in ("RUNNING", "WAITING")
+            or unit.state == "COMPLETED"
+        ):
             continue
         age = now - max(unit.completed_at or 0.0, status.deployed_at)
         ages[unit.name] = round(age, 1)
@@ -89,6 +96,8 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
         if status.state not in ("COMPLETED", "STOPPED") and machine.state in _WHY_NOT_UP
     )
     away = tuple(trouble for host in status.hosts if (trouble := host.storage_trouble(now)) is not None)
+    nowhere = tuple(f"host {host.id} waits: {host.error}" for host in status.hosts if host.state == "WAITING")
+    misplaced = tuple(reason for host in status.hosts for reason in host.misplaced)
     return (
         Judgement(FRESH, tuple(late), ages),
         Judgement(RESTORABLE, lost),
@@ -96,4 +105,5 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
         Judgement(STABLE, looping),
         Judgement(MACHINES, missing),
         Judgement(STORAGE, away),
+        Judgement(PLACED, (*nowhere, *misplaced)),
     )

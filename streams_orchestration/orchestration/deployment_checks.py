@@ -11,6 +11,7 @@ from streams_orchestration.orchestration.cut_checks import (
     CHECKS,
     FRESH,
     MACHINES,
+    PLACED,
     RESTORABLE,
     STORAGE,
     Judgement,
@@ -55,7 +56,9 @@ def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluatio
         check_name=judgement.name,
         passed=judgement.passed,
         severity=(
-            dg.AssetCheckSeverity.WARN if judgement.name in (FRESH, MACHINES, STORAGE) else dg.AssetCheckSeverity.ERROR
+            dg.AssetCheckSeverity.WARN
+            if judgement.name in (FRESH, MACHINES, STORAGE, PLACED)
+            else dg.AssetCheckSeverity.ERROR
         ),
         description="; ".join(judgement.problems) or None,
         metadata={f"streams/cut_age_seconds/{unit}": age for unit, age in judgement.ages.items()},

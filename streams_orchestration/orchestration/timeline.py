@@ -60,7 +60,7 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
         cuts: unit -> its last complete epochs.
         now: unix seconds, the right end; of what has ended it is the last commit.
     """
-    if status.state != "RUNNING":
+    if status.state not in ("RUNNING", "WAITING"):
         now = max((pe.committed_at for pe in status.pes if pe.committed_at is not None), default=now)
     lanes = [
         _Lane(unit, tuple(cuts.get(unit.name, ())), recoveries(unit.events))

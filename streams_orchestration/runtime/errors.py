@@ -280,6 +280,14 @@ class NoMachineError(HostLaunchError):
         super().__init__(f"{wish} is wanted, and {why}. See `streams machines`, and start one with `streams agent`")
 
 
+class WaitingForMachineError(HostLaunchError):
+    """Hosts of an application wait until a machine takes them."""
+
+    def __init__(self, application: str, reasons: Mapping[int, str]) -> None:
+        why = "; ".join(f"host {host}: {reason}" for host, reason in reasons.items())
+        super().__init__(f"{application} is WAITING: {why}. It starts by itself as soon as a machine takes it")
+
+
 class JavaError(StreamsRuntimeError):
     """There is no Java that Spark can run on."""
 

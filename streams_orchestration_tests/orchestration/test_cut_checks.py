@@ -124,6 +124,20 @@ def test_a_host_that_does_not_reach_the_storage_is_a_problem(facts: dict[str, An
     assert (problem or "") in " ".join(check.problems)
 
 
+@pytest.mark.parametrize(
+    ("facts", "problem"),
+    [
+        ({}, None),
+        ({"state": "WAITING", "error": "machine north is wanted"}, "host 0 waits: machine north is wanted"),
+        ({"misplaced": ("hosts 0 and 1 share north",)}, "hosts 0 and 1 share north"),
+    ],
+)
+def test_a_host_that_is_not_where_it_is_wanted_is_a_problem(facts: dict[str, Any], problem: str | None):
+    status = running()
+    check = judge(replace(status, hosts=(replace(status.hosts[0], **facts),)), NOW)[6]
+    assert (check.name, check.problems) == ("hosts_are_placed", () if problem is None else (problem,))
+
+
 def policy(spec: Path, home: Home) -> dg.FreshnessPolicy | None:
     specs = build_application_definitions(spec, home).resolve_all_asset_specs()
     return next(s for s in specs if s.key == dg.AssetKey(["demo", "deployment"])).freshness_policy

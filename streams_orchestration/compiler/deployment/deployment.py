@@ -9,11 +9,11 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.cutting import cut_pes
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment.recovery_units import recovery_units
-from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, HostWish, Sink
+from streams_orchestration.compiler.deployment.wishes import wishes_of
+from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Sink
 from streams_orchestration.compiler.implementations import implementation_name, load_operator
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.compiler.placement.tags import resolve_text
 from streams_orchestration.operators.contract import OperatorContext, SourceOperator
 from streams_orchestration.operators.implementation import ImplementationError, import_operator
 
@@ -72,24 +72,7 @@ def _plan(compilation: Compilation) -> DeploymentPlan:
         for operator in operators
         if not operator.outputs
     ]
-    return DeploymentPlan(tuple(pes), units, tuple(sinks), _wishes(compilation))
-
-
-def _wishes(compilation: Compilation) -> tuple[HostWish, ...]:
-    """What the operators of a host say of it: the first one that says anything counts."""
-    physical, logical = compilation.physical, compilation.logical
-    tags = {pool.name: pool.tags for pool in physical.host_pools}
-    wishes: dict[int, HostWish] = {}
-    for pe in compilation.fusion.pes:
-        for index in sorted(pe.operators):
-            operator = physical.operators[index]
-            model = logical.operators[operator.logical]
-            pool = operator.host_pool or model.host_pool
-            if model.host is not None:
-                wishes.setdefault(pe.host, HostWish(pe.host, resolve_text(model.host, operator), ()))
-            elif pool is not None and tags.get(pool):
-                wishes.setdefault(pe.host, HostWish(pe.host, None, tuple(tags[pool])))
-    return tuple(wishes[host] for host in sorted(wishes))
+    return DeploymentPlan(tuple(pes), units, tuple(sinks), wishes_of(compilation))
 
 
 def _initial(program: PeProgram) -> dict[str, dict[str, object]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.compilation import Progress, Stages, need
 from streams_orchestration.compiler.deployment.deployment import plan_deployment
-from streams_orchestration.compiler.deployment_plan import DeploymentPlan
+from streams_orchestration.compiler.deployment_plan import DeploymentPlan, HostWish
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import (
@@ -80,11 +80,14 @@ def _deployment_plan(stages: Stages, terms: Terms) -> Section | None:
         "sinks": [{"operator": sink.operator, "kind": sink.kind, "address": sink.address} for sink in plan.sinks],
     }
     if plan.wishes:
-        section["hosts"] = [
-            {"id": wish.host, "machine": wish.machine, "tags": list(wish.tags)}
-            for wish in map(plan.wish_of, plan.hosts)
-        ]
+        section["hosts"] = [_host(plan.wish_of(host)) for host in plan.hosts]
     return section
+
+
+def _host(wish: HostWish) -> Section:
+    apart: Section = {"exlocation": list(wish.exlocation)} if wish.exlocation else {}
+    alone: Section = {"isolated": True} if wish.isolated else {}
+    return {"id": wish.host, "machine": wish.machine, "tags": list(wish.tags)} | apart | alone
 
 
 def _summary(done: Stages) -> Summary:

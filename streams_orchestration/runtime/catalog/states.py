@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-ApplicationState = Literal["RUNNING", "COMPLETED", "STOPPED", "FAILED"]
-HostState = Literal["STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+ApplicationState = Literal["RUNNING", "WAITING", "COMPLETED", "STOPPED", "FAILED"]
+"""State of an application. It is WAITING while a host of it is; the catalog holds RUNNING then."""
+HostState = Literal["WAITING", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]
+"""State of a host. It is WAITING while no machine takes it."""
 MachineState = Literal["UP", "DRAINING", "DOWN"]
 """State of a machine: hosts may be started there, or are to leave it, or its agent has ended."""
 PeState = Literal["WANTED", "STARTING", "RUNNING", "COMPLETED", "STOPPED", "FAILED"]

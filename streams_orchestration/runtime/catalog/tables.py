@@ -64,7 +64,7 @@ host = Table(
     Column("heartbeat_at", Float),
     Column("error", Text),
     Column("launches", Integer, nullable=False, default=0),  # in a row without coming up
-    Column("wish", JSON(none_as_null=True)),  # the machine, or the tags of machines, that it is to run on
+    Column("wish", JSON(none_as_null=True)),  # on which machines, and apart from which hosts, it is to run
     Column("machine", String),  # by name: where it runs, or whose agent is to start it
     Column("space", String),  # within which its pid means a process: boot and process namespace of the machine
     Column("storage_error", Text),  # why it does not reach the storage

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,12 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
-from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, NoMachineError
+from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries
-from streams_orchestration.runtime.machines.register import choose, load_of, registered
+from streams_orchestration.runtime.machines.placing import arrange, residents
+from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes import is_here, kill, process_space
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
@@ -62,7 +62,8 @@ def launch(
         heal: also take up the reset that units need because a host was gone.
 
     Returns:
-        The hosts that were started, or that agents are to start, in words: `host 0, pid 4711`, `host 0 on north`.
+        The hosts that were started, or that agents are to start, in words: `host 0, pid 4711`, `host 0 on north`. Also
+        those that no machine takes: they are WAITING, and an agent launches them when one does.
 
     Raises:
         NotDeployedError, HostLaunchError, JavaError: see there.
@@ -79,54 +80,41 @@ def launch(
         wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
         if wanted and heal:
             mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
-        started = _start_missing(connection, home, row, launcher or LocalLauncher(), asked_at) if wanted else _Started()
+        started = _start_missing(connection, home, row, launcher or LocalLauncher(), asked_at) if wanted else []
     stop_orphans(home, application)
-    if started.refusals:
-        message = "\n".join(started.refusals)
-        raise HostLaunchError(message)
-    return tuple(started.hosts)
-
-
-@dataclass(slots=True)
-class _Started:
-    """Hosts that were missing."""
-
-    hosts: list[str] = field(default_factory=list[str])
-    """Hosts that were started, in words."""
-    refusals: list[str] = field(default_factory=list[str])
-    """Why a host could be started nowhere, one sentence each."""
+    return tuple(started)
 
 
 def _start_missing(
     connection: Connection, home: Home, row: ApplicationRow, launcher: HostLauncher, asked_at: float | None
-) -> _Started:
+) -> list[str]:
     """Start the hosts that have work and do not live: by the agents of machines if any has registered."""
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name
     settings = Settings(**row.settings)
-    started, now, machines = _Started(), clock.now(), registered(connection)
-    load = load_of(HostRow.all(connection, select(h).where(h.c.machine.is_not(None))), application, now)
+    started, now, machines = list[str](), clock.now(), registered(connection)
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
-    for host in HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working))):
-        if HostStatus.of(host, now).alive:
-            continue
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working)))
+    missing = [host for host in hosts if not HostStatus.of(host, now).alive]
+    rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
+    places = arrange(residents(rows, application, [host.id for host in missing], now), machines, now)
+    for host in missing:
         incarnation = uuid.uuid4().hex
-        wish = read_wish(host.id, host.wish)
         where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}
+        if machines and host.id in places.refused:
+            started.append(f"host {host.id} waits: {places.refused[host.id]}")
+            _wait_for_machine(connection, host, str(places.refused[host.id]))
+            continue
         if machines:
-            try:
-                machine = choose(wish, machines, load, now)
-            except NoMachineError as error:
-                started.refusals.append(f"host {host.id} of {application} cannot be started: {error}")
-                continue
-            load.add(machine.name)
-            started.hosts.append(f"host {host.id} on {machine.name}")
+            machine = places.machines[host.id]
+            started.append(f"host {host.id} on {machine.name}")
             where |= {"machine": machine.name, "space": machine.space}
         else:
-            engine = settings.engine(wish.tags, queries=has_queries(connection, application, host.id))
+            tags = read_wish(host.id, host.wish).tags
+            engine = settings.engine(tags, queries=has_queries(connection, application, host.id))
             process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), engine))
-            started.hosts.append(f"host {host.id}, pid {process.pid}")
+            started.append(f"host {host.id}, pid {process.pid}")
             record_processes(connection, application, host.id, incarnation, [process])
             where |= {"pid": process.pid, "process_started": process.started}
         connection.execute(
@@ -143,6 +131,23 @@ def _start_missing(
             .values(state="STARTING", error=None, permanent=False)
         )
     return started
+
+
+def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:
+    """Note that a host waits until a machine takes it, and why none does now."""
+    h, p = tables.host, tables.pe
+    if host.state == "WAITING" and host.error == reason:
+        return
+    connection.execute(
+        update(h)
+        .where(h.c.application == host.application, h.c.id == host.id)
+        .values(
+            machine=None, space=process_space(), pid=None, process_started=None, incarnation=uuid.uuid4().hex,
+            state="WAITING", launched_at=clock.now(), heartbeat_at=None, start_up=None, error=reason,
+        )
+    )  # fmt: skip
+    mine = (p.c.application == host.application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
+    connection.execute(update(p).where(*mine).values(state="WANTED", error=None, permanent=False))
 
 
 def _lost(connection: Connection, application: str) -> list[str]:
@@ -187,7 +192,7 @@ def await_running(
 
     Raises:
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
-            ran out; names the log.
+            ran out; names the log. A WaitingForMachineError, if no machine takes a host.
     """
     catalog = Catalog(home)
     patience = FAILING_SECONDS if unit is None else HEALING_SECONDS
@@ -220,6 +225,7 @@ def await_running(
 
     status = _await(home, application, catalog, timeout, running)
     if status is None:
+        require_machines(read_units(home, application, catalog))
         logs = home.logs(application)
         message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {logs})"
         raise HostLaunchError(message)
@@ -227,7 +233,8 @@ def await_running(
 
 
 def _require_working(status: UnitsStatus) -> None:
-    """Raise HostLaunchError when a host or a PE of an application that starts has failed."""
+    """Raise HostLaunchError when a host or a PE of an application that starts has failed, or waits for a machine."""
+    require_machines(status)
     for host in status.hosts:
         if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
             reason = host.error or f"its process is gone ({host.process})"
@@ -237,6 +244,13 @@ def _require_working(status: UnitsStatus) -> None:
     for pe in status.pes:
         if pe.state == "FAILED" and pe.unit not in taken_up:
             raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
+
+
+def require_machines(status: UnitsStatus) -> None:
+    """Raise WaitingForMachineError when hosts wait for a machine."""
+    if status.state == "WAITING":
+        waiting = {host.id: host.error or "" for host in status.hosts if host.state == "WAITING"}
+        raise WaitingForMachineError(status.application, waiting)
 
 
 def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
@@ -259,6 +273,7 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> Units
         if is_here(host.space):  # others end their own
             kill(host.pid, host.process_started)
     with catalog.write() as connection:
+        connection.execute(update(h).where(h.c.application == application, h.c.state == "WAITING").values(error=None))
         for table in (h, p, u):
             connection.execute(
                 update(table)

@@ -25,7 +25,7 @@ def refuse_running(home: Home, application: str) -> None:
         return
     status = read_units(home, application)
     alive = [host.process for host in status.hosts if host.alive]
-    if status.state == "RUNNING" and alive:
+    if status.state in ("RUNNING", "WAITING") and alive:
         message = (
             f"{application} is running ({', '.join(alive)}), and --fresh would drop its state. "
             f"Stop it first: streams cancel {application}"

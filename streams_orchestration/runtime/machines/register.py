@@ -1,19 +1,17 @@
-"""The register of machines: which ones there are, how long each counts as up, and which of them takes a host."""
+"""The register of machines: which ones there are, and how long each counts as up."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, select, update
 
-from streams_orchestration.compiler.deployment_plan import HostWish
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
-from streams_orchestration.runtime.errors import MachineError, NoMachineError
+from streams_orchestration.runtime.errors import MachineError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import HostStatus
 
@@ -45,66 +43,10 @@ class MachineStatus:
     """Version of the product."""
 
 
-@dataclass(slots=True)
-class Load:
-    """Number of hosts on each machine; grows while hosts are placed."""
-
-    all: Counter[str] = field(default_factory=Counter[str])
-    own: Counter[str] = field(default_factory=Counter[str])
-    """Number of hosts on each machine of the application whose hosts are placed."""
-
-    def add(self, machine: str) -> None:
-        """One more host of the application."""
-        self.all[machine] += 1
-        self.own[machine] += 1
-
-
-def choose(wish: HostWish, machines: Sequence[MachineRow], load: Load, now: float) -> MachineRow:
-    """The machine on which a host is started: hosts of an application are spread, then those of all by cores.
-
-    Args:
-        wish: of the host.
-        machines: that have registered.
-        load: the hosts that they have.
-        now: unix seconds.
-
-    Raises:
-        NoMachineError: none of them takes it; says why not.
-    """
-    reasons = {machine.name: _reason(wish, machine, now) for machine in machines}
-    free = [machine for machine in machines if reasons[machine.name] is None]
-    if not free:
-        raise NoMachineError(str(wish), {name: reason for name, reason in reasons.items() if reason is not None})
-    return min(free, key=lambda each: (load.own[each.name], load.all[each.name] / each.cores, each.name))
-
-
-def _reason(wish: HostWish, machine: MachineRow, now: float) -> str | None:
-    """Why a machine does not take a host; None when it does."""
-    if wish.machine is not None and wish.machine not in (machine.name, machine.address):
-        return "has another name"
-    if missing := sorted(set(wish.tags) - set(machine.tags)):
-        return f"has no tag {', '.join(missing)}"
-    if machine.state == "DRAINING":
-        return "is drained"
-    if machine.state == "DOWN":
-        return "is down, since its agent has ended"
-    return "is lost, since its lease has ended" if now > machine.lease_until else None
-
-
 def registered(connection: Connection) -> tuple[MachineRow, ...]:
     """The machines that have registered, by name."""
     m = tables.machine
     return tuple(MachineRow.all(connection, select(m).order_by(m.c.name)))
-
-
-def load_of(hosts: Iterable[HostRow], application: str, now: float) -> Load:
-    """Count the live hosts of each machine, from the rows of all hosts."""
-    load = Load()
-    for row in hosts:
-        if row.machine is not None and HostStatus.of(row, now).alive:
-            load.all[row.machine] += 1
-            load.own[row.machine] += row.application == application
-    return load
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:

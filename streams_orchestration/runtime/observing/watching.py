@@ -42,7 +42,7 @@ def observed_status(home: Home, application: str, catalog: Catalog | None = None
     observe(catalog, application)
     status = read_status(home, application, catalog)
     lost = [unit.name for unit in status.units if unit.waits and unit.lost is not None]
-    if lost and status.state == "RUNNING" and len(check_cuts(catalog, application, lost)) < len(lost):
+    if lost and status.state in ("RUNNING", "WAITING") and len(check_cuts(catalog, application, lost)) < len(lost):
         return read_status(home, application, catalog)
     return status
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, update
@@ -15,17 +15,17 @@ from sqlalchemy import Connection, select, update
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import HostRow
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.deployment import begin_again
-from streams_orchestration.runtime.errors import MachineError, NoMachineError
+from streams_orchestration.runtime.errors import MachineError
 from streams_orchestration.runtime.hosts.pes import deployed_pes
-from streams_orchestration.runtime.machines.register import choose, load_of, registered, set_state
+from streams_orchestration.runtime.machines.placing import arrange, residents
+from streams_orchestration.runtime.machines.register import registered, set_state
 from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.status import HostStatus
-from streams_orchestration.runtime.units.wishes import read_wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,59 +68,94 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
     return tuple(moved)
 
 
-def _move(catalog: Catalog, application: str, machine: str, within: float) -> list[Moved]:
-    p, h = tables.pe, tables.host
+def put_right(home: Home, application: str, *, within: float) -> tuple[Moved, ...]:
+    """Move hosts of an application that are not where their configs want them, if the machines allow more of them.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        within: seconds in which it must come to a cut.
+
+    Returns:
+        The hosts that were moved.
+
+    Raises:
+        MachineError: it did not come to a cut in time: it runs on where it is.
+        BeingStartedError: another process starts it, or redeploys it.
+    """
+    catalog = Catalog(home)
+    with lock_start(home, application, "streams agent", limit=0.0):
+        return tuple(_move(catalog, application, None, within))
+
+
+def better_places(connection: Connection, application: str, leave: str | None = None) -> dict[int, MachineRow]:
+    """Choose machines for hosts that are to go on elsewhere.
+
+    Args:
+        connection: of a transaction.
+        application: whose hosts live.
+        leave: a machine that they leave; None to move only those that are not where their configs want them.
+
+    Returns:
+        Host -> its machine; empty where no arrangement of the hosts is better.
+
+    Raises:
+        MachineError: no other machine takes a host that must leave.
+    """
+    now, rows = clock.now(), HostRow.all(connection, select(tables.host).where(tables.host.c.machine.is_not(None)))
+    leaving = {
+        row.id
+        for row in rows
+        if row.application == application and row.machine == leave and HostStatus.of(row, now).alive
+    }
+    hosts, machines = residents(rows, application, leaving, now), registered(connection)
+    found = arrange(hosts, machines, now, moves=len(hosts.at))
+    for host, refused in found.refused.items():
+        message = f"{application} runs on where it is: host {host} cannot leave {leave}: {refused}"
+        raise MachineError(message)
+    if not leaving and found.wrong >= arrange(hosts, machines, now).wrong:
+        return {}
+    return {host: machine for host, machine in found.machines.items() if hosts.at.get(host) != machine.name}
+
+
+def _move(catalog: Catalog, application: str, leave: str | None, within: float) -> list[Moved]:
+    p = tables.pe
     with catalog.read() as connection:
-        _places(connection, application, machine)  # where there is none, nothing is held
-        here = select(h.c.id).where(h.c.application == application, h.c.machine == machine)
-        mine = (p.c.application == application, p.c.host.in_(here), ~p.c.final)
+        places = better_places(connection, application, leave)  # where there is none, nothing is held
+        mine = (p.c.application == application, p.c.host.in_(places), ~p.c.final)
         units = set(connection.scalars(select(p.c.unit).where(*mine)))
+    if not places:
+        return []
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     with held(catalog, application, units):
         if rest := drain(catalog, application, programs, units, time.monotonic() + within, mend=False):
+            again = f"drain {leave} again" if leave is not None else "it is tried again"
             message = (
                 f"{application} runs on where it is: {rest} after {within:.0f} s. See `streams status {application}` "
-                f"for what holds it up, then drain {machine} again, or wait longer with --within"
+                f"for what holds it up, then {again}{', or wait longer with --within' if leave is not None else ''}"
             )
             raise MachineError(message)
         with catalog.write() as connection:
-            return _place(connection, application, machine, units)
+            now_better = better_places(connection, application, leave)
+            if not now_better.keys() <= places.keys():  # the others are not at a cut
+                message = f"{application} runs on where it is: hosts or machines have changed meanwhile; try again"
+                raise MachineError(message)
+            return _place(connection, application, now_better, units)
 
 
-def _places(connection: Connection, application: str, machine: str) -> dict[int, tuple[str, str]]:
-    """Host -> the machine, and its process space, on which it goes on.
-
-    Raises:
-        MachineError: no other machine takes one of them.
-    """
-    h, now = tables.host, clock.now()
-    hosts = HostRow.all(connection, select(h).where(h.c.machine.is_not(None)).order_by(h.c.id))
-    load, machines = load_of(hosts, application, now), registered(connection)
-    places: dict[int, tuple[str, str]] = {}
-    for host in hosts:
-        if host.application != application or host.machine != machine or not HostStatus.of(host, now).alive:
-            continue
-        try:
-            chosen = choose(read_wish(host.id, host.wish), machines, load, now)
-        except NoMachineError as error:
-            message = f"{application} runs on where it is: host {host.id} cannot leave {machine}: {error}"
-            raise MachineError(message) from error
-        load.add(chosen.name)
-        places[host.id] = chosen.name, chosen.space
-    return places
-
-
-def _place(connection: Connection, application: str, machine: str, units: Collection[str]) -> list[Moved]:
+def _place(
+    connection: Connection, application: str, places: Mapping[int, MachineRow], units: Collection[str]
+) -> list[Moved]:
     h = tables.host
-    places = _places(connection, application, machine)
-    for host, (name, space) in places.items():
+    for host, machine in places.items():
         connection.execute(
             update(h)
             .where(h.c.application == application, h.c.id == host)
             .values(
-                machine=name, space=space, incarnation=uuid.uuid4().hex, pid=None, process_started=None,
-                state="STARTING", launched_at=clock.now(), heartbeat_at=None, error=None, start_up=None,
+                machine=machine.name, space=machine.space, incarnation=uuid.uuid4().hex, pid=None,
+                process_started=None, state="STARTING", launched_at=clock.now(), heartbeat_at=None, error=None,
+                start_up=None,
             )
         )  # fmt: skip
     begin_again(connection, application, units)
-    return [Moved(application, host, name) for host, (name, _) in places.items()]
+    return [Moved(application, host, machine.name) for host, machine in places.items()]

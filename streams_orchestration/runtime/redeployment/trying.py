@@ -7,14 +7,14 @@ import time
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
-from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.control import launch, require_machines
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.failures import failures
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
-from streams_orchestration.runtime.units.trial import read_trial, revert
+from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert
 from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.5
@@ -73,9 +73,12 @@ def await_trial(home: Home, application: str) -> TrialRow | None:
 
 
 def start(home: Home, application: str) -> None:
-    """Start the hosts that a new plan needs; when one cannot be started at all, take the plan back."""
+    """Start the hosts that a new plan needs; when one cannot be started at all, or nowhere, take the plan back."""
     try:
         launch(home, application)
+        with Catalog(home).read() as connection:
+            if is_on_trial(connection, application):
+                require_machines(read_units(home, application))
     except HostLaunchError as error:
         if not revert_open(Catalog(home), application, str(error)):
             raise

@@ -130,7 +130,7 @@ def _at_rest(
     units = {program.unit for program in programs}
     status = read_units(home, application)
     hopeless = [failure for failure in failures(status, clock.now()) if failure.exhausted]
-    if status.state == "RUNNING" and hopeless:
+    if status.state in ("RUNNING", "WAITING") and hopeless:
         message = (
             f"{application}: no savepoint can be taken, since {hopeless[0].unit} has failed and is reset no more: "
             f"{hopeless[0].reason}. Mend the cause and reset it: streams reset {application} --force"

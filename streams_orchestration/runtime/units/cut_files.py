@@ -180,7 +180,7 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
     Raises:
         NotDeployedError: the catalog does not know it.
     """
-    if read_units(home, application).state != "RUNNING":
+    if read_units(home, application).state not in ("RUNNING", "WAITING"):
         return {}
     catalog = Catalog(home)
     with catalog.read() as connection:

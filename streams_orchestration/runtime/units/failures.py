@@ -183,7 +183,7 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
     trouble: Trouble | None = None
     up = True
     for host in hosts:
-        if host.pid is None and host.state != "STARTING":
+        if host.pid is None and host.state not in ("STARTING", "WAITING"):
             continue  # a host that was never launched finds everything rolled back when it comes
         reason = host_failure(host, now)
         if reason is not None and trouble is None:
@@ -226,7 +226,7 @@ def host_failure(host: HostStatus, now: float) -> str | None:
     if host.state == "STOPPED" and host.launched_at and host.pid is None:
         waited = now - host.launched_at
         return f"host {host.id}, which is new, was not started in {waited:.0f} s" if waited > ENTERED_LIMIT else None
-    if host.state in ("COMPLETED", "STOPPED"):
+    if host.state in ("COMPLETED", "STOPPED", "WAITING"):
         return None
     if host.state == "FAILED":
         return f"host {host.id} failed: {host.error}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import Connection, bindparam, select
@@ -12,7 +13,14 @@ from sqlalchemy import Connection, bindparam, select
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, PeRow, UnitEventRow, UnitRow
+from streams_orchestration.runtime.catalog.rows import (
+    ApplicationRow,
+    HostRow,
+    MachineRow,
+    PeRow,
+    UnitEventRow,
+    UnitRow,
+)
 from streams_orchestration.runtime.catalog.states import ApplicationState
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.programs.spread import LevelSpread
@@ -21,6 +29,7 @@ from streams_orchestration.runtime.units.repeated_failures import times_of_failu
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
 from streams_orchestration.runtime.units.unit_store import times_of
+from streams_orchestration.runtime.units.wishes import misplaced
 
 FULL_BYTES = 4 * 1024 * 1024
 _WANTED = select(tables.application.c.wanted, tables.application.c.state).where(
@@ -92,6 +101,7 @@ def read_units(home: Home, application: str, catalog: Catalog | None = None) -> 
 def units_status(connection: Connection, home: Home, application: str) -> UnitsStatus:
     """Return the status of an application's hosts, PEs and units, read on an open transaction."""
     row, now = application_row(connection, home, application), clock.now()
+    state = _state(row.wanted, row.state)
     u, e, h, p = tables.unit, tables.unit_event, tables.host, tables.pe
     units = UnitRow.all(connection, select(u).where(u.c.application == application))
     events: dict[str, list[UnitEvent]] = defaultdict(list)
@@ -103,16 +113,22 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
     logs, disk = home.logs(application), _disk_error(home)
     hosts = HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
     rows = PeRow.all(connection, select(p).where(p.c.application == application).order_by(p.c.id))
+    wrong = _misplaced(connection, hosts, now)
     pes = tuple(_pe_status(pe, generations[pe.unit], logs, now) for pe in rows)
     pes_of: dict[str, list[PeStatus]] = defaultdict(list)
     for pe in pes:
         pes_of[pe.unit].append(pe)
     return UnitsStatus(
         application=application,
-        state=_state(row.wanted, row.state),
+        state=state if state != "RUNNING" or all(host.state != "WAITING" for host in hosts) else "WAITING",
         fingerprint=row.fingerprint,
         deployed_at=row.deployed_at,
-        hosts=tuple(HostStatus.of(host, now, error=disk, log=logs / f"host-{host.id}.log") for host in hosts),
+        hosts=tuple(
+            replace(
+                HostStatus.of(host, now, error=disk, log=logs / f"host-{host.id}.log"), misplaced=wrong.get(host.id, ())
+            )
+            for host in hosts
+        ),
         pes=pes,
         units=tuple(
             _unit_status(unit, pes_of[unit.name], events[unit.name])
@@ -120,6 +136,15 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
         ),
         logs=logs,
     )
+
+
+def _misplaced(connection: Connection, hosts: Sequence[HostRow], now: float) -> dict[int, tuple[str, ...]]:
+    """Find the live hosts that are not where their configs want them; see `misplaced`."""
+    placed = [host for host in hosts if host.machine is not None and HostStatus.of(host, now).alive]
+    if not any(host.wish for host in placed):
+        return {}
+    machines = {machine.name: machine for machine in MachineRow.all(connection, select(tables.machine))}
+    return misplaced(placed, machines)
 
 
 def _pe_status(pe: PeRow, generation: int, logs: Path, now: float) -> PeStatus:

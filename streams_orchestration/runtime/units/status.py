@@ -38,6 +38,8 @@ class HostStatus:
     """Why it does not reach the storage, with the remedy; None when it does."""
     storage_failed_at: float | None = None
     """Since when it does not reach the storage, in unix seconds."""
+    misplaced: tuple[str, ...] = ()
+    """Why it is not to be on its machine, or not together with another host that is there, one sentence each."""
 
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:

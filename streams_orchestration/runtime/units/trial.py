@@ -153,7 +153,7 @@ def _reason(unit: UnitRow, pes: Sequence[PeRow], hosts: Iterable[HostRow], now: 
     reasons = [pe_failure(pe.id, pe.error) for pe in members if pe.state == "FAILED"]
     mine = [HostStatus.of(host, now) for host in hosts if host.id in {pe.host for pe in members}]
     reasons += [reason for host in mine if (reason := host_failure(host, now)) is not None]
-    reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("STARTING", "STOPPED")]
+    reasons += [f"host {host.id} is {host.state}" for host in mine if host.state in ("WAITING", "STARTING", "STOPPED")]
     reasons += [unit.cause] if unit.cause else []
     return f": {reasons[0]}" if reasons else ""
 

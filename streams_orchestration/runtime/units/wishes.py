@@ -1,17 +1,59 @@
-"""The machines on which a host may run, as stored in the catalog."""
+"""The machines on which a host may run, and the hosts that it shares none with, as stored and as they came out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from itertools import combinations
 from typing import Any
 
 from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
 
 
 def stored_wish(wish: HostWish) -> dict[str, Any] | None:
     """A wish as JSON; None when any machine will do."""
-    return {"machine": wish.machine, "tags": list(wish.tags)} if wish.machine or wish.tags else None
+    if wish == HostWish(wish.host, None, ()):
+        return None
+    return {name: value for name, value in asdict(wish).items() if name != "host"}
 
 
 def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
     """Read the wish of a host that `stored_wish` has made."""
-    return HostWish(host, stored["machine"], tuple(stored["tags"])) if stored else HostWish(host, None, ())
+    if not stored:
+        return HostWish(host, None, ())
+    tags, exlocation = tuple(stored["tags"]), tuple(stored.get("exlocation", ()))
+    return HostWish(host, stored["machine"], tags, exlocation, stored.get("isolated", False))
+
+
+def misfit(wish: HostWish, machine: MachineRow) -> str | None:
+    """Why a host is not to be on a machine, whatever state that is in; None when it may."""
+    if wish.machine is not None and wish.machine not in (machine.name, machine.address):
+        return "has another name"
+    missing = sorted(set(wish.tags) - set(machine.tags))
+    return f"has no tag {', '.join(missing)}" if missing else None
+
+
+def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> dict[int, tuple[str, ...]]:
+    """Find the hosts of an application that are not where their configs want them.
+
+    Args:
+        hosts: of one application, that live on machines.
+        machines: by name.
+
+    Returns:
+        Host -> why it is misplaced, in sentences without a full stop. Of two that share a machine, the second one.
+    """
+    wishes = [(host, read_wish(host.id, host.wish)) for host in hosts]
+    found: dict[int, list[str]] = {}
+    for host, wish in wishes:
+        machine = machines.get(host.machine or "")
+        if machine is not None and (reason := misfit(wish, machine)) is not None:
+            found.setdefault(host.id, []).append(
+                f"host {host.id} is on {machine.name}, which {reason}: {wish} is wanted"
+            )
+    for (one, its), (other, others) in combinations(wishes, 2):
+        if one.machine == other.machine and (config := its.apart_from(others)) is not None:
+            message = f"hosts {one.id} and {other.id} share {one.machine}, although {config} keeps them apart"
+            found.setdefault(other.id, []).append(message)
+    return {host: tuple(reasons) for host, reasons in found.items()}

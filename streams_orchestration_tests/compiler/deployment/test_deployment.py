@@ -64,6 +64,32 @@ def test_hosts_wish_for_machines() -> None:
     ]
 
 
+def test_hosts_say_which_others_they_share_no_machine_with() -> None:
+    placements = (
+        {"partitionIsolation": True, "hostExlocation": ["x", "only here"]},
+        {"partitionIsolation": True, "hostExlocation": ["x"], "host": "north"},
+        {"hostIsolation": True},
+    )
+    passing = {
+        "name": "Same",
+        "operator": "Filter",
+        "inputs": ["Src"],
+        "outputs": [{"stream": "Same", "schema": "Reading"}],
+    }
+    graph = [SOURCE, passing, SINK | {"inputs": ["Same"]}]
+    placed = [node | {"config": {"placement": each}} for node, each in zip(graph, placements, strict=True)]
+    assert plan_document(compiled(*placed))["deploymentPlan"]["hosts"] == [
+        {"id": 0, "machine": None, "tags": [], "exlocation": ["x"]},
+        {"id": 1, "machine": "north", "tags": [], "exlocation": ["x"]},
+        {"id": 2, "machine": None, "tags": [], "isolated": True},
+    ]
+
+
+def test_an_application_on_one_host_asks_for_no_distance() -> None:
+    source = SOURCE | {"config": {"placement": {"hostExlocation": ["x"], "hostIsolation": True}}}
+    assert "hosts" not in plan_document(compiled(source, SINK))["deploymentPlan"]
+
+
 def test_sources_have_the_positions_from_which_they_begin() -> None:
     plan = plan_of(SOURCE, SINK | ALONE)
     assert [pe.initial for pe in plan.pes] == [{"Src": {"iteration": 0}}, {}]

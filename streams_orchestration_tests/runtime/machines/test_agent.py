@@ -2,90 +2,45 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
+from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.deployment import control
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import HostLaunchError, MachineError
 from streams_orchestration.runtime.hosts import orphans
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.machines import agent as agents
-from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.register import forget, read_machines, set_state
-from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity, process_space
-from streams_orchestration.runtime.settings import EngineSettings
-from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units import status
 from streams_orchestration_tests.runtime.applications import totals, write_rows
-from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
 
 pytestmark = pytest.mark.usefixtures("database")
-ELSEWHERE = "another boot"
-OURS = os.getpid()
-
-
-@pytest.fixture
-def hosts(monkeypatch: pytest.MonkeyPatch) -> FakeHosts:
-    fake = FakeHosts()
-    for module in (agents, status):
-        monkeypatch.setattr(module, "is_alive", lambda pid, started: pid == OURS or fake.alive(pid, started))
-    for module in (agents, control, orphans):
-        monkeypatch.setattr(module, "kill", fake.kill)
-    monkeypatch.setenv("STREAMS_MACHINE", "before")
-    return fake
-
-
-class Place:
-    """A deployed application, and a machine with an agent that turns when it is told to."""
-
-    def __init__(self, directory: Path, hosts: FakeHosts) -> None:
-        self.home, self.hosts = Home(directory / "home"), hosts
-        file = write_rows(directory / "rows.parquet", 5)
-        self.local = LocalApplication(self.home, totals(file, fusion="manual", pes=2), 5)
-        self.catalog, self.name = Catalog(self.home), self.local.name
-        self.agent = self.registered("m")
-
-    def unregistered(self, name: str, *tags: str) -> Agent:
-        return Agent(self.home, Machine(name, tags, 2), Standbys(self.home, name, 0, EngineSettings(), self.hosts))
-
-    def registered(self, name: str, *tags: str) -> Agent:
-        agent = self.unregistered(name, *tags)
-        agent._register()
-        return agent
-
-    def set(self, table: Any, **values: Any) -> None:
-        with self.catalog.write() as connection:
-            connection.execute(update(table).values(**values))
-
-    @property
-    def host(self) -> HostRow:
-        with self.catalog.read() as connection:
-            return HostRow.one(connection, select(tables.host))
 
 
 @pytest.fixture
 def place(tmp_path: Path, hosts: FakeHosts) -> Place:
-    return Place(tmp_path, hosts)
+    file = write_rows(tmp_path / "rows.parquet", 5)
+    place = Place(tmp_path, hosts, totals(file, fusion="manual", pes=2))
+    place.registered("m")
+    return place
 
 
 def test_it_starts_what_is_wanted_on_its_machine(place: Place):
     assert control.launch(place.home, place.name) == ("host 0 on m",)
     assert (place.host.state, place.host.machine, place.host.pid) == ("STARTING", "m", None)
-    place.agent.turn()
+    place.agents["m"].turn()
     assert place.hosts.launched == [0]
     assert (place.host.pid, place.host.space) == (101, process_space())
     assert read_machines(place.home)[0].hosts == (f"{place.name}/0",)
@@ -94,7 +49,7 @@ def test_it_starts_what_is_wanted_on_its_machine(place: Place):
 def test_status_says_where_a_host_is(place: Place):
     control.launch(place.home, place.name)
     assert read_status(place.home, place.name).hosts[0].process == "no process on m yet"
-    place.agent.turn()
+    place.agents["m"].turn()
     assert read_status(place.home, place.name).hosts[0].process == "pid 101 on m"
 
 
@@ -103,8 +58,8 @@ def test_a_host_that_waits_for_an_agent_is_started_once(place: Place):
     incarnation = place.host.incarnation
     control.launch(place.home, place.name)
     assert place.host.incarnation == incarnation
-    place.agent.turn()
-    place.agent.turn()
+    place.agents["m"].turn()
+    place.agents["m"].turn()
     assert place.hosts.launched == [0]
 
 
@@ -119,9 +74,9 @@ def test_a_process_that_an_agent_did_not_write_down_is_no_host(place: Place, mon
 
     monkeypatch.setattr(place.hosts, "launch", die)
     with pytest.raises(KeyboardInterrupt):
-        place.agent.turn()
+        place.agents["m"].turn()
     monkeypatch.setattr(place.hosts, "launch", launch)
-    place.agent.turn()
+    place.agents["m"].turn()
     assert place.host.pid == 101
     assert place.host.incarnation not in started
 
@@ -135,10 +90,10 @@ def test_a_machine_that_is_drained_stays_so_when_its_agent_comes_back(place: Pla
 
 def test_it_reports_a_host_that_has_ended(place: Place):
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     place.set(tables.host, state="RUNNING")
     place.hosts.alive_pids.clear()
-    place.agent.turn()
+    place.agents["m"].turn()
     assert (place.host.state, place.host.error) == ("FAILED", "its process 101 on m has ended")
 
 
@@ -149,7 +104,7 @@ def test_it_reports_a_host_that_cannot_be_started(place: Place, monkeypatch: pyt
 
     monkeypatch.setattr(place.hosts, "launch", refuse)
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     assert (place.host.state, place.host.error) == ("FAILED", "no room")
 
 
@@ -161,7 +116,7 @@ def test_another_agent_of_the_same_name_is_refused(place: Place):
 
 def test_a_machine_that_was_started_anew_has_lost_its_hosts(place: Place):
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     place.set(tables.machine, space=ELSEWHERE, lease_until=0.0)
     place.set(tables.host, space=ELSEWHERE, state="RUNNING")
     place.registered("m")
@@ -171,12 +126,12 @@ def test_a_machine_that_was_started_anew_has_lost_its_hosts(place: Place):
 def test_an_agent_whose_machine_is_another_ones_now_ends(place: Place):
     place.set(tables.machine, space=ELSEWHERE)
     with pytest.raises(MachineError, match="machine m was removed, or another agent has registered it"):
-        place.agent.turn()
+        place.agents["m"].turn()
 
 
 def test_no_process_of_another_machine_is_signalled(place: Place):
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     place.set(tables.host, space=ELSEWHERE)
     place.set(tables.process, space=ELSEWHERE)
     assert orphans.stop_orphans(place.home, place.name) == ()
@@ -186,7 +141,7 @@ def test_no_process_of_another_machine_is_signalled(place: Place):
 
 def test_a_host_elsewhere_lives_as_long_as_it_is_heard(place: Place):
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     now = place.host.launched_at
     for heard, alive in ((None, True), (now, True), (now - 1000.0, False)):
         place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=heard)
@@ -195,7 +150,7 @@ def test_a_host_elsewhere_lives_as_long_as_it_is_heard(place: Place):
 
 def test_a_silent_host_is_started_on_another_machine(place: Place):
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=0.0)
     place.set(tables.machine, lease_until=0.0)
     place.registered("n")
@@ -234,7 +189,7 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     place: Place, state: str, machine: str, *, reached: bool
 ):
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     since = None if reached else place.host.launched_at
     now = clock.now()
     place.set(tables.host, space=ELSEWHERE, state="RUNNING", heartbeat_at=now, storage_failed_at=since)
@@ -245,23 +200,15 @@ def test_a_reset_takes_hosts_without_storage_off_a_machine_that_is_drained(
     assert place.host.machine == machine
 
 
-def test_a_host_that_no_machine_takes_is_an_error(place: Place):
-    set_state(place.home, "m", "DRAINING")
-    with pytest.raises(HostLaunchError, match=r"host 0 of .* cannot be started: .* m is drained"):
-        control.launch(place.home, place.name)
-    set_state(place.home, "m", "UP")
-    control.launch(place.home, place.name)
-
-
 def test_what_is_left_of_a_host_that_was_replaced_is_ended(place: Place, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(orphans, "living", lambda known, patience=0.0: tuple(
         each for each in known if each.pid in place.hosts.alive_pids
     ))  # fmt: skip
     control.launch(place.home, place.name)
-    place.agent.turn()
+    place.agents["m"].turn()
     place.set(tables.host, incarnation="a later one", state="STARTING", pid=None)
-    place.agent._tidied = -100.0
-    place.agent.turn()
+    place.agents["m"]._tidied = -100.0
+    place.agents["m"].turn()
     assert place.hosts.alive_pids == {102}
 
 
@@ -275,13 +222,13 @@ def test_what_is_left_of_a_host_that_was_replaced_is_ended(place: Place, monkeyp
 def test_a_machine_in_use_is_not_forgotten(place: Place, prepare: Any, message: str):
     prepare(place)
     if place.host.machine:
-        place.agent._leave()
+        place.agents["m"]._leave()
     with pytest.raises(MachineError, match=message):
         forget(place.home, "m")
 
 
 def test_a_machine_whose_agent_has_ended_is_forgotten(place: Place):
-    place.agent._leave()
+    place.agents["m"]._leave()
     assert read_machines(place.home)[0].state == "DOWN"
     forget(place.home, "m")
     assert read_machines(place.home) == ()

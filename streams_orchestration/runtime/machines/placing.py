@@ -1,0 +1,218 @@
+"""Placing: which machine takes which host of an application, so that hosts which are to be apart share none.
+
+A search with a bound: hosts with the fewest machines come first, each tries its machines from the best one on, and the
+arrangement with the fewest hosts together wins. Identical machines are tried once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from streams_orchestration.compiler.deployment_plan import HostWish
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
+from streams_orchestration.runtime.errors import NoMachineError
+from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.wishes import misfit, read_wish
+
+STEPS = 2000
+"""Most steps of one search; what it has found until then counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Residents:
+    """The hosts of an application that are to be placed, or are placed already, and those of other applications."""
+
+    wishes: Mapping[int, HostWish]
+    """Wish of each host of the application that is concerned."""
+    at: Mapping[int, str]
+    """The machine of each of these that lives on one."""
+    others: Counter[str] = field(default_factory=Counter[str])
+    """Number of hosts of other applications on each machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Machines for the hosts of an application."""
+
+    machines: dict[int, MachineRow]
+    """The machine of each host that one takes."""
+    wrong: int
+    """Pairs of hosts that share a machine although they are to be apart, and hosts on machines that do not fit."""
+    refused: dict[int, NoMachineError]
+    """Why no machine takes a host."""
+
+
+def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int], now: float) -> Residents:
+    """Find where the live hosts of all applications are.
+
+    Args:
+        rows: of the hosts of all applications.
+        application: whose hosts are placed.
+        missing: its hosts that are to be placed, whatever their rows say.
+        now: unix seconds.
+    """
+    absent, wishes, at, others = set(missing), dict[int, HostWish](), dict[int, str](), Counter[str]()
+    for row in rows:
+        here = row.machine if row.machine is not None and HostStatus.of(row, now).alive else None
+        if row.application != application:
+            others.update([here] if here is not None else [])
+        elif row.id in absent:
+            wishes[row.id] = read_wish(row.id, row.wish)
+        elif here is not None:
+            wishes[row.id], at[row.id] = read_wish(row.id, row.wish), here
+    return Residents(wishes, at, others)
+
+
+def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, moves: int = 0) -> Arrangement:
+    """Choose a machine for every host that has none, and for as few others as possible where that parts more of them.
+
+    Hosts of an application are spread over the machines; then all hosts are, by cores.
+
+    Args:
+        hosts: of the application.
+        machines: that have registered.
+        now: unix seconds.
+        moves: most hosts that may leave the machine that they live on.
+    """
+    search = _Search(hosts, machines, now)
+    best, most = search.run(0), 1
+    while best.wrong and most < 2 * min(moves, len(hosts.at)):
+        found = search.run(min(most, moves))
+        best = found if found.wrong < best.wrong else best
+        most *= 2
+    return best
+
+
+def refusal(wish: HostWish, machine: MachineRow, now: float) -> str | None:
+    """Why a machine does not take a host; None when it does."""
+    if (reason := misfit(wish, machine)) is not None:
+        return reason
+    if machine.state == "DRAINING":
+        return "is drained"
+    if machine.state == "DOWN":
+        return "is down, since its agent has ended"
+    return "is lost, since its lease has ended" if now > machine.lease_until else None
+
+
+class _Search:
+    """The search for an arrangement."""
+
+    def __init__(self, hosts: Residents, machines: Sequence[MachineRow], now: float) -> None:
+        self._hosts = hosts
+        self._known = {machine.name: machine for machine in machines}
+        self._refused: dict[int, NoMachineError] = {}
+        self._takes: dict[int, list[str]] = {}
+        wishes = hosts.wishes
+        for host, wish in wishes.items():
+            reasons = {machine.name: refusal(wish, machine, now) for machine in machines}
+            self._takes[host] = [name for name, reason in reasons.items() if reason is None]
+            if not self._takes[host] and host not in hosts.at:
+                self._refused[host] = NoMachineError(str(wish), {name: why for name, why in reasons.items() if why})
+        self._rivals = {
+            host: [other for other in wishes if other != host and wish.apart_from(wishes[other]) is not None]
+            for host, wish in wishes.items()
+        }
+        kept: dict[str, list[int]] = {}
+        for host in wishes:
+            for name in self._takes[host]:
+                kept.setdefault(name, []).append(host)
+        self._kinds = {
+            name: (tuple(kept.get(name, ())), tuple(host for host, at in hosts.at.items() if at == name))
+            for name in self._known
+        }
+        """Machines of one kind, which hold no host of the application yet, are alike."""
+        self._misfits = {
+            host for host, at in hosts.at.items() if at in self._known and misfit(wishes[host], self._known[at])
+        }
+
+    def run(self, moves: int) -> Arrangement:
+        """Place all hosts, of those that live at most `moves` elsewhere than they are."""
+        wishes, at = self._hosts.wishes, self._hosts.at
+        bound = self._misfits | {host for host in wishes if self._rivals[host]}
+        self._place = {host: name for host, name in at.items() if moves == 0 or host not in bound}
+        self._own = Counter(self._place.values())
+        free = [host for host in wishes if host not in self._place and host not in self._refused]
+        free.sort(key=lambda host: (len(self._candidates(host)), -len(self._rivals[host]), host))
+        shared = sum(self._together(host, name) for host, name in self._place.items()) // 2
+        wrong = shared + len(self._misfits & self._place.keys())
+        found, wrong = self._search([host for host in free if host in bound], wrong, moves)
+        for host, name in found.items():
+            self._put(host, name)
+        for host in free:
+            if host not in bound:
+                self._put(host, min(self._candidates(host), key=lambda name: self._order(host, name)))
+        here = {host: self._known[name] for host, name in self._place.items() if name in self._known}
+        return Arrangement(here, wrong, self._refused)
+
+    def _search(self, free: Sequence[int], wrong: int, moves: int) -> tuple[dict[int, str], int]:
+        """Find machines for hosts that are to be apart from others; the first way down the tree is greedy.
+
+        Args:
+            free: these hosts.
+            wrong: of those that stay; see `Arrangement`.
+            moves: most hosts that may leave their machine.
+
+        Returns:
+            The machine of each, and what is wrong then.
+        """
+        best: dict[int, str] | None = None
+        fewest, steps = 0, STEPS
+        ways = [self._ways(free[0], moves)] if free else []
+        costs, left = [wrong], [moves]
+        while ways:
+            depth = len(ways) - 1
+            if free[depth] in self._place:
+                self._take(free[depth])
+            name = next(ways[-1], None)
+            more = 0 if name is None else costs[-1] + self._cost(free[depth], name)
+            if name is None or (best is not None and (steps <= 0 or costs[-1] >= fewest)):
+                for each in (ways, costs, left):
+                    each.pop()
+                continue
+            steps -= 1
+            if best is not None and more >= fewest:
+                continue
+            self._put(free[depth], name)
+            if depth + 1 == len(free):
+                best, fewest = {host: self._place[host] for host in free}, more
+                continue
+            costs.append(more)
+            left.append(left[-1] - self._leaves(free[depth], name))
+            ways.append(self._ways(free[depth + 1], left[-1]))
+        return best or {}, fewest if best is not None else wrong
+
+    def _ways(self, host: int, moves: int) -> Iterator[str]:
+        """Return the machines that a host may go to, the best one first; of those that are alike, the first one."""
+        tried = dict[object, str]()
+        for name in sorted(self._candidates(host), key=lambda each: self._order(host, each)):
+            if moves or not self._leaves(host, name):
+                tried.setdefault(self._kinds.get(name) if not self._own[name] else name, name)
+        return iter(tuple(tried.values()))
+
+    def _leaves(self, host: int, name: str) -> bool:
+        return self._hosts.at.get(host, name) != name
+
+    def _put(self, host: int, name: str) -> None:
+        self._place[host] = name
+        self._own[name] += 1
+
+    def _take(self, host: int) -> None:
+        self._own[self._place.pop(host)] -= 1
+
+    def _candidates(self, host: int) -> list[str]:
+        """Return the machines that a host may be on: also the one where it lives, whatever has become of that."""
+        at = self._hosts.at.get(host)
+        return [*([] if at is None or at in self._takes[host] else [at]), *self._takes[host]]
+
+    def _together(self, host: int, name: str) -> int:
+        return sum(self._place.get(rival) == name for rival in self._rivals[host])
+
+    def _cost(self, host: int, name: str) -> int:
+        return self._together(host, name) + (host in self._misfits and not self._leaves(host, name))
+
+    def _order(self, host: int, name: str) -> tuple[int, bool, int, float, str]:
+        load = self._own[name] + self._hosts.others[name]
+        cores = self._known[name].cores if name in self._known else 1
+        return self._cost(host, name), self._leaves(host, name), self._own[name], load / cores, name

@@ -1,0 +1,154 @@
+"""Tending: hosts that wait for a machine are started when one takes them, and misplaced ones are moved.
+
+One agent does it for all: that of the first machine, by name, whose lease holds.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from sqlalchemy import select
+
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import HostRow, MachineRow
+from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.errors import BeingStartedError, StreamsRuntimeError
+from streams_orchestration.runtime.machines.placing import arrange, residents
+from streams_orchestration.runtime.machines.register import registered
+from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
+from streams_orchestration.runtime.redeployment.moving import better_places, put_right
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
+from streams_orchestration.runtime.units.wishes import misplaced
+
+LOOK_SECONDS = 1.0
+"""The least time between two looks."""
+IDLE_SECONDS = 5.0
+"""Seconds between two looks while the catalog does not change."""
+WITHIN_SECONDS = 60.0
+"""Seconds in which an application must come to a cut at which its hosts are moved."""
+PAUSE_SECONDS = 60.0
+"""Seconds between two attempts to move hosts of an application."""
+
+log = logging.getLogger("streams.agent")
+
+
+class Tending:
+    """The work of an agent for all machines.
+
+    Args:
+        home: the state directory.
+        machine: name of the agent's machine.
+    """
+
+    def __init__(self, home: Home, machine: str) -> None:
+        self._home = home
+        self._machine = machine
+        self._catalog = Catalog(home)
+        self._tried: dict[str, float] = {}
+        """Application -> when its hosts were last to be moved, on the monotonic clock."""
+        self._fruitless: dict[str, tuple[object, ...]] = {}
+        """Application -> its hosts and the machines, when no arrangement of the hosts was better."""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tending", daemon=True)
+
+    def start(self) -> None:
+        """Begin, on a thread of its own: a move takes as long as an application needs for a cut."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """Begin nothing new."""
+        self._over.set()
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            mark = self._catalog.changes.mark()
+            with suppress(StreamsRuntimeError):  # of the catalog: the agent says so
+                self.look()
+            self._over.wait(LOOK_SECONDS)
+            self._catalog.changes.wait(mark, IDLE_SECONDS - LOOK_SECONDS)
+
+    def look(self) -> None:
+        """Start what waits and can be started, and move what is misplaced, if that is for this agent to do."""
+        a, now = tables.application, clock.now()
+        with self._catalog.read() as connection:
+            machines = registered(connection)
+            rows = HostRow.all(connection, select(tables.host))
+            running = connection.scalars(select(a.c.name).where(a.c.wanted == a.c.state, a.c.wanted == "RUNNING")).all()
+        if self._machine != leader(machines, now):
+            return
+        for application in sorted(running):
+            mine = [row for row in rows if row.application == application]
+            if waiting := [row.id for row in mine if row.state == "WAITING"]:
+                self._launch(application, waiting, rows, machines)
+            elif found := _misplaced(mine, machines, now):
+                self._put_right(application, found, (*((row.id, row.machine) for row in mine), *_there(machines, now)))
+
+    def _launch(
+        self, application: str, waiting: Sequence[int], rows: Sequence[HostRow], machines: Sequence[MachineRow]
+    ) -> None:
+        now = clock.now()
+        if arrange(residents(rows, application, waiting, now), machines, now).refused.keys() < set(waiting):
+            for host in launch(self._home, application, heal=False):
+                log.info("%s: %s", application, host)
+
+    def _put_right(self, application: str, misplaced: Sequence[str], situation: tuple[object, ...]) -> None:
+        """Move hosts of an application where all is well, and where that was not tried a moment ago.
+
+        Args:
+            application: its name.
+            misplaced: which of its hosts are, in sentences.
+            situation: its hosts and the machines, as they are; as long as nothing is better there, nothing is tried.
+        """
+        now = time.monotonic()
+        if now - self._tried.get(application, -PAUSE_SECONDS) < PAUSE_SECONDS:
+            return
+        if self._fruitless.get(application) == situation:
+            return
+        with self._catalog.read() as connection:
+            better = better_places(connection, application)
+        if not better:
+            self._fruitless[application] = situation
+            return
+        status = read_units(self._home, application, self._catalog)
+        if not _is_well(status) or redeploy_under_way(self._home, application) is not None:
+            return
+        self._tried[application] = now
+        for reason in misplaced:
+            log.info("%s: %s", application, reason)
+        try:
+            for moved in put_right(self._home, application, within=WITHIN_SECONDS):
+                log.info("%s: host %s goes on on %s", application, moved.host, moved.machine)
+        except BeingStartedError:
+            del self._tried[application]
+        except StreamsRuntimeError as error:
+            log.warning("%s", error)
+
+
+def leader(machines: Sequence[MachineRow], now: float) -> str | None:
+    """Return the machine whose agent tends: the first one by name that is there; None when there is none."""
+    return min((each.name for each in machines if each.state != "DOWN" and now <= each.lease_until), default=None)
+
+
+def _misplaced(rows: Sequence[HostRow], machines: Sequence[MachineRow], now: float) -> list[str]:
+    """Describe which live hosts of an application are not where their configs want them."""
+    placed = [row for row in rows if row.machine is not None and HostStatus.of(row, now).alive]
+    found = misplaced(placed, {machine.name: machine for machine in machines})
+    return [reason for reasons in found.values() for reason in reasons]
+
+
+def _there(machines: Sequence[MachineRow], now: float) -> list[tuple[object, ...]]:
+    return [(each.name, each.state, now <= each.lease_until, *each.tags) for each in machines]
+
+
+def _is_well(status: UnitsStatus) -> bool:
+    """Whether hosts can be moved: all live and run, and no unit is on its way back to a cut."""
+    up = all(host.state in ("RUNNING", "COMPLETED") for host in status.hosts)
+    return up and all(unit.works for unit in status.units)

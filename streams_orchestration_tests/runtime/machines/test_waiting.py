@@ -1,0 +1,102 @@
+"""Hosts that no machine takes wait, say why, and are started as soon as one takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.deployment import control
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.errors import WaitingForMachineError
+from streams_orchestration.runtime.machines.register import set_state
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.redeployment.tending import Tending
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture
+def place(tmp_path: Path, hosts: FakeHosts) -> Place:
+    """One host that is to be on `south`, and the machine `north`."""
+    file = write_rows(tmp_path / "rows.parquet", 5)
+    place = Place(tmp_path, hosts, totals(file, fusion="manual", pes=2))
+    place.set(tables.host, wish={"machine": "south", "tags": []})
+    place.registered("north")
+    return place
+
+
+def test_a_host_that_no_machine_takes_waits(place: Place):
+    (words,) = control.launch(place.home, place.name)
+    assert words.startswith("host 0 waits: machine south is wanted, and north has another name.")
+    status = read_status(place.home, place.name)
+    assert (status.state, status.hosts[0].state) == ("WAITING", "WAITING")
+    assert str(status.hosts[0].error) in words
+
+
+def test_whoever_waits_for_the_start_is_told_why(place: Place):
+    control.launch(place.home, place.name)
+    with pytest.raises(WaitingForMachineError, match=r"app is WAITING: host 0: machine south is wanted, .* by itself"):
+        control.await_running(place.home, place.name, 60.0)
+
+
+def test_it_is_started_when_a_machine_comes(place: Place):
+    control.launch(place.home, place.name)
+    tending = Tending(place.home, "north")
+    tending.look()
+    assert place.host.state == "WAITING"
+    place.registered("south")
+    tending.look()
+    assert (place.host.state, place.host.machine, place.host.error) == ("STARTING", "south", None)
+    assert read_status(place.home, place.name).state == "RUNNING"
+
+
+def test_it_is_started_when_its_machine_takes_hosts_again(place: Place):
+    place.registered("south")
+    set_state(place.home, "south", "DRAINING")
+    control.launch(place.home, place.name)
+    assert "south is drained" in (place.host.error or "")
+    set_state(place.home, "south", "UP")
+    Tending(place.home, "north").look()
+    assert (place.host.state, place.host.machine) == ("STARTING", "south")
+
+
+def test_what_waits_changes_nothing_in_the_catalog_while_it_does(place: Place):
+    control.launch(place.home, place.name)
+    before = place.host
+    control.launch(place.home, place.name)
+    assert place.host == before
+
+
+def test_a_host_whose_only_machine_is_lost_waits_without_using_up_resets(place: Place):
+    place.registered("south").turn()
+    control.launch(place.home, place.name)
+    place.agents["south"].turn()
+    place.set(tables.host, state="RUNNING", space=ELSEWHERE, heartbeat_at=0.0)
+    place.set(tables.unit, state="PROCESSING")
+    place.set(tables.machine, tables.machine.c.name == "south", lease_until=0.0, space=ELSEWHERE)
+    for failure in failures(read_status(place.home, place.name), clock.now()):
+        reset(place.home, place.name, failure.unit)
+    status = read_status(place.home, place.name)
+    assert (status.state, place.host.state) == ("WAITING", "WAITING")
+    assert "south is lost, since its lease has ended" in (place.host.error or "")
+    assert [unit.state for unit in status.units if unit.attempts] == []
+    assert failures(status, clock.now() + 3600.0) == ()
+    place.registered("south")
+    Tending(place.home, "north").look()
+    assert (place.host.state, place.host.machine) == ("STARTING", "south")
+
+
+def test_what_waits_can_be_cancelled(place: Place):
+    control.launch(place.home, place.name)
+    status = control.cancel(place.home, place.name, 0.0)
+    assert (status.state, status.hosts[0].state, status.hosts[0].error) == ("STOPPED", "STOPPED", None)
+    place.registered("south")
+    Tending(place.home, "north").look()
+    assert place.host.state == "STOPPED"
