@@ -510,6 +510,7 @@ def HttpSource(
     private_key: str | None = None,
     max_body_bytes: int | Reference | None = None,
     connections: int | Reference | None = None,
+    connections_per_address: int | Reference | None = None,
 ) -> Use:
     """Each request is answered 202 when all messages of its body are in the journal, and none of them is otherwise.
 
@@ -528,7 +529,8 @@ def HttpSource(
         certificate: file with the certificate, for https.
         private_key: file with the key of it.
         max_body_bytes: of one request.
-        connections: most at a time.
+        connections: most at a time; idle ones yield to new ones.
+        connections_per_address: most at a time of one address.
     """
     return named_use(
         "HttpSource",
@@ -548,6 +550,7 @@ def HttpSource(
             "privateKey": private_key,
             "maxBodyBytes": max_body_bytes,
             "connections": connections,
+            "connectionsPerAddress": connections_per_address,
         },
     )
 
@@ -1250,6 +1253,7 @@ def TCPSource(
     address: str | None = None,
     framing: Literal["lines", "length"] | None = None,
     connections: int | Reference | None = None,
+    connections_per_address: int | Reference | None = None,
     acknowledge: bool | Reference | None = None,
 ) -> Use:
     """Messages are read from connections into the journal, and become tuples from there.
@@ -1266,7 +1270,8 @@ def TCPSource(
         role: listens, or connects.
         address: to listen at, or to connect to.
         framing: where a message ends: lines; length: four bytes in front.
-        connections: most at a time, of a server.
+        connections: most at a time, of a server; silent ones yield to new ones.
+        connections_per_address: most at a time of one address, of a server.
         acknowledge: answer with the number of messages of the connection that are in the journal.
     """
     return named_use(
@@ -1284,6 +1289,7 @@ def TCPSource(
             "address": address,
             "framing": framing,
             "connections": connections,
+            "connectionsPerAddress": connections_per_address,
             "acknowledge": acknowledge,
         },
     )

@@ -58,6 +58,13 @@ def streams() -> None:
     envvar="STREAMS_SPECS",
     help="Directory of the applications to show.",
 )
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="HOST[:PORT]",
+    help="Also answer requests with this Host, which a proxy in front passes on. Others are refused.",
+)
 @loaded(f"{CLI}.serving:ui")
 def ui() -> None:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""

@@ -8,17 +8,21 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import click
-from prometheus_client import start_http_server
 
 from streams_orchestration.cli.extras import require
-from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.cli.interrupts import Background, Interrupts
 from streams_orchestration.cli.invocation import write_output
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import note
-from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text, registry_of
+from streams_orchestration.operators.serving.listener import Places, listen
+from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
 from streams_orchestration.runtime.storage.home import Home
 
 EXPOSITION = "streams_orchestration.runtime.observing.exposition"
+CONNECTIONS = 32
+"""Most connections of scrapers at a time."""
+END_SECONDS = 2
+"""Seconds that a scrape may take when the server is to end."""
 LOOK_SECONDS = 3600.0
 """Seconds of each pause of a server that only serves; a signal ends the pause."""
 
@@ -32,26 +36,38 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     with ExitStack() as stack:
         send, seconds = _sender(home, stack) if otlp else (lambda: None, LOOK_SECONDS)
-        if serve is not None:
-            _serve(home, *serve, stack)
+        has_ended = _serve(home, *serve, stack) if serve is not None else lambda: False
         with Interrupts(lambda: None) as interrupts:
-            while not interrupts.requested:
+            while not interrupts.requested and not has_ended():
                 send()
-                interrupts.pause(seconds)
+                interrupts.pause(seconds, has_ended)
     return 0
 
 
-def _serve(home: Home, host: str, port: int, stack: ExitStack) -> None:
-    """Serve them on threads until the stack is closed."""
+def _serve(home: Home, host: str, port: int, stack: ExitStack) -> Callable[[], bool]:
+    """Serve them on a thread until the stack is closed, which raises the error that ended the server before.
+
+    Returns:
+        Whether the server has ended.
+    """
     try:
-        server, _ = start_http_server(port, host, registry_of(home))
+        listener = listen(host, port, Places(CONNECTIONS))
     except OSError as error:
         message = f"{host}:{port} cannot be listened on: {error.strerror}. Name another host or port."
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--serve'") from error
-    stack.callback(server.server_close)
-    stack.callback(server.shutdown)
+    port = listener.getsockname()[1]
+    app = load(f"{EXPOSITION}.endpoint:metrics_app")(home, host, port)
+    server = load("streams_orchestration.operators.serving.http_server:HttpServer")(app, listener, END_SECONDS)
+    serving = Background(server.run)
+
+    def end() -> None:
+        server.should_exit = True
+        serving.result()
+
+    stack.callback(end)
     shown = f"[{host}]" if ":" in host else host
-    note(f"Metrics are at http://{shown}:{server.server_port}/metrics until Ctrl-C.")
+    note(f"Metrics are at http://{shown}:{port}/metrics until Ctrl-C.")
+    return lambda: serving.wait(0.0)
 
 
 def _sender(home: Home, stack: ExitStack) -> tuple[Callable[[], None], float]:

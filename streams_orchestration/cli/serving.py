@@ -9,7 +9,7 @@ from streams_orchestration.orchestration.ui import serve
 from streams_orchestration.runtime.storage.home import Home
 
 
-def ui(port: int, specs: Path) -> int:
+def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
     note("Starting Dagster ...")
-    return serve(Home.default(), port, specs)
+    return serve(Home.default(), port, specs, hosts)

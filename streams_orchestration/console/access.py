@@ -6,21 +6,12 @@ import hmac
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+
+from streams_orchestration.operators.serving.own_pages import LOOPBACK, hosts_of
 
 SESSIONS = 1000
 """Most sessions that are remembered; the oldest is forgotten first."""
 SHORTEST_TOKEN = 16
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine only."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass(slots=True)
@@ -46,8 +37,7 @@ class Access:
         """
         if self.token is not None:
             return bool(host)
-        names = {self.host, "localhost", "127.0.0.1", "::1"}
-        return host in {f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}" for name in names}
+        return host in hosts_of((self.host, *LOOPBACK), self.port)
 
     def is_token(self, offered: str) -> bool:
         """Whether this is the token; the time of the comparison reveals nothing about it."""

@@ -49,16 +49,31 @@ def json_answer(read: Callable[[Request], Any]) -> Answer:
 
 
 async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object that a request holds; an empty one where it holds none."""
-    from starlette.requests import ClientDisconnect
+    """Return the JSON object that a request holds.
 
+    Raises:
+        WrongRequestError: it holds none, or one that is too long, or with text that is no Unicode.
+    """
     body = b""
     try:
         async for part in request.stream():
             body += part
             if len(body) > LONGEST_BODY:
-                return {}
+                message = f"The body has more than {LONGEST_BODY} bytes."
+                raise WrongRequestError(message)
         document = json.loads(body)
-    except (ClientDisconnect, json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
+        json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, and halves of characters
+        message = "The body is no JSON that can be read."
+        raise WrongRequestError(message) from error
+    if not isinstance(document, dict):
+        message = "The body is no JSON object."
+        raise WrongRequestError(message)
+    return document
+
+
+async def wrong_request(_request: Request, error: Exception) -> Response:
+    """Answer a request that cannot be answered, or whose sender has gone."""
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": str(error)}, 400)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.console.access import Access
-from streams_orchestration.console.answers import Answer, WrongRequestError, body_of, json_answer
+from streams_orchestration.console.answers import Answer, WrongRequestError, body_of, json_answer, wrong_request
 from streams_orchestration.console.graphs import graph_of
 from streams_orchestration.console.guard import Guard
 from streams_orchestration.console.histories import History
@@ -41,6 +41,7 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
+    from starlette.requests import ClientDisconnect
 
     compilers = compilers or Compilers(reader.home)
 
@@ -57,7 +58,10 @@ def create_app(reader: Reader, access: Access, compilers: Compilers | None = Non
 
     # Guard is no protocol of Starlette's for type checkers, since it names no keywords beyond its own
     middleware = [Middleware(Guard, access)]  # pyright: ignore[reportArgumentType]
-    return Starlette(routes=_routes(reader, access, compilers), middleware=middleware, lifespan=lifespan)
+    return Starlette(
+        routes=_routes(reader, access, compilers), middleware=middleware, lifespan=lifespan,
+        exception_handlers=dict.fromkeys((WrongRequestError, ClientDisconnect), wrong_request),
+    )  # fmt: skip
 
 
 def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRoute]:
@@ -65,6 +69,8 @@ def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRo
     from starlette.responses import FileResponse
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
+
+    from streams_orchestration.runtime.observing.exposition.endpoint import metrics_answer
 
     documents = _Documents(reader)
 
@@ -78,7 +84,7 @@ def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRo
         Route("/", page),
         Route("/compile", compile_view),
         Mount("/static", StaticFiles(directory=STATIC)),
-        Route("/metrics", _metrics(reader)),
+        Route("/metrics", metrics_answer(reader.home, reader.only)),
         Route("/api/session", _session(access), methods=["GET", "POST"]),
         Route("/api/applications", json_answer(documents.applications)),
         Route("/api/applications/{name}/graph", json_answer(documents.graph)),
@@ -90,20 +96,6 @@ def _routes(reader: Reader, access: Access, compilers: Compilers) -> list[BaseRo
         Route("/api/applications/{name}/reset", _reset(reader, access), methods=["POST"]),
         *plan_routes(reader, compilers),
     ]
-
-
-def _metrics(reader: Reader) -> Answer:
-    """Return the route of metrics for Prometheus, as `streams metrics --serve` has them."""
-    from starlette.responses import Response
-
-    from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
-
-    async def answer(request: Request) -> Response:
-        accept = request.headers.get("accept", "")
-        text, content_type = await asyncio.to_thread(metrics_text, reader.home, accept, reader.only)
-        return Response(text, headers={"content-type": content_type})
-
-    return answer
 
 
 class _Documents:
@@ -174,7 +166,9 @@ def _session(access: Access) -> Answer:
         if request.method != "POST":
             return JSONResponse(described(request))
         token = (await body_of(request)).get("token")
-        if not isinstance(token, str) or not access.is_token(token):
+        if not isinstance(token, str):
+            return JSONResponse({"error": "token is a text."}, 400)
+        if not access.is_token(token):
             return JSONResponse({"error": "The token is missing or wrong."}, 401)
         answered = JSONResponse({"authorized": True, "allow_actions": access.allow_actions})
         secure = request.url.scheme == "https"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from streams_orchestration.console.access import Access
+from streams_orchestration.operators.serving.own_pages import foreign_refusal, is_json
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -26,6 +27,8 @@ PAGES = ("/", "/compile")
 OPEN = (*PAGES, "/static/", "/api/session")
 """The pages themselves and the exchange of a token for a session; everything else needs that session."""
 
+log = logging.getLogger("streams.console")
+
 
 class Guard:
     """ASGI middleware."""
@@ -43,8 +46,12 @@ class Guard:
         from starlette.requests import Request
         from starlette.responses import JSONResponse
 
+        begun = False
+
         async def guarded(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
@@ -61,22 +68,20 @@ class Guard:
         if refused is not None:
             await JSONResponse({"error": refused[1]}, refused[0])(scope, receive, guarded)
             return
-        await self.app(scope, receive, guarded)
+        try:
+            await self.app(scope, receive, guarded)
+        except Exception:
+            log.exception("%s %s was not answered", request.method, scope["path"])
+            if begun:
+                raise
+            answer = JSONResponse({"error": "The console failed. The terminal that it runs in shows why."}, 500)
+            await answer(scope, receive, guarded)
 
     def _refusal(self, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
-        host = headers.get("host", "")
-        if not self.access.is_own_host(host):
-            return 421, f"{host or 'no host'} is not the address of this console."
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return 403, "The request comes from a page of another address."
-        navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not (navigates and path in PAGES):
-            return 403, "The request comes from a page of another address."
-        is_json = headers.get("content-type", "").partition(";")[0].strip() == "application/json"
-        if method not in ("GET", "HEAD") and not is_json:
-            return 415, "The body of a request is JSON."
-        return None
+        refused = foreign_refusal(headers, self.access.is_own_host, "this console", may_link=path in PAGES)
+        if refused is None and method not in ("GET", "HEAD") and not is_json(headers):
+            refused = 415, "The body of a request is JSON."
+        return refused
 
     @staticmethod
     def _is_open(path: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -31,6 +32,7 @@ REST_SECONDS = 5.0
 """Seconds between two looks at all others, for their history."""
 SHARE, LONGEST_SECONDS = 0.01, 20.0
 """Largest share of a processor for looks, and longest seconds between two looks: slow looks become less frequent."""
+log = logging.getLogger("streams.console")
 QUEUED = 2
 """Snapshots that a page may be behind; older ones are dropped."""
 
@@ -53,6 +55,11 @@ class Reader:
     )
     _costs: dict[str, float] = field(default_factory=dict[str, float])
     """Processor seconds of the last look at an application."""
+    _latest: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
+    """The last event of an application, and the time of `time.monotonic` when it was made."""
+    _logged: dict[str, str] = field(default_factory=dict[str, str])
+    """The last error of a kind that nobody expects, by what was read."""
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _closed: bool = False
 
@@ -109,35 +116,56 @@ class Reader:
             elapsed = 0.0 if every else elapsed
             names = await asyncio.to_thread(self._names) if every else list(self._pages)
             for name in names:
-                await self._tell(name)
+                self._send(name, await asyncio.to_thread(partial(self._event, name)))
             pause = pause_after(sum(self._costs.get(name, 0.0) for name in names), shown=bool(self._pages))
             await asyncio.sleep(pause)
             elapsed += pause
 
     def _names(self) -> list[str]:
+        """Return the applications to look at; those that pages show if there may be more."""
         try:
             return list(self.applications())
-        except StreamsRuntimeError:
+        except Exception as error:  # noqa: BLE001  the pages are told by what is read for them
+            self._log("the applications", error)
             return list(self._pages)
 
-    async def _tell(self, application: str) -> None:
-        event = await asyncio.to_thread(partial(self._event, application))
+    def _send(self, application: str, event: str) -> None:
         for page in self._pages.get(application, ()):
             if page.qsize() >= QUEUED:
                 page.get_nowait()
             page.put_nowait(event)
 
     def _event(self, application: str) -> str:
-        """One server-sent event: a snapshot, or why there is none."""
+        """Return one server-sent event: a snapshot, or why there is none. Nothing that is wrong ends the reader."""
         began = time.thread_time()
         try:
-            return _event_text("snapshot", self.snapshot(application))
+            event = _event_text("snapshot", self.snapshot(application))
+            self._logged.pop(application, None)
         except NotDeployedError:
-            return _event_text("gone", {"message": f"{application} is not deployed any more."})
+            event = _event_text("gone", {"message": f"{application} is not deployed any more."})
         except (StreamsRuntimeError, OSError) as error:
-            return _event_text("unreadable", {"message": str(error)})
-        finally:
-            self._costs[application] = time.thread_time() - began
+            event = _event_text("unreadable", {"message": str(error)})
+        except Exception as error:  # noqa: BLE001  a defect; what is shown is not to look as if it were current
+            self._log(application, error)
+            message = f"{application} cannot be read: {error!r}. The terminal of the console shows where."
+            event = _event_text("unreadable", {"message": message})
+        self._costs[application] = time.thread_time() - began
+        self._latest[application] = time.monotonic(), event
+        return event
+
+    def _log(self, what: str, error: Exception) -> None:
+        """Log an error once, until it is another one or gone."""
+        if self._logged.get(what) != (text := repr(error)):
+            self._logged[what] = text
+            log.error("%s cannot be read; this is tried again", what, exc_info=error)
+
+    async def _present(self, application: str) -> str:
+        """Return the present event; many pages that are opened at once share one look."""
+        async with self._looking:
+            at, event = self._latest.get(application, (0.0, ""))
+            if not event or time.monotonic() - at > SHOWN_SECONDS:
+                event = await asyncio.to_thread(partial(self._event, application))
+            return event
 
     async def events(self, application: str) -> AsyncIterator[str]:
         """Yield the events for one page, from the present state until the page goes or the console stops."""
@@ -146,7 +174,7 @@ class Reader:
         try:
             yield "retry: 2000\n\n"
             if not self._closed:
-                yield await asyncio.to_thread(partial(self._event, application))
+                yield await self._present(application)
             while not self._closed and (event := await page.get()) is not None:
                 yield event
         finally:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import secrets
 import signal
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.console.access import SHORTEST_TOKEN, Access, is_loopback
+from streams_orchestration.console.access import SHORTEST_TOKEN, Access
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
+from streams_orchestration.operators.serving.listener import Listener, Places, listen
+from streams_orchestration.operators.serving.own_pages import is_loopback
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
+CONNECTIONS = 128
+"""Most connections at a time, of which an open page has one to six; when all are taken, the oldest page gives way."""
 STOP_SECONDS = 2
 """Seconds that requests may take to end."""
 
@@ -48,34 +51,28 @@ def serve(
     Raises:
         ConsoleError: the address cannot be used, or the token is too short.
     """
-    import uvicorn
-
     from streams_orchestration.console.app import create_app
+    from streams_orchestration.operators.serving.http_server import HttpServer
 
-    _require_token(access)
-    reader, compilers = Reader(home, application), Compilers(home, specs, options)
-    listening = _listen(access.host, access.port)
-    config = uvicorn.Config(
-        create_app(reader, access, compilers), log_level="error", access_log=False, server_header=False, ws="none",
-        timeout_graceful_shutdown=STOP_SECONDS, lifespan="on",
-    )  # fmt: skip
-
-    class Server(uvicorn.Server):
+    class Server(HttpServer):
         """Ends what pages are sent as soon as it is to stop: it would wait for them."""
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             super().handle_exit(sig, frame)
             reader.close()
 
+    _require_token(access)
+    reader, compilers = Reader(home, application), Compilers(home, specs, options)
+    listener = _listen(access.host, access.port)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         ready(address(access, "compile" if specs else ""))
-        Server(config).run(sockets=[listening])
+        Server(create_app(reader, access, compilers), listener, STOP_SECONDS, lifespan="on").run()
     except KeyboardInterrupt:
         pass
     finally:
         signal.signal(signal.SIGTERM, before)
-        listening.close()
+        listener.close()
     return 0
 
 
@@ -99,16 +96,10 @@ def _require_token(access: Access) -> None:
         raise ConsoleError(message)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections, so that a page that is opened at once finds it."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _listen(host: str, port: int) -> Listener:
+    """Return a socket that takes connections, so that a page that is opened at once finds it."""
     try:
-        listening.bind((host, port))
-        listening.listen(128)
+        return listen(host, port, Places(CONNECTIONS))
     except OSError as error:
-        listening.close()
         message = f"port {port} on {host} cannot be used: {error.strerror}. Stop what listens there or use --port."
         raise ConsoleError(message) from error
-    return listening

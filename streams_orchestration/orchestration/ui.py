@@ -6,11 +6,12 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import sysconfig
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -20,6 +21,9 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
 ADDRESS = "127.0.0.1"
+WEBSERVER = "streams_orchestration.orchestration.webserver"
+HOSTS = "STREAMS_UI_HOSTS"
+"""Environment variable: further values of Host that the web server answers, with commas between them."""
 START_LIMIT = 90.0
 """Seconds the web server may take until it answers."""
 STOP_LIMIT = 15.0
@@ -30,13 +34,14 @@ class UserInterfaceError(StreamsRuntimeError):
     """The UI did not come up, or one of its processes ended by itself."""
 
 
-def serve(home: Home, port: int, specs: Path) -> int:
+def serve(home: Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
     """Serve the UI on the loopback address until Ctrl-C or SIGTERM; then stop web server and daemon.
 
     Args:
         home: state directory; its Dagster storage is created and migrated first.
         port: TCP port on 127.0.0.1.
         specs: directory of the applications to show.
+        hosts: further values of Host that are answered, as of a proxy in front.
 
     Returns:
         The exit status, 0.
@@ -58,8 +63,9 @@ def serve(home: Home, port: int, specs: Path) -> int:
         "DAGSTER_HOME": str(directory),
         "STREAMS_HOME": str(home.root),
         "STREAMS_SPECS": str(specs.absolute()),
+        HOSTS: ",".join((*hosts, *filter(None, [os.environ.get(HOSTS)]))),
     }
-    web = [script("dagster-webserver"), "--host", ADDRESS, "--port", str(port), "--workspace", str(workspace)]
+    web = [sys.executable, "-m", WEBSERVER, "--host", ADDRESS, "--port", str(port), "--workspace", str(workspace)]
     daemon = [script("dagster-daemon"), "run", "--workspace", str(workspace)]
     children: dict[Path, subprocess.Popen[bytes]] = {}
     with _stop_on_signals():

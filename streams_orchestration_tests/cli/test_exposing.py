@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 import threading
+import urllib.error
 import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from rich.text import Text
 
 from streams_orchestration.cli import main, observing
-from streams_orchestration.cli.exposing import _serve
+from streams_orchestration.cli.exposing import CONNECTIONS, _serve, metrics
 from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.operators.serving.http_server import HttpServer
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.observing.exposition import opentelemetry
 from streams_orchestration.runtime.storage.home import Home
@@ -42,6 +46,31 @@ def test_they_are_served_and_nothing_is_left_behind(home: Home, capsys: pytest.C
             assert b"streams_catalog_up 1.0" in answer.read()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(url)
+
+
+def test_idle_connections_keep_no_scraper_out_and_a_name_that_leads_here_is_refused(
+    home: Home, capsys: pytest.CaptureFixture[str]
+):
+    with ExitStack() as stack:
+        _serve(home, "127.0.0.1", 0, stack)
+        url = capsys.readouterr().err.split()[3]
+        address = ("127.0.0.1", urlsplit(url).port)
+        for _ in range(2 * CONNECTIONS):
+            stack.enter_context(socket.create_connection(address))
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            assert answer.status == 200
+        with pytest.raises(urllib.error.HTTPError, match="421"):
+            urllib.request.urlopen(urllib.request.Request(url, headers={"Host": f"example.org:{address[1]}"}))
+
+
+def test_a_server_that_ends_by_itself_ends_the_command(monkeypatch: pytest.MonkeyPatch):
+    def run(_self: object) -> None:
+        message = "the event loop is gone"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(HttpServer, "run", run)
+    with pytest.raises(RuntimeError, match="the event loop is gone"):
+        metrics(("127.0.0.1", 0), otlp=False)
 
 
 def test_a_port_that_is_taken_is_an_error(home: Home, capsys: pytest.CaptureFixture[str]):
@@ -79,7 +108,7 @@ def test_otlp_sends_at_once_and_until_it_is_ended(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(opentelemetry, "Sender", Sender)
     monkeypatch.setattr(Interrupts, "requested", property(lambda _self: done.count("sent") == 2))
-    monkeypatch.setattr(Interrupts, "pause", lambda _self, _seconds: done.append("paused"))
+    monkeypatch.setattr(Interrupts, "pause", lambda _self, _seconds, _over: done.append("paused"))
     assert threading.current_thread() is threading.main_thread()
     assert main(["metrics", "--otlp"]) == 0
     assert done[1:] == ["sent", "paused", "sent", "paused", "closed"]

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-import uvicorn
 
 from streams_orchestration.console.access import Access
 from streams_orchestration.console.app import create_app
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
+from streams_orchestration.console.server import CONNECTIONS
+from streams_orchestration.operators.serving.http_server import HttpServer
+from streams_orchestration.operators.serving.listener import Places, listen
 from streams_orchestration_tests.console.deployed import Deployed
 
 
@@ -24,20 +25,19 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
 
 
 @contextmanager
-def served(reader: Reader, *, actions: bool = False, compilers: Compilers | None = None) -> Iterator[str]:
+def served(
+    reader: Reader, *, actions: bool = False, compilers: Compilers | None = None, most: int = CONNECTIONS
+) -> Iterator[str]:
     """The address of a console in a thread of this process."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        port = listening.getsockname()[1]
-        app = create_app(reader, Access("127.0.0.1", port, allow_actions=actions), compilers)
-        config = uvicorn.Config(app, log_level="error")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.should_exit = True
-            reader.close()
-            thread.join()
+    listener = listen("127.0.0.1", 0, Places(most))
+    port = listener.getsockname()[1]
+    app = create_app(reader, Access("127.0.0.1", port, allow_actions=actions), compilers)
+    server = HttpServer(app, listener, 2, lifespan="on")
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        reader.close()
+        thread.join()

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.console.access import Access, is_loopback
+from streams_orchestration.console.access import Access
 from streams_orchestration.console.server import ConsoleError, access_to, address, serve
+from streams_orchestration.operators.serving.own_pages import is_loopback
 from streams_orchestration.runtime.observing.masking import HIDDEN, without_secrets
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.examples import examples

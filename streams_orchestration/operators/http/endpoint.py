@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 LONGEST_KEY = 255
+BODIES_AT_ONCE = 8
+"""Bodies of the largest size that are held in memory at once; in as much memory any number of smaller ones."""
 RETRY_SECONDS = 1
 """Seconds after which a request that found no room may be repeated."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Endpoint:
     """The rules of an endpoint for each request."""
 
@@ -31,30 +33,42 @@ class Endpoint:
     messages: Callable[[bytes, str], list[bytes]]
     """The messages of a body of some Content-Type."""
     sender: Callable[[Any], str]
+    held: int = 0
+    """Bytes of the bodies that are being read or written."""
 
     async def answer(self, request: Request) -> Response:
         """202 as soon as all messages of the body are in the journal; else none of them is."""
         from starlette.requests import ClientDisconnect
         from starlette.responses import JSONResponse, Response
 
+        parts: list[bytes] = []
         try:
             self._admit(request)
             key = self._key(request)
-            messages = self.messages(await self._body(request), request.headers.get("content-type", ""))
+            await self._read(request, parts)
+            messages = self.messages(b"".join(parts), request.headers.get("content-type", ""))
             await self.intake.offer(messages, self.sender(request.client), key)
         except BodyError as error:
             headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
             return JSONResponse({"error": str(error)}, error.status, headers)
         except JournalFullError:
             self.intake.count("held back", "a request was answered 503: the journal has no room")
-            body = {"error": "there is no room now; nothing of the body was taken"}
-            return JSONResponse(body, 503, {"Retry-After": str(RETRY_SECONDS)})
+            return self._no_room()
+        except _BusyError:
+            self.intake.count("held back", "a request was answered 503: too many bodies are being read")
+            return self._no_room()
         except ClientDisconnect:
             return Response(status_code=400)
+        finally:
+            self.held -= sum(map(len, parts))
         return JSONResponse({"messages": len(messages)}, 202)
 
     def _admit(self, request: Request) -> None:
-        if self.token is not None:
+        if self.token is None:
+            # any web page may have a browser post, and only says whose page it is
+            if (origin := request.headers.get("origin")) is not None:
+                raise BodyError(403, f"a page of {origin} sent this; without a token nothing is taken from web pages")
+        else:
             sent = request.headers.get("authorization", "").encode()
             if not hmac.compare_digest(sent, f"Bearer {self.token}".encode()):
                 raise BodyError(401, "the token is missing or wrong")
@@ -68,19 +82,31 @@ class Endpoint:
             raise BodyError(400, f"Idempotency-Key has more than {LONGEST_KEY} characters")
         return key
 
-    async def _body(self, request: Request) -> bytes:
+    async def _read(self, request: Request, parts: list[bytes]) -> None:
         announced = request.headers.get("content-length", "")
         too_large = BodyError(413, f"the body has more than {self.most_bytes} bytes")
         if announced.isdecimal() and int(announced) > self.most_bytes:
             raise too_large
-        parts: list[bytes] = []
         size = 0
         async for part in request.stream():
+            parts.append(part)
             size += len(part)
+            self.held += len(part)
             if size > self.most_bytes:
                 raise too_large
-            parts.append(part)
-        return b"".join(parts)
+            if self.held > BODIES_AT_ONCE * self.most_bytes:
+                raise _BusyError
+
+    @staticmethod
+    def _no_room() -> Response:
+        from starlette.responses import JSONResponse
+
+        body = {"error": "there is no room now; nothing of the body was taken"}
+        return JSONResponse(body, 503, {"Retry-After": str(RETRY_SECONDS)})
+
+
+class _BusyError(Exception):
+    """The bodies that are being read leave no memory for another one."""
 
 
 def application(path: str, answer: Callable[[Any], Awaitable[Any]]) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator, model_validator
@@ -19,9 +19,10 @@ from streams_orchestration.operators.journal.listening import Listening, shown_p
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource, decoded_schema
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.serving.listener import Listener, Places, listen
 
 if TYPE_CHECKING:
-    import uvicorn
+    from streams_orchestration.operators.serving.http_server import HttpServer
 
 END_SECONDS = 2
 """How long requests under way may take when it ends."""
@@ -37,7 +38,10 @@ class HttpSourceParameters(JournalParameters):
     certificate: str | None = Field(default=None, description="file with the certificate, for https")
     private_key: str | None = Field(default=None, alias="privateKey", description="file with the key of it")
     max_body_bytes: int = Field(default=16 << 20, alias="maxBodyBytes", ge=1, description="of one request")
-    connections: int = Field(default=100, ge=1, description="most at a time")
+    connections: int = Field(default=100, ge=1, description="most at a time; idle ones yield to new ones")
+    connections_per_address: int | None = Field(
+        default=None, alias="connectionsPerAddress", ge=1, description="most at a time of one address"
+    )
 
     @field_validator("token")
     @classmethod
@@ -81,25 +85,34 @@ class HttpSource(JournalSource):
         """Listen, and answer requests."""
         settings: HttpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
-        server = self._server(intake)
         try:
-            sockets = [_bound(settings.address, settings.port)]
+            listener = self._listener(intake)
         except OSError as error:
             raise listening.explain(error) from None
-        listening.begun()
-        scheme = "http" if settings.certificate is None else "https"
-        serving = asyncio.create_task(server.serve(sockets))
-        try:
-            intake.receiving(f"{scheme}://{shown_peer(sockets[0].getsockname())}{settings.path}")
-            await asyncio.shield(serving)
-        finally:
-            server.should_exit = True
-            await asyncio.gather(serving, return_exceptions=True)
-            for each in sockets:
-                each.close()
+        with closing(listener):
+            server = self._server(intake, listener)
+            listening.begun()
+            scheme = "http" if settings.certificate is None else "https"
+            place = f"{scheme}://{shown_peer(listener.getsockname())}{settings.path}"
+            serving = asyncio.create_task(server.serve())
+            try:
+                intake.receiving(place)
+                await asyncio.shield(serving)
+            finally:
+                server.should_exit = True
+                await asyncio.gather(serving, return_exceptions=True)
 
-    def _server(self, intake: Intake) -> uvicorn.Server:
-        import uvicorn
+    def _listener(self, intake: Intake) -> Listener:
+        settings: HttpSourceParameters = self.parameters
+        each = settings.connections_per_address
+
+        def refused(peer: object) -> None:
+            intake.count("refused", "a connection from %s was closed: there are too many", shown_peer(peer))
+
+        return listen(settings.address, settings.port, Places(settings.connections, each, refused=refused))
+
+    def _server(self, intake: Intake, listener: Listener) -> HttpServer:
+        from streams_orchestration.operators.serving.http_server import HttpServer
 
         settings: HttpSourceParameters = self.parameters
         try:
@@ -107,19 +120,18 @@ class HttpSource(JournalSource):
         except ReferenceError as error:
             raise RefusedError(str(error)) from None
         endpoint = Endpoint(intake, token, settings.max_body_bytes, self._messages, shown_peer)
-        config = uvicorn.Config(
-            application(settings.path, endpoint.answer), log_config=None, access_log=False, lifespan="off", ws="none",
-            limit_concurrency=settings.connections, timeout_graceful_shutdown=END_SECONDS, server_header=False,
+        server = HttpServer(
+            application(settings.path, endpoint.answer), listener, END_SECONDS,
             ssl_certfile=settings.certificate, ssl_keyfile=settings.private_key,
         )  # fmt: skip
         try:
-            config.load()
+            server.config.load()
         except (OSError, ssl.SSLError) as error:
             message = (
                 f"certificate {settings.certificate}, privateKey {settings.private_key}: {error.strerror or error}"
             )
             raise RefusedError(message) from None
-        return uvicorn.Server(config)
+        return server
 
     def _messages(self, body: bytes, kind: str) -> list[bytes]:
         settings: HttpSourceParameters = self.parameters
@@ -130,18 +142,3 @@ class HttpSource(JournalSource):
         if any(len(message) > settings.max_message_bytes for message in messages):
             raise BodyError(413, f"a message in the body has more than {settings.max_message_bytes} bytes")
         return messages
-
-
-def _bound(address: str, port: int) -> socket.socket:
-    """A socket that is bound, and listens when it is served."""
-    family, kind, protocol, _, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-    bound = socket.socket(family, kind, protocol)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(place)
-        bound.listen(128)
-        bound.settimeout(0)
-    except OSError:
-        bound.close()
-        raise
-    return bound

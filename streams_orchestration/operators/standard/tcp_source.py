@@ -13,11 +13,14 @@ from streams_orchestration.operators.journal.framing import FrameError, Frames, 
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.serving.listener import BACKLOG, Activity, Connection, Places, listen_at_all
 from streams_orchestration.operators.standard.refused import REFUSED
 
 CHUNK_BYTES = 1 << 18
 """Read at once; what comes in one chunk is one record of the journal."""
 CONNECT_SECONDS = 10.0
+SILENT_SECONDS = 30.0
+"""Seconds without a message after which a connection yields its place to another one that needs it."""
 
 
 class TcpSourceParameters(JournalParameters):
@@ -27,15 +30,24 @@ class TcpSourceParameters(JournalParameters):
     address: str = Field(default="127.0.0.1", min_length=1, description="to listen at, or to connect to")
     port: int = Field(ge=0, le=65535, description="0, of a server: a free one, which the host's log names")
     framing: Framing = Field(default="lines", description="where a message ends: lines; length: four bytes in front")
-    connections: int = Field(default=100, ge=1, description="most at a time, of a server")
+    connections: int = Field(
+        default=100, ge=1, description="most at a time, of a server; silent ones yield to new ones"
+    )
+    connections_per_address: int | None = Field(
+        default=None, alias="connectionsPerAddress", ge=1, description="most at a time of one address, of a server"
+    )
     acknowledge: bool = Field(
         default=False, description="answer with the number of messages of the connection that are in the journal"
     )
 
     @model_validator(mode="after")
     def _go_together(self) -> TcpSourceParameters:
-        if self.role == "client" and (self.port == 0 or "connections" in self.model_fields_set):
-            message = "role client needs the port that it connects to, and connections goes with role server"
+        of_server = self.model_fields_set & {"connections", "connections_per_address"}
+        if self.role == "client" and (self.port == 0 or of_server):
+            message = (
+                "role client needs the port that it connects to, and connections and connectionsPerAddress go with "
+                "role server"
+            )
             raise ValueError(message)
         return self
 
@@ -80,37 +92,47 @@ class TCPSource(JournalSource):
 
     async def _serve(self, intake: Intake, listening: Listening) -> None:
         open: set[asyncio.Task[None]] = set()
+        places = self._places(intake)
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
-            if len(open) >= self.parameters.connections:
-                peer = shown_peer(writer.get_extra_info("peername"))
-                intake.count("refused", "a connection from %s was closed: there are %s already", peer, len(open))
-                writer.close()
-                return
             open.add(task)
             task.add_done_callback(open.discard)
             with contextlib.suppress(asyncio.CancelledError):  # else asyncio would log it as an error
-                await self._read_connection(intake, reader, writer)
+                await self._read_connection(intake, reader, writer, places.of(writer.transport))
 
         try:
-            server = await asyncio.start_server(serve, listening.address, listening.port)
+            listeners = listen_at_all(listening.address, listening.port, places)
         except OSError as error:
             raise listening.explain(error) from None
         listening.begun()
-        intake.receiving(", ".join(shown_peer(each.getsockname()) for each in server.sockets))
+        servers = [await asyncio.start_server(serve, sock=each, backlog=BACKLOG) for each in listeners]
+        intake.receiving(", ".join(shown_peer(each.getsockname()) for each in listeners))
         try:
-            await server.serve_forever()
+            await asyncio.gather(*(each.serve_forever() for each in servers))
         finally:
-            server.close()
+            for each in servers:
+                each.close()
             tasks = list(open)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _places(self, intake: Intake) -> Places:
+        settings: TcpSourceParameters = self.parameters
+
+        def refused(peer: object) -> None:
+            intake.count("refused", "a connection from %s was closed: there are too many", shown_peer(peer))
+
+        return Places(settings.connections, settings.connections_per_address, SILENT_SECONDS, refused)
+
     async def _read_connection(
-        self, intake: Intake, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        intake: Intake,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        held: Connection | None = None,
     ) -> None:
         """The messages of one connection until it ends."""
         settings: TcpSourceParameters = self.parameters
@@ -120,11 +142,13 @@ class TCPSource(JournalSource):
         try:
             while chunk := await reader.read(CHUNK_BYTES):
                 messages = frames.take(chunk)
-                await intake.put(messages, peer)
+                await self._put(intake, messages, peer, held)
                 taken += len(messages)
                 if settings.acknowledge and messages:
                     writer.write(b"%d\n" % taken)
                     await writer.drain()
+            if held is not None and held.is_cut:
+                intake.count("silent", "the connection from %s was silent, and closed for another one", peer)
             if frames.rest:
                 about = "the connection from %s ended within a message, of which %s bytes are left out"
                 intake.count("cut off", about, peer, frames.rest)
@@ -136,3 +160,14 @@ class TCPSource(JournalSource):
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+
+    @staticmethod
+    async def _put(intake: Intake, messages: list[bytes], peer: str, held: Connection | None) -> None:
+        """Have messages written; a connection that waits for room keeps its place."""
+        if held is None or not messages:
+            return await intake.put(messages, peer)
+        held.note(Activity.WORKING)
+        try:
+            await intake.put(messages, peer)
+        finally:
+            held.note(Activity.WAITING)

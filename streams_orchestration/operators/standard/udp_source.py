@@ -17,6 +17,8 @@ from streams_orchestration.operators.standard.refused import REFUSED
 
 WAITING = 10_000
 """Datagrams that may wait to be written."""
+WAITING_BYTES = 64 << 20
+"""Bytes that they may have."""
 BUFFER_BYTES = 4 << 20
 """That the system is asked to keep for the socket."""
 
@@ -47,7 +49,7 @@ class UDPSource(JournalSource):
         """Listen, and write what comes."""
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
-        waiting: asyncio.Queue[tuple[bytes, str]] = asyncio.Queue(WAITING)
+        waiting = _Waiting()
         socket_receiver = _Datagrams(intake, waiting, settings.max_message_bytes)
         try:
             transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
@@ -61,20 +63,48 @@ class UDPSource(JournalSource):
         intake.receiving(shown_peer(bound.getsockname()))
         try:
             while True:
-                datagrams = [await waiting.get()]
-                while not waiting.empty():
-                    datagrams.append(waiting.get_nowait())
+                datagrams = await waiting.taken()
                 groups = [
                     ([value for value, _ in group], sender)
                     for sender, group in itertools.groupby(datagrams, key=lambda each: each[1])
                 ]
                 await asyncio.gather(*(intake.put(values, sender) for values, sender in groups))
+                waiting.written(datagrams)
         finally:
             transport.close()
 
 
+class _Waiting:
+    """The datagrams that are not written yet, within bounds of number and bytes."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[bytes, str]] = asyncio.Queue()
+        self._number = self._bytes = 0
+
+    def add(self, value: bytes, sender: str) -> bool:
+        """Return False if there is no room for the datagram."""
+        if self._number >= WAITING or self._bytes + len(value) > WAITING_BYTES:
+            return False
+        self._number += 1
+        self._bytes += len(value)
+        self._queue.put_nowait((value, sender))
+        return True
+
+    async def taken(self) -> list[tuple[bytes, str]]:
+        """Return all that wait, at least one; they need their room until they are written."""
+        datagrams = [await self._queue.get()]
+        while not self._queue.empty():
+            datagrams.append(self._queue.get_nowait())
+        return datagrams
+
+    def written(self, datagrams: list[tuple[bytes, str]]) -> None:
+        """Give the room of datagrams away."""
+        self._number -= len(datagrams)
+        self._bytes -= sum(len(value) for value, _ in datagrams)
+
+
 class _Datagrams(asyncio.DatagramProtocol):
-    def __init__(self, intake: Intake, waiting: asyncio.Queue[tuple[bytes, str]], most: int) -> None:
+    def __init__(self, intake: Intake, waiting: _Waiting, most: int) -> None:
         self._intake = intake
         self._waiting = waiting
         self._most = most
@@ -84,7 +114,5 @@ class _Datagrams(asyncio.DatagramProtocol):
         if len(data) > self._most:
             self._intake.count("too long", "a datagram from %s has %s bytes and was left out", sender, len(data))
             return
-        try:
-            self._waiting.put_nowait((data.removesuffix(b"\n").removesuffix(b"\r"), sender))
-        except asyncio.QueueFull:
+        if not self._waiting.add(data.removesuffix(b"\n").removesuffix(b"\r"), sender):
             self._intake.count("lost", "a datagram from %s was left out: too many wait to be written", sender)

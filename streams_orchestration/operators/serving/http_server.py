@@ -1,0 +1,132 @@
+"""`HttpServer`: an HTTP server whose peers may neither send without limit nor wait without end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from streams_orchestration.operators.serving.listener import BACKLOG, Activity, Connection, Listener, Places
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEAD_BYTES = 64 << 10
+"""Largest head of a request, in bytes."""
+WAIT_SECONDS = 20.0
+"""Seconds within which a peer must send the head of a request, counted from the end of the answer before."""
+SLOWEST = 16 << 10
+"""Bytes a second that a peer must send of a body, and take of an answer, with `WAIT_SECONDS` in advance."""
+LOOK_SECONDS = 1.0
+"""Seconds between two looks for peers that have used up their time."""
+
+
+class HttpServer(uvicorn.Server):
+    """A server of an ASGI application on a `Listener`.
+
+    The head of a request has at most `HEAD_BYTES`. A peer that does not send a request, or its body, in time is cut
+    off, and so is one that does not take its answer.
+
+    Args:
+        app: the ASGI application.
+        listener: where connections come from; the server closes it.
+        end_seconds: seconds that requests under way may take when the server is to end.
+        options: further arguments of `uvicorn.Config`.
+    """
+
+    def __init__(self, app: ASGIApp, listener: Listener, end_seconds: int, **options: Any) -> None:
+        self.listener = listener
+        settings: dict[str, Any] = {"log_level": "error", "lifespan": "off", "ws": "none"} | options
+        config = uvicorn.Config(
+            app, http=_protocol_of(listener.places), loop="asyncio", h11_max_incomplete_event_size=HEAD_BYTES,
+            backlog=BACKLOG, log_config=None, access_log=False, server_header=False,
+            timeout_graceful_shutdown=end_seconds, **settings,
+        )  # fmt: skip
+        super().__init__(config)
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve the listener, and nothing else, until it is to end."""
+        looking = asyncio.create_task(self._look())
+        try:
+            await super().serve([self.listener])
+        finally:
+            looking.cancel()
+            self.listener.close()
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.listener.places.cut_waiting(WAIT_SECONDS)
+
+
+def _protocol_of(places: Places) -> type[H11Protocol]:
+    """Return the protocol that notes what the connections do."""
+
+    class Protocol(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._held = places.of(transport)
+            self.app = _Noted(self.app, self._held, self.flow)
+
+        def handle_websocket_upgrade(self, event: Any) -> None:
+            self._held.note(Activity.STREAMING)
+            super().handle_websocket_upgrade(event)
+
+        def send_400_response(self, msg: str) -> None:
+            super().send_400_response(f"This is no HTTP request, or its head has more than {HEAD_BYTES} bytes.")
+
+    return Protocol
+
+
+class _Noted:
+    """An ASGI application whose requests are noted in their connection."""
+
+    def __init__(self, app: Any, connection: Connection, flow: FlowControl) -> None:
+        self._app = app
+        self._connection = connection
+        self._flow = flow
+        self._latest: object = None
+        """The request that came last; one may come while the one before ends."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection = self._connection
+        mine = self._latest = object()
+        if not _has_body(scope["headers"]):
+            connection.note(Activity.WORKING)
+
+        async def received() -> Message:
+            message = await receive()
+            if connection.activity is Activity.WAITING:
+                connection.since += len(message.get("body", b"")) / SLOWEST
+                if not message.get("more_body", False):
+                    connection.note(Activity.WORKING)
+            return message
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_stream(message.get("headers", ())):
+                connection.note(Activity.STREAMING)
+            try:
+                async with asyncio.timeout(WAIT_SECONDS + len(message.get("body", b"")) / SLOWEST):
+                    await send(message)
+                    await self._flow.drain()
+            except TimeoutError:
+                connection.cut()
+
+        try:
+            await self._app(scope, received, sent)
+        finally:
+            if self._latest is mine:
+                connection.note(Activity.WAITING)
+
+
+def _has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(name == b"transfer-encoding" or (name == b"content-length" and value != b"0") for name, value in headers)
+
+
+def _is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)

@@ -1,0 +1,219 @@
+"""Listening sockets whose connections are bounded, so that idle ones keep nobody out."""
+
+from __future__ import annotations
+
+import enum
+import socket
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+BACKLOG = 64
+"""Connections that the system keeps until they are accepted, and the most that are accepted before others close."""
+NETWORK_BITS = 64
+"""Bits of an IPv6 address that count as one address: whoever has a network of this size has all addresses in it."""
+
+
+class Activity(enum.IntEnum):
+    """The activity of a connection; a lower one is closed first."""
+
+    WAITING = 0
+    """The peer is to send something."""
+    STREAMING = 1
+    """The peer is sent something without end."""
+    WORKING = 2
+    """A request is being answered; the connection is not closed for another one."""
+
+
+class Connection(socket.socket):
+    """An accepted connection of a `Listener`."""
+
+    places: Places
+    address: str
+    """The part of the peer's address by which connections are counted."""
+    activity: Activity
+    since: float
+    """The time of `time.monotonic` when the activity began."""
+    is_cut: bool
+
+    def note(self, activity: Activity) -> None:
+        """Note that an activity begins now."""
+        self.activity, self.since = activity, time.monotonic()
+
+    def cut(self) -> None:
+        """End the connection; whatever reads or writes it sees that and closes it. Any thread may call it."""
+        self.is_cut = True
+        with suppress(OSError):
+            self.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection and give its place away."""
+        self.places.leave(self)
+        super().close()
+
+
+class Places:
+    """The places for the connections of one or more listeners.
+
+    A connection that comes when all places are taken gets the place of another one: the longest waiting one of the
+    address that has the most, else the longest streaming one. If all are working, or have waited for less than
+    `patience`, the new connection is closed.
+
+    Args:
+        most: largest number of connections.
+        most_each: largest number of connections of one address; None for no limit of its own.
+        patience: seconds for which a waiting connection keeps its place.
+        refused: called with the address of a peer whose connection is closed at once.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        most_each: int | None = None,
+        patience: float = 0.0,
+        refused: Callable[[Any], None] = lambda _peer: None,
+    ) -> None:
+        self._most, self._most_each = most, most if most_each is None else most_each
+        self._patience = patience
+        self.refused = refused
+        self._lock = threading.Lock()
+        # weak: a connection that is dropped without being closed has no place any more
+        self._open: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
+
+    def __len__(self) -> int:
+        """Return the number of connections that are not closed."""
+        with self._lock:
+            return len(self._open)
+
+    def of(self, transport: Any) -> Connection:
+        """Return the connection of a transport of asyncio."""
+        return self._open[transport.get_extra_info("socket").fileno()]
+
+    def enter(self, connection: Connection) -> bool:
+        """Give a place to a connection; return False if there is none."""
+        others = self._connections()
+        counts = Counter(each.address for each in others)
+        if counts[connection.address] >= self._most_each:
+            place = self._make_place([each for each in others if each.address == connection.address], counts)
+        else:
+            place = len(others) < self._most or self._make_place(others, counts)
+        with self._lock:
+            # those that were cut and are not closed yet have a descriptor each, too
+            if place and (place := len(self._open) < self._most + BACKLOG):
+                self._open[connection.fileno()] = connection
+        return place
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection that is closed."""
+        with self._lock:
+            if self._open.get(number := connection.fileno()) is connection:
+                del self._open[number]
+
+    def cut_waiting(self, seconds: float) -> None:
+        """End the connections that have waited longer than some seconds."""
+        until = time.monotonic() - seconds
+        for each in self._connections():
+            if each.activity is Activity.WAITING and each.since < until:
+                each.cut()
+
+    def _connections(self) -> list[Connection]:
+        with self._lock:
+            return [each for each in self._open.values() if not each.is_cut]
+
+    def _make_place(self, among: list[Connection], counts: Counter[str]) -> bool:
+        patient = time.monotonic() - self._patience
+        yielding = [
+            each
+            for each in among
+            if each.activity is Activity.STREAMING or (each.activity is Activity.WAITING and each.since <= patient)
+        ]
+        if not yielding:
+            return False
+        min(yielding, key=lambda each: (each.activity, -counts[each.address], each.since)).cut()
+        return True
+
+
+class Listener(socket.socket):
+    """A listening TCP socket whose connections need places.
+
+    Args:
+        place: address and port to listen at, as `socket.getaddrinfo` gives them.
+        family: of the address.
+        places: that connections take.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+
+    def __init__(self, place: Any, family: int, places: Places) -> None:
+        super().__init__(family, socket.SOCK_STREAM)
+        self.places = places
+        try:
+            self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.bind(place)
+            self.listen(BACKLOG)
+            self.settimeout(0)
+        except OSError:
+            self.close()
+            raise
+
+    def accept(self) -> tuple[Connection, Any]:
+        """Return the next connection, and its peer.
+
+        Raises:
+            BlockingIOError: there is none now, or it was closed since there is no place for it.
+        """
+        accepted, peer = super().accept()
+        connection = Connection(accepted.family, accepted.type, accepted.proto, accepted.detach())
+        connection.places, connection.address, connection.is_cut = self.places, _counted_address(peer), False
+        connection.note(Activity.WAITING)
+        if not self.places.enter(connection):
+            connection.close()
+            self.places.refused(peer)
+            raise BlockingIOError
+        with suppress(OSError):  # the peer may be gone
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return connection, peer
+
+
+def listen(address: str, port: int, places: Places) -> Listener:
+    """Listen at an address, the first one of a name.
+
+    Args:
+        address: a name or an IP address.
+        port: TCP port; 0 for a free one.
+        places: that connections take.
+
+    Raises:
+        OSError: the address cannot be used.
+    """
+    family, _, _, _, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    return Listener(place, family, places)
+
+
+def listen_at_all(address: str, port: int, places: Places) -> list[Listener]:
+    """Listen at all addresses of a name; else the same as `listen`."""
+    listeners: list[Listener] = []
+    try:
+        for family, _, _, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
+            listeners.append(Listener(place, family, places))
+    except OSError:
+        for each in listeners:
+            each.close()
+        raise
+    return listeners
+
+
+def _counted_address(peer: Any) -> str:
+    try:
+        address = ip_address(str(peer[0]).partition("%")[0])
+    except ValueError:
+        return str(peer[0])
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or IPv6Address(int(address) >> NETWORK_BITS << NETWORK_BITS))
+    return str(address)

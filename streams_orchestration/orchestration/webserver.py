@@ -1,0 +1,129 @@
+"""Dagster's web server behind a guard: only pages of its own address, and programs, get an answer.
+
+Dagster checks neither Host nor Origin and takes mutations in the query string, so that without the guard any page in
+a browser could launch runs. `python -m streams_orchestration.orchestration.webserver` takes the options of
+`dagster-webserver`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+from dagster_webserver import cli
+from dagster_webserver.app import create_app_from_workspace_process_context
+
+from streams_orchestration.operators.serving.http_server import HttpServer
+from streams_orchestration.operators.serving.listener import Places, listen
+from streams_orchestration.operators.serving.own_pages import LOOPBACK, foreign_refusal, hosts_of, is_json
+from streams_orchestration.orchestration.ui import HOSTS
+
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONNECTIONS = 128
+"""Most connections at a time; an open page has about seven."""
+END_SECONDS = 2
+GRAPHQL = "/graphql"
+NO_PAGES = (GRAPHQL, "/report_asset", "/logs/", "/download_debug/", "/notebook", "/dagit")
+"""Beginnings of the paths to which no page of another address may lead."""
+HEADERS = (
+    (b"content-security-policy", b"frame-ancestors 'self'"),
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+
+
+class UiGuard:
+    """ASGI middleware that refuses requests and WebSockets of pages of other addresses.
+
+    Args:
+        app: Dagster's.
+        hosts: the values of Host that are its own.
+        prefix: of all its paths.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str], prefix: str = "") -> None:
+        self._app = app
+        self._hosts = hosts
+        self._prefix = prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request or WebSocket on, or refuse it."""
+        from starlette.datastructures import Headers
+        from starlette.responses import JSONResponse
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
+            await send(message)
+
+        headers = Headers(scope=scope)
+        if scope["type"] == "websocket":
+            if foreign_refusal(headers, self._is_own_host, "this UI", may_link=False) is not None:
+                await send({"type": "websocket.close", "code": 1008})  # before it is accepted: the answer is 403
+                return
+            await self._app(scope, receive, send)
+            return
+        refused = self._refusal(scope["method"], scope["path"].removeprefix(self._prefix), headers)
+        if refused is not None:
+            await JSONResponse({"error": refused[1]}, refused[0])(scope, receive, guarded)
+            return
+        await self._app(scope, receive, guarded)
+
+    def _refusal(self, method: str, path: str, headers: Headers) -> tuple[int, str] | None:
+        reads = method in ("GET", "HEAD")
+        may_link = reads and not path.startswith(NO_PAGES)
+        if (refused := foreign_refusal(headers, self._is_own_host, "this UI", may_link=may_link)) is not None:
+            return refused
+        if not reads and not is_json(headers):
+            return 415, "The body of a request is JSON."
+        if reads and path.startswith(GRAPHQL) and "text/html" not in headers.get("accept", ""):
+            return 405, "A query of GraphQL is posted as JSON."
+        return None
+
+    def _is_own_host(self, host: str) -> bool:
+        return host in self._hosts
+
+
+def own_hosts(host: str, port: int, further: str) -> frozenset[str]:
+    """Return the values of Host under which the UI is reached.
+
+    Args:
+        host: address that it listens at.
+        port: that it listens at.
+        further: value of `HOSTS`.
+    """
+    return hosts_of((host, *LOOPBACK), port) | {each.strip() for each in further.split(",") if each.strip()}
+
+
+def _serve(
+    context: Any, host: str | None, port: int | None, prefix: str, log_level: str, poll_rate: int | None = None
+) -> None:
+    """Serve Dagster's application; takes the place of the function of `dagster_webserver.cli` with these arguments."""
+    host, port = host or cli.DEFAULT_WEBSERVER_HOST, port or cli.DEFAULT_WEBSERVER_PORT
+    app = create_app_from_workspace_process_context(context, prefix, poll_rate)
+    try:
+        listener = listen(host, port, Places(CONNECTIONS))
+    except OSError as error:
+        message = f"port {port} on {host} cannot be used: {error.strerror}. Stop what listens there or name another."
+        raise click.ClickException(message) from error
+    guard = UiGuard(app, own_hosts(host, port, os.environ.get(HOSTS, "")), prefix)
+    HttpServer(guard, listener, END_SECONDS, ws="auto", log_level=log_level).run()
+
+
+def main() -> None:
+    """Run Dagster's command with the guard."""
+    replaced = "host_dagster_ui_with_workspace_process_context"
+    if not hasattr(cli, replaced):
+        message = f"this version of dagster-webserver has no {replaced}, so it cannot be guarded."
+        raise click.ClickException(message)
+    setattr(cli, replaced, _serve)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The endpoint that Prometheus scrapes, as an ASGI application and as a route of the console."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from streams_orchestration.operators.serving.own_pages import LOOPBACK, foreign_refusal, hosts_of, is_loopback
+from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
+from streams_orchestration.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+
+def metrics_answer(home: Home, application: str | None = None) -> Callable[[Request], Awaitable[Response]]:
+    """Return the handler of a scrape: the catalog is read anew, in a thread.
+
+    Args:
+        home: the state directory.
+        application: the only one to expose; all when None.
+    """
+    from starlette.responses import Response
+
+    async def answer(request: Request) -> Response:
+        accept = request.headers.get("accept", "")
+        text, content_type = await asyncio.to_thread(metrics_text, home, accept, application)
+        return Response(text, headers={"content-type": content_type})
+
+    return answer
+
+
+def metrics_app(home: Home, host: str, port: int) -> Starlette:
+    """Return the application that answers every path with the metrics.
+
+    Args:
+        home: the state directory.
+        host: address that it listens at. At a loopback address only names of this machine are answered, so that no
+            page reads the metrics by a name of its own.
+        port: that it listens at.
+    """
+    from starlette.applications import Starlette
+    from starlette.responses import PlainTextResponse
+    from starlette.routing import Route
+
+    scrape, own = metrics_answer(home), hosts_of((host, *LOOPBACK), port)
+
+    async def answer(request: Request) -> Response:
+        if is_loopback(host):
+            refused = foreign_refusal(request.headers, own.__contains__, "these metrics", may_link=True)
+            if refused is not None:
+                return PlainTextResponse(refused[1], refused[0])
+        return await scrape(request)
+
+    return Starlette(routes=[Route("/{path:path}", answer)])

@@ -1,0 +1,107 @@
+"""The reader behind all pages: what is wrong neither ends it nor looks as if it were current."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import urllib.request
+from urllib.parse import urlsplit
+
+import pytest
+
+from streams_orchestration.console import reader as reading
+from streams_orchestration.console.reader import Reader
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.console.conftest import served
+from streams_orchestration_tests.console.deployed import Deployed
+
+
+def test_pages_without_number_leave_room_for_answers(deployed: Deployed):
+    with served(Reader(deployed.home), most=20) as address, contextlib.ExitStack() as stack:
+        port = urlsplit(address).port
+        asked = f"GET /api/applications/app/events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+        pages = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 20)) for _ in range(50)]
+        for page in pages:
+            with contextlib.suppress(ConnectionError):
+                page.sendall(asked)
+        with urllib.request.urlopen(f"{address}/api/applications", timeout=20) as answer:
+            assert json.load(answer)[0]["name"] == "app"
+        received = b""
+        while b"event: snapshot" not in received:
+            received += pages[-1].recv(4096)
+
+
+def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
+    looks: list[str] = []
+    read_status = reading.read_status
+
+    def counted(home: Home, application: str) -> ApplicationStatus:
+        looks.append(application)
+        return read_status(home, application)
+
+    async def first_events() -> set[str]:
+        reader = Reader(deployed.home)
+        pages = [reader.events("app") for _ in range(20)]
+        for page in pages:
+            await anext(page)
+        return set(await asyncio.gather(*(anext(page) for page in pages)))
+
+    monkeypatch.setattr(reading, "read_status", counted)
+    (event,) = asyncio.run(first_events())
+    assert event.startswith("event: snapshot")
+    assert looks == ["app"]
+
+
+UNEXPECTED = [KeyError("pe"), ValueError("Out of range float values are not JSON compliant"), RuntimeError("defect")]
+
+
+@pytest.mark.parametrize("error", UNEXPECTED, ids=repr)
+def test_an_error_that_nobody_expects_is_told_to_pages_and_the_reader_goes_on(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+):
+    failing = [error] * 3
+    read_status = reading.read_status
+
+    def read(home: Home, application: str) -> ApplicationStatus:
+        if failing:
+            raise failing.pop()
+        return read_status(home, application)
+
+    async def kinds() -> list[str]:
+        reader = Reader(deployed.home)
+        page = reader.events("app")
+        running = asyncio.create_task(reader.run())
+        events = [await anext(page) for _ in range(6)]
+        running.cancel()
+        return [event.partition("\n")[0] for event in events[1:]]
+
+    monkeypatch.setattr(reading, "read_status", read)
+    monkeypatch.setattr(reading, "pause_after", lambda *_, **__: 0.0)
+    monkeypatch.setattr(reading, "SHOWN_SECONDS", 0.0)
+    seen = asyncio.run(kinds())
+    assert seen[0] == "event: unreadable"
+    assert seen[-1] == "event: snapshot"
+    assert [record.exc_info is not None for record in caplog.records] == [True], "logged once, with its place"
+
+
+def test_applications_that_cannot_be_listed_do_not_end_the_reader(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
+    listings: list[Home] = []
+
+    def listed(home: Home) -> tuple[str, ...]:
+        listings.append(home)
+        raise KeyError(home)
+
+    async def run() -> None:
+        running = asyncio.create_task(Reader(deployed.home).run())
+        while len(listings) < 3:
+            await asyncio.sleep(0)
+            assert not running.done()
+        running.cancel()
+
+    monkeypatch.setattr(reading, "deployed_applications", listed)
+    monkeypatch.setattr(reading, "pause_after", lambda *_, **__: 0.0)
+    monkeypatch.setattr(reading, "REST_SECONDS", 0.0)
+    asyncio.run(run())
