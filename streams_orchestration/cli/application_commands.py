@@ -12,19 +12,16 @@ from streams_orchestration.cli.loading import loaded
 from streams_orchestration.cli.options import (
     Address,
     application_argument,
-    compile_options,
-    decoupling_option,
     document_option,
     drop_state_option,
     format_option,
     fresh_option,
     from_option,
-    name_option,
+    kept_compile_options,
     output_option,
     revert_option,
     spec_argument,
     spec_or_name_argument,
-    width_option,
     within_option,
 )
 from streams_orchestration.compiler.option_types import FiniteRange
@@ -36,7 +33,7 @@ MAX_ROWS = 40
 
 @command()
 @spec_argument
-@compile_options
+@kept_compile_options
 @fresh_option
 @from_option
 @drop_state_option
@@ -55,13 +52,13 @@ def run() -> None:
 
     Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.
     With --from it begins where a savepoint was taken; state that does not fit keeps it from that, unless --drop-state
-    says that it may be lost.
+    says that it may be lost. Options of the compiler that are left out are as deployed, unless it starts anew.
     """
 
 
 @command()
 @spec_argument
-@compile_options
+@kept_compile_options
 @fresh_option
 @from_option
 @drop_state_option
@@ -71,15 +68,13 @@ def deploy() -> None:
     """Compile an application and start it in the background.
 
     With --from it begins where a savepoint was taken; state that does not fit keeps it from that, unless --drop-state
-    says that it may be lost.
+    says that it may be lost. Options of the compiler that are left out are as deployed, unless it starts anew.
     """
 
 
 @command()
 @spec_or_name_argument
-@name_option
-@width_option
-@decoupling_option
+@kept_compile_options
 @fresh_option
 @revert_option
 @click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
@@ -90,11 +85,11 @@ def deploy() -> None:
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")
 def redeploy() -> None:
-    """Deploy again, with the compile options of what is deployed.
+    """Deploy again, with the options of the compiler that it is deployed with, and those that are given.
 
     What does not change runs on. What does is brought to its last cut and goes on there with the new plan: state,
     positions and results are kept. When an operator of the new plan fails, or a unit completes no epoch in time, the
-    plan before is brought back at its cut, and the exit status is 1. Widths and a decision that are given here stay
+    plan before is brought back at its cut, and the exit status is 1. Options of the compiler that are given here stay
     until another redeploy says otherwise. Where state would be lost that --drop-state does not name nothing is changed,
     and the exit status is 1; --dry-run shows it.
     """

@@ -24,7 +24,7 @@ from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.checking.left_out import queries_of
 from streams_orchestration.compiler.compiling import violations
-from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.settings import Settings
@@ -64,7 +64,7 @@ def _finding(spec: Path, options: Options, *, queries: bool) -> Finding:
     asked: tuple[str, ...] = ()
     problem: str | None = None
     try:
-        wanted = deployable(compiled_to_run(spec, options))
+        wanted = deployable(compiled_to_run(spec, GivenOptions(options)))
         name, diagnostics = wanted.name, wanted.compilation.diagnostics
         if wrong := list(violations(wanted.compilation)):
             problem = f"a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"

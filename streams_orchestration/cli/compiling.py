@@ -13,12 +13,12 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.checked import checked, with_findings_of_parameters
 from streams_orchestration.compiler.checking.left_out import left_out
 from streams_orchestration.compiler.compilation import Compilation, CompileError
-from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.compiling import compile_read, compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import compile_error_document, plan_text
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.loading import ReadSpec, read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -55,9 +55,9 @@ def check(spec: Path, options: Options) -> Compilation:
         raise with_findings_of_parameters(error) from error
 
 
-def _compile(spec: Path, options: Options) -> Compilation:
+def _compile(spec: Path, options: Options, read: ReadSpec | None = None) -> Compilation:
     started = time.perf_counter()
-    compilation = compile_spec(spec, options)
+    compilation = compile_read(*(read or read_application(spec)), options)
     operators, pes = len(compilation.physical.operators), len(compilation.fusion.pes)
     detail(f"{spec}: {operators} operators in {pes} PEs, compiled in {time.perf_counter() - started:.2f} s")
     return compilation
@@ -82,16 +82,22 @@ def as_it_runs(compilation: Compilation) -> Compilation:
     return compilation if deployed is None else as_deployed(compilation, deployed).with_columns_of(deployed)
 
 
-def compiled_only(spec: Path, options: Options) -> Compilation:
+def compiled_only(spec: Path, options: Options, read: ReadSpec | None = None) -> Compilation:
     """Compile without a look at what only the operators know, which loads their code.
+
+    Args:
+        spec: its path.
+        options: of the compiler.
+        read: the spec, where it was read already.
 
     Raises:
         ApplicationError: the application has errors.
     """
     try:
-        compilation = _compile(spec, options)
+        read = read or read_application(spec)
+        compilation = _compile(spec, options, read)
     except ApplicationError:
-        current().application = application_name(spec)
+        current().application = options.name or application_name(spec, read)
         raise
     current().application = compilation.logical.application
     return compilation
@@ -105,7 +111,7 @@ def operator_names(spec: Path) -> tuple[str, ...]:
         return ()
 
 
-def application_name(spec: Path) -> str:
-    """Return the application's name in a spec with errors, else the name of its file."""
-    application, _ = read_application(spec)
+def application_name(spec: Path, read: ReadSpec | None = None) -> str:
+    """Return the application's name in a spec, else the name of its file."""
+    application, _ = read or read_application(spec)
     return application.application if application is not None else file_of(spec).stem

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
 from streams_orchestration.cli.restoring import begin_from, require_origin
-from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready
-from streams_orchestration.compiler.options import Options
+from streams_orchestration.cli.starting import compiled_to_run, deployed_options, locked_start, nothing_kept, ready
+from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -24,23 +26,24 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failed_units
 
 
-def deploy(spec: Path, options: Options, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
+def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool) -> int:
     """Compile an application and start it in the background."""
-    return deploy_compiled("streams deploy", spec, options, fresh=fresh, origin=origin, drop_state=drop_state)
+    require_origin(origin, drop_state)
+    kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, Home.default())
+    wanted = ready(compiled_to_run(spec, options, kept_of))
+    return deploy_compiled("streams deploy", spec, wanted, fresh=fresh, origin=origin, drop_state=drop_state)
 
 
 def deploy_compiled(
     command: str,
     spec: Path,
-    options: Options,
+    wanted: Deployable,
     *,
     fresh: bool,
     origin: str | None = None,
     drop_state: tuple[str, ...] = (),
 ) -> int:
-    """Compile an application and start it in the background, for a command of this name."""
-    require_origin(origin, drop_state)
-    wanted = ready(compiled_to_run(spec, options))
+    """Start a compiled application in the background, for a command of this name."""
     name = wanted.name
     require_java()
     home = Home.default().prepare()

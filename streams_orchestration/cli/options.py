@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from streams_orchestration.cli.completing import complete_application, complete_savepoint, complete_spec
 from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
-from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.python_file import file_of
 
@@ -268,9 +269,23 @@ def _combined(profiles: Iterable[Any]) -> Any:
         raise click.BadParameter(message, click.get_current_context(), param_hint="'--profile'") from error
 
 
+def _is_asked_for(parameter: str) -> bool:
+    """Return True if an option stands on the command line."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+
+
 def compile_options(command: Declared) -> Declared:
     """Give a command the options of the compiler, as one argument `options`."""
+    return _with_options(command, lambda given: given.options)
 
+
+def kept_compile_options(command: Declared) -> Declared:
+    """Give a command the options of the compiler, as `compile_options` does, with what of them was asked for."""
+    return _with_options(command, lambda given: given)
+
+
+def _with_options(command: Declared, result: Callable[[GivenOptions], Any]) -> Declared:
     @functools.wraps(command)
     def with_options(
         *,
@@ -284,7 +299,9 @@ def compile_options(command: Declared) -> Declared:
         options = Options(
             name=named, submission=dict(submission), widths=tuple(widths), profile=_combined(profiles), **plain
         )
-        return command(options=options, **others)
+        asked = {"profile": "profiles"} | {name: name for name in _PLAIN}
+        given = GivenOptions(options, frozenset(field for field, name in asked.items() if _is_asked_for(name)))
+        return command(options=result(given), **others)
 
     decorated: Any = with_options
     for option in reversed(_OPTIONS):

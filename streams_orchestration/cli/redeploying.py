@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,15 +14,13 @@ from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs, last_options
 from streams_orchestration.cli.messages import error as show_error
-from streams_orchestration.cli.messages import note, warning
+from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
-from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready
+from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready, run_words
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
-from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.kept_options import fitting
-from streams_orchestration.model.assignment import Assignment
+from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import RevertedError
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
@@ -33,9 +31,7 @@ from streams_orchestration.runtime.storage.home import Home
 
 def redeploy(
     spec: Path | str,
-    named: str | None,
-    widths: tuple[tuple[str, int], ...],
-    decoupling: Assignment | None,
+    options: GivenOptions,
     drop_state: tuple[str, ...],
     within: float,
     *,
@@ -45,26 +41,21 @@ def redeploy(
 ) -> int:
     """Deploy again, with the compile options of the last time, or show what that would do; the exit status."""
     if revert:
-        if fresh or dry_run or drop_state or widths or decoupling is not None:
+        if fresh or dry_run or drop_state or options != GivenOptions(Options(name=options.options.name)):
             message = "--revert brings the plan before back as it was. Leave the other options out."
             raise click.UsageError(message, click.get_current_context())
-        return _revert(Home.default(), named or (spec if isinstance(spec, str) else application_name(spec)))
+        return _revert(
+            Home.default(), options.options.name or (spec if isinstance(spec, str) else application_name(spec))
+        )
     spec = Path(spec)
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
         raise click.UsageError(message, click.get_current_context())
-    home, application = Home.default(), named or application_name(spec)
-
-    def change(kept: Options) -> Options:
-        wider = replace(kept.with_widths(widths), name=named)
-        return wider if decoupling is None else replace(wider, decoupling=decoupling)
-
-    options, left_out = fitting(spec, last_options(home, application), change)
-    for each in left_out:
-        warning(f"{application}: {each}.")
+    home = Home.default()
+    wanted = ready(compiled_to_run(spec, options, partial(last_options, home)))
+    application = wanted.name
     if fresh or (not dry_run and status_if_deployed(home, application) is None):
-        return deploy_compiled("streams redeploy", spec, options, fresh=fresh)
-    wanted = ready(compiled_to_run(spec, options))
+        return deploy_compiled("streams redeploy", spec, wanted, fresh=fresh)
     if not dry_run:
         return _redeploy(home, spec, wanted, drop_state, within)
     outcome = preview_redeploy(home, wanted, drop_state)
@@ -74,7 +65,8 @@ def redeploy(
         write_table(outcome_table(outcome), None)
     status = status_if_deployed(home, application)
     if outcome.verdict != "unchanged" and status is not None and status.state == "COMPLETED":
-        note(f"{application} is complete: nothing of it runs on. `streams run {spec} --fresh` computes it anew.")
+        again = run_words(spec, options.options)
+        note(f"{application} is complete: nothing of it runs on. `{again} --fresh` computes it anew.")
         return APPLICATION
     return 0 if outcome.acceptable else APPLICATION
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,17 @@ from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.restoring import begin_from, require_origin
-from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready
+from streams_orchestration.cli.starting import (
+    compiled_to_run,
+    deployed_options,
+    locked_start,
+    nothing_kept,
+    ready,
+    run_words,
+)
 from streams_orchestration.cli.terminal import results
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
-from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import ApplicationChangedError, CatalogError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -25,13 +33,14 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def run(
-    spec: Path, options: Options, max_rows: int, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool
+    spec: Path, options: GivenOptions, max_rows: int, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool
 ) -> int:
     """Compile an application, run it to its end, show the result; the exit status."""
     require_origin(origin, drop_state)
-    compilation = compiled_to_run(spec, options)
-    name, home, identity = compilation.logical.application, Home.default(), fingerprint(compilation)
-    goes_on = not fresh and origin is None
+    home, goes_on = Home.default(), not fresh and origin is None
+    kept_of = partial(deployed_options, home) if goes_on else nothing_kept
+    compilation = compiled_to_run(spec, options, kept_of)
+    name, identity, again = compilation.logical.application, fingerprint(compilation), run_words(spec, options.options)
     wanted = None if goes_on and _is_complete(home, name, identity) else ready(compilation)
     with locked_start(home.prepare(), name, "streams run") as lock:
         upgrade_catalog(home)
@@ -40,7 +49,7 @@ def run(
             changes = difference(deployed_compilation(home, name), compilation)
             raise ApplicationChangedError(name, changes, complete=before.state == "COMPLETED")
         if before is not None and before.state == "COMPLETED":
-            note(f"{name} was complete already. `streams run {spec} --fresh` computes it anew.")
+            note(f"{name} was complete already. `{again} --fresh` computes it anew.")
             return _completed(home, before, max_rows)
         alive = [host.process for host in before.hosts if host.alive] if before is not None else []
         if before is not None and before.state == "RUNNING" and alive:
@@ -58,7 +67,7 @@ def run(
         after, interrupted = run_application(home, spec, wanted, fresh=fresh, started=lock.release)
     if after.state == "STOPPED":
         how = "" if interrupted else " by another command"
-        message = f"{name} is stopped{how}. `streams run {spec}` goes on from {_place(after)}."
+        message = f"{name} is stopped{how}. `{again}` goes on from {_place(after)}."
         note(message)
         status = interrupted or APPLICATION
         return answer(lambda: _facts(home, after), status=status, error=message)

@@ -2,27 +2,83 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from streams_orchestration.cli.compiling import compiled_only
-from streams_orchestration.cli.messages import note, report_diagnostics
+from streams_orchestration.cli.compiling import application_name, compiled_only
+from streams_orchestration.cli.messages import note, report_diagnostics, warning
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable, with_findings_of_operators
 from streams_orchestration.compiler.compilation import Compilation, CompileError
-from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
+from streams_orchestration.runtime.observing.compilations import deployed_if_any
+from streams_orchestration.runtime.observing.masking import without_secrets
 from streams_orchestration.runtime.storage.home import Home
 
 
-def compiled_to_run(spec: Path, options: Options) -> Compilation:
+def nothing_kept(_application: str) -> None:
+    """Keep no options of what is deployed."""
+
+
+def deployed_options(home: Home, application: str) -> Options | None:
+    """Return the options that an application is deployed with; None where it is not, or cannot be read now."""
+    deployed = deployed_if_any(home, application)
+    return None if deployed is None else options_of(deployed)
+
+
+def compiled_to_run(
+    spec: Path, given: GivenOptions, kept_of: Callable[[str], Options | None] = nothing_kept
+) -> Compilation:
     """Compile an application that is to run, as `compiled_only` does; its errors come with those of its operators.
+
+    Args:
+        spec: its path.
+        given: what was asked for.
+        kept_of: the options of an application that hold where nothing else is asked for, by its name.
 
     Raises:
         ApplicationError: the application has errors.
     """
+    read = read_application(spec)
+    application = given.options.name or application_name(spec, read)
+    kept, options = kept_of(application), given.options
+    if kept is not None:
+        options, left_out = fitting(spec, kept, given.over, read=read)
+        for each in left_out:
+            warning(f"{application}: {each}.")
+        words = " ".join(kept_words(options, given.options))
+        if words and not left_out:  # which names what is kept against the spec
+            note(f"{application} keeps the options that it is deployed with: {words}")
     try:
-        return compiled_only(spec, options)
+        return compiled_only(spec, options, read)
     except CompileError as error:
         raise with_findings_of_operators(error) from error
+
+
+def kept_words(options: Options, given: Options) -> Iterator[str]:
+    """Yield the options that were not asked for, as the command line has them; secrets are masked."""
+    for name, value in without_secrets(options.submission).items():
+        if name not in given.submission:
+            yield shlex.quote(f"--set={name}={value}")
+    for pattern, width in options.widths:
+        if (pattern, width) not in given.widths:
+            yield shlex.quote(f"--width={pattern}={width}")
+    for field, document in (("profile", options.profile), ("decoupling", options.decoupling)):
+        if document is not None and getattr(given, field) is None:
+            yield f"--{field}=..."
+    for field in ("fusion", "pes", "pe_capacity", "channel_fusion", "threading", "faithful"):
+        value = getattr(options, field)
+        if value != getattr(given, field):
+            yield f"--{field.replace('_', '-')}" + ("" if value is True else f"={value}")
+
+
+def run_words(spec: Path, options: Options) -> str:
+    """Return the command that runs an application again, as what is deployed goes on."""
+    name = "" if options.name is None else f" --name {options.name}"
+    return f"streams run {shlex.quote(str(spec))}{name}"
 
 
 def ready(compilation: Compilation) -> Deployable:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.plan import plan_document
+
+_NAMED = 5
+"""Most things that a difference names."""
 
 
 def identity(compilation: Compilation) -> dict[str, Any]:
@@ -33,19 +37,29 @@ def fingerprint(compilation: Compilation) -> str:
 
 def difference(old: Compilation, new: Compilation) -> str:
     """In a few words, where two applications differ."""
+    if widths := list(_widths(old, new)):
+        return "; ".join(widths[:_NAMED])
     before, after = identity(old), identity(new)
     names = set(before["operators"]) ^ set(after["operators"])
     if names:
-        return f"operators {', '.join(sorted(names)[:5])} were added or removed"
+        return f"operators {', '.join(sorted(names)[:_NAMED])} were added or removed"
     for name, operator in after["operators"].items():
         for key, value in operator.items():
             if before["operators"][name][key] != value:
                 return f"the {key} of operator {name} changed"
     sections = {
-        "physicalGraph": "the width of a parallel region or the connections",
+        "physicalGraph": "the connections",
         "fusionPlan": "the fusion into PEs",
         "threadPlan": "the threading",
         "copyPlan": "the copy plan",
         "consistentRegionMap": "the consistent regions",
     }
     return next((text for key, text in sections.items() if before[key] != after[key]), "the version of the product")
+
+
+def _widths(old: Compilation, new: Compilation) -> Iterator[str]:
+    """Name each parallel region of both whose width differs, with both widths."""
+    before = {region.name: region.width for region in old.logical.regions}
+    for region in new.logical.regions:
+        if before.get(region.name, region.width) != region.width:
+            yield f"{region.name} has width {before[region.name]}, and {region.width} is wanted"

@@ -182,6 +182,13 @@ class ParallelRegion:
     replicate_host_tags: tuple[str, ...] = ()
     width_submission: str = ""
     """Name of the submission-time value that gave the width, empty for a literal or an override (A.7, CDISP0839W)."""
+    uid: str = ""
+    """What it is known by over renames, see `LogicalOperator.uid`; empty where that is its name."""
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """Its name, and its uid if it has one: `--width` takes either."""
+        return (self.name, self.uid) if self.uid else (self.name,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,3 +39,20 @@ class Options:
             return self
         patterns = {pattern for pattern, _ in new}
         return replace(self, widths=(*new, *(each for each in self.widths if each[0] not in patterns)))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenOptions:
+    """Options that were asked for; the others may be kept from what is deployed."""
+
+    options: Options = Options()
+    """Those that were not asked for have their defaults."""
+    plain: frozenset[str] = frozenset()
+    """Fields of `options` that were asked for and take the place of what is kept, besides name, values and widths."""
+
+    def over(self, kept: Options) -> Options:
+        """Return kept options, changed as was asked for."""
+        asked = {field: getattr(self.options, field) for field in self.plain}
+        submission = {**kept.submission, **self.options.submission}
+        wider = kept.with_widths(self.options.widths)
+        return replace(wider, name=self.options.name, submission=submission, **asked)

@@ -50,7 +50,11 @@ def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
     return application
 
 
-def read_application(path: str | Path) -> tuple[Application | None, list[Diagnostic]]:
+ReadSpec = tuple[Application | None, list[Diagnostic]]
+"""A spec as `read_application` returns it."""
+
+
+def read_application(path: str | Path) -> ReadSpec:
     """The application of a spec file, YAML or Python, and everything that is wrong with it; never raises.
 
     Where parts of the spec are unusable the application is what remains without them, so that a compiler can look

@@ -13,6 +13,7 @@ import dagster as dg
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
+from streams_orchestration.compiler.redeployment.kept_options import options_of
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import NotDeployedError, OtherVersionError
@@ -142,7 +143,7 @@ class Deployments(dg.ConfigurableResource):
     def options(self, application: str) -> Options | None:
         """Return the options of the deployed application; None when there is none, or another version deployed it."""
         try:
-            return self.compilation(application).options
+            return options_of(self.compilation(application))
         except (NotDeployedError, OtherVersionError):
             return None
 

@@ -11,15 +11,17 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.cli import deploying, jobs, main, redeploying
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.fake_jobs import FakeJobs
 from streams_orchestration_tests.cli.made_up import pe, status, unit
-from streams_orchestration_tests.cli.specs import TINY
+from streams_orchestration_tests.cli.specs import KEYED, TINY
 from streams_orchestration_tests.compiler.assignments import assignment
 
 Capture = pytest.CaptureFixture[str]
@@ -45,6 +47,20 @@ def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Captu
     captured = capsys.readouterr()
     assert captured.out == "flights is STOPPED.\n"
     assert captured.err == "flights: stopped what was left of host 0, which is gone: java (pid 4712)\n"
+
+
+def test_a_deployment_keeps_the_options_that_are_deployed(
+    asked: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(deploying, "require_java", lambda: None)
+    monkeypatch.setattr(deploying, "status_document", lambda *_: {})
+    spec = tmp_path / "app.yaml"
+    spec.write_text(KEYED)
+    kept = Options(widths=(("New", 3),))
+    deploy(Home(tmp_path), deployable(compile_spec(spec, kept)))
+    assert main(["deploy", str(spec)]) == 0
+    assert main(["deploy", str(spec), "--fresh", "--threading", "manual"]) == 0
+    assert asked == [("deploy", "app.yaml", kept, False), ("deploy", "app.yaml", Options(threading="manual"), True)]
 
 
 def test_reset_of_what_has_failed(asked: list[Any], monkeypatch: pytest.MonkeyPatch):

@@ -125,11 +125,40 @@ def test_options_are_kept_as_deployed_unless_the_spec_has_outgrown_them(
     deploy(home, deployable(compile_spec(path, Options(widths=(("New", 3),)))))
     assert main(["redeploy", str(path), "--dry-run", "--format", "json"]) == 0
     assert document(capsys)["verdict"] == "unchanged"
-    renamed = edit(path, ("name: New", "name: Fresh\n    uid: New"), ("[New]", "[Fresh]"))
-    assert main(["redeploy", renamed, "--dry-run"]) == 0
+    renamed = edit(path, ("name: New", "name: Fresh"), ("[New]", "[Fresh]"))
+    assert main(["redeploy", renamed, "--dry-run"]) == 1
+    assert "app: width 3 of New is left out" in capsys.readouterr().err
+
+
+def test_a_width_follows_its_region_through_a_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    home, path = Home(tmp_path / "home"), tmp_path / "app.yaml"
+    monkeypatch.setenv("STREAMS_HOME", str(home.root))
+    path.write_text(KEYED)
+    edit(path, ("name: New", "name: New\n    uid: kept"))
+    deploy(home, deployable(compile_spec(path, Options(widths=(("New", 3),)))))
+    renamed = edit(path, ("name: New\n", "name: Fresh\n"), ("[New]", "[Fresh]"))
+    assert main(["redeploy", renamed, "--dry-run", "--format", "json"]) == 0
     out, err = capsys.readouterr()
-    assert "app: width 3 of New is left out" in err
-    assert "3 to 2" in out
+    assert {"Fresh[0]", "Fresh[1]", "Fresh[2]"} <= {each["operator"] for each in json.loads(out)["operators"]}
+    assert "left out" not in err
+
+
+def test_a_submission_value_changes_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    home, path = Home(tmp_path / "home"), tmp_path / "app.yaml"
+    monkeypatch.setenv("STREAMS_HOME", str(home.root))
+    path.write_text(KEYED.replace("schemas:", "submission: {n: {type: int32, default: 2}}\nschemas:"))
+    edit(path, ("width: 2", 'width: "${n}"'))
+    deploy(home, deployable(compile_spec(path, Options(submission={"n": "3"}))))
+    assert main(["redeploy", str(path), "--dry-run", "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["verdict"] == "unchanged", "the value stays that was given"
+    assert "app keeps the options that it is deployed with: --set=n=3" in err
+    assert main(["redeploy", str(path), "--dry-run", "--format", "json", "--set", "n=4"]) == 0
+    out, err = capsys.readouterr()
+    assert "New[3]" in {each["operator"] for each in json.loads(out)["operators"]}
+    assert "keeps the options" not in err
+    assert main(["redeploy", str(path), "--dry-run", "--set", "m=4"]) == 1
+    assert "there is no submission-time value m" in capsys.readouterr().err
 
 
 def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture):

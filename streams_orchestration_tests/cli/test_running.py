@@ -12,8 +12,11 @@ from dagster import AssetKey, DagsterRunStatus
 
 from streams_orchestration.cli import foreground, main, running
 from streams_orchestration.compiler import compiling
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Progress
 from streams_orchestration.compiler.compiling import compile_spec, compute
+from streams_orchestration.compiler.fingerprint import fingerprint
+from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration import stage_assets
@@ -21,13 +24,14 @@ from streams_orchestration.orchestration.artifacts import artifacts_of
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.catalog import start_lock
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.cli.made_up import host, metrics, pe, sink, status, unit
-from streams_orchestration_tests.cli.specs import COPY
+from streams_orchestration_tests.cli.specs import COPY, KEYED
 from streams_orchestration_tests.runtime.starters import Starting
 
 Capture = pytest.CaptureFixture[str]
@@ -205,6 +209,41 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     monkeypatch.setattr(foreground, "await_engines", lambda *_: None)
     monkeypatch.setattr(foreground, "await_running", lambda *_: None)
     assert main(["run", spec]) == 0
+
+
+@pytest.fixture
+def keyed(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An application that a redeploy has given another width than its spec has."""
+    path = tmp_path / "app.yaml"
+    path.write_text(KEYED)
+    monkeypatch.setattr(running, "fingerprint", fingerprint)
+    monkeypatch.setattr(foreground, "run_in_foreground", lambda *_: status(state="STOPPED"))
+    deploy(Home(tmp_path / "home"), deployable(compile_spec(path, Options(widths=(("New", 3),)))))
+    return str(path)
+
+
+def test_a_run_keeps_the_options_that_it_is_deployed_with(keyed: str, capsys: Capture):
+    assert main(["run", keyed]) == 1, "it was stopped again"
+    err = capsys.readouterr().err
+    assert "app: New keeps the width 3 that it is deployed with" in err
+    assert f"`streams run {keyed}` goes on from" in err
+
+
+def test_other_options_than_it_is_deployed_with_are_refused_with_both(keyed: str, capsys: Capture):
+    assert main(["run", keyed, "--width", "New=2"]) == 1
+    assert "(New has width 3, and 2 is wanted)" in capsys.readouterr().err
+    assert main(["run", keyed, "--fusion", "automatic"]) == 1
+    assert "is stopped by another command" in capsys.readouterr().err
+
+
+def test_what_starts_anew_keeps_nothing(keyed: str, capsys: Capture):
+    assert main(["run", keyed, "--fresh"]) == 1
+    assert "keeps the options" not in capsys.readouterr().err
+
+
+def test_the_hint_of_a_clone_names_it(keyed: str, capsys: Capture):
+    assert main(["run", keyed, "--name", "other"]) == 1
+    assert f"`streams run {keyed} --name other` goes on from" in capsys.readouterr().err
 
 
 @pytest.fixture

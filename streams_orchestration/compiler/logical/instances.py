@@ -130,9 +130,9 @@ class InstanceTree:
             for port, stream in enumerate(outputs):
                 parent.producers.setdefault(stream, (child, port))
 
-    def uid(self, instance: PrimitiveInstance) -> str:
-        """What an operator is known by, as far as the spec says: its uid, or its name behind that of a composite."""
-        if not self.has_uids:
+    def uid(self, instance: PrimitiveInstance | CompositeInstance) -> str:
+        """What an instance is known by, as far as the spec says: its uid, or its name behind that of a composite."""
+        if not self.has_uids or instance.invocation is None or instance.parent is None:
             return ""
         own = instance.invocation.uid
         if own is not None:

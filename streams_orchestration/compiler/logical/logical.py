@@ -81,7 +81,7 @@ class _Builder:
 
     def graph(self) -> LogicalGraph:
         self.diagnostics.extend(misplaced_widths(self.tree))
-        declarations = RegionDeclarations(self.options, self.substitution, self.types.of_stream)
+        declarations = RegionDeclarations(self.options, self.substitution, self.types.of_stream, self.tree.uid)
         regions = tuple(declarations.regions(self.order))
         operators = tuple(map(self.operator, self.tree.primitives))
         imports: list[ImportExport] = []

@@ -97,7 +97,10 @@ def width_pattern(pattern: str) -> re.Pattern[str]:
 class RegionDeclarations:
     """Turns the annotations into regions."""
 
-    def __init__(self, options: Options, substitution: Substitution, schemas: SchemasOf) -> None:
+    def __init__(
+        self, options: Options, substitution: Substitution, schemas: SchemasOf, uid_of: Callable[[Instance], str]
+    ) -> None:
+        self._uid_of = uid_of
         self.substitution = substitution
         self.schemas = schemas
         self.diagnostics = substitution.diagnostics
@@ -120,8 +123,9 @@ class RegionDeclarations:
                     for tag in parallel.replicate_host_tags
                 ),
                 origin,
+                self._uid_of(instance),
             )
-        names = [instance.name for instance in order]
+        names = [name for instance in order for name in (instance.name, self._uid_of(instance)) if name]
         for pattern, regex, _ in self._overrides:
             if not any(map(regex.fullmatch, names)):
                 known = nearest(pattern, names) if names else "; the application has none"
@@ -132,7 +136,7 @@ class RegionDeclarations:
         """The width by the strongest source: override, submission-time value, literal (rule 6)."""
         declared, origin = self.substitution.annotation(parallel.width, parallel, "width", instance.name)
         for pattern, regex, width in self._overrides:
-            if regex.fullmatch(instance.name):
+            if regex.fullmatch(instance.name) or regex.fullmatch(self._uid_of(instance)):
                 return self._checked(width, "CDISR1164E", f"--width {pattern}", instance, parallel), ""
         if declared is None:
             return 1, origin

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from streams_orchestration.compiler.compilation import Progress, need
+from streams_orchestration.compiler.compilation import Compilation, Progress, need
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.fusion.stage import FUSION_STAGE
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.logical.parallel_annotations import width_pattern
 from streams_orchestration.compiler.logical.stage import LOGICAL_STAGE
+from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.parallel.stage import PARALLEL_STAGE
 from streams_orchestration.compiler.regions.stage import REGIONS_STAGE
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import errors_of
-from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.loading import ReadSpec, read_application
+
+
+def options_of(deployed: Compilation) -> Options:
+    """Return the options of what is deployed; a width of a region with a `uid` is one of that, whatever its name."""
+    regions = deployed.logical.regions
+    widths: dict[str, int] = {}
+    for pattern, width in deployed.options.widths:
+        own = [each for each in regions if fits(pattern, each)]
+        for region in own:
+            if region.uid:
+                widths.setdefault(region.uid, width)
+        if "*" in pattern or not all(each.uid for each in own):
+            widths.setdefault(pattern, width)
+    return replace(deployed.options, widths=tuple(widths.items()))
+
+
+def fits(pattern: str, region: ParallelRegion) -> bool:
+    """Return True if a width pattern stands for a region, by its name or its uid."""
+    return any(map(width_pattern(pattern).fullmatch, region.identities))
 
 
 def fitting(
-    spec: Path, kept: Options, change: Callable[[Options], Options] = lambda options: options
+    spec: Path,
+    kept: Options,
+    change: Callable[[Options], Options] = lambda options: options,
+    *,
+    read: ReadSpec | None = None,
 ) -> tuple[Options, tuple[str, ...]]:
     """The options to compile a spec with next.
 
@@ -34,11 +58,12 @@ def fitting(
         spec: as it is now.
         kept: the options that it was compiled with before.
         change: what is wanted otherwise.
+        read: the spec, where it was read already.
 
     Returns:
         The options, and a sentence for each one that was left out, and for each width that the spec has otherwise.
     """
-    application, diagnostics = read_application(spec)
+    application, diagnostics = read or read_application(spec)
     if application is None or errors_of(diagnostics):
         return change(kept), ()
     values = {name: value for name, value in kept.submission.items() if name in application.submission}
@@ -62,24 +87,24 @@ def _widths(application: Application, options: Options) -> tuple[Options, list[s
     done = _compiled(application, replace(options, widths=(), decoupling=None), (LOGICAL_STAGE,))
     if done is None:
         return options, [], []
-    written = {region.name: region.width for region in need(done.logical).regions}
-    fit = tuple(each for each in options.widths if any(map(width_pattern(each[0]).fullmatch, written)))
+    regions = need(done.logical).regions
+    fit = tuple(each for each in options.widths if any(fits(each[0], region) for region in regions))
     left_out = [
         f"width {width} of {pattern} is left out, since no parallel region has such a name any more"
         for pattern, width in options.widths
         if (pattern, width) not in fit
     ]
-    return replace(options, widths=fit), left_out, list(_stronger(written, fit))
+    return replace(options, widths=fit), left_out, list(_stronger(regions, fit))
 
 
-def _stronger(written: Mapping[str, int], kept: Sequence[tuple[str, int]]) -> Iterator[str]:
+def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]) -> Iterator[str]:
     """Regions whose width in the spec is not the one that counts, which is that of the first pattern that matches."""
-    for region, width in written.items():
-        counts = next((wide for pattern, wide in kept if width_pattern(pattern).fullmatch(region)), width)
-        if counts != width:
+    for region in regions:
+        counts = next((wide for pattern, wide in kept if fits(pattern, region)), region.width)
+        if counts != region.width:
             yield (
-                f"{region} keeps the width {counts} that it is deployed with, by --width; "
-                f"for the {width} of the spec say --width {region}={width}"
+                f"{region.name} keeps the width {counts} that it is deployed with, by --width; "
+                f"`streams redeploy` with --width {region.name}={region.width} takes that of the spec"
             )
 
 

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compiling import compile_read
 from streams_orchestration.compiler.documents import dump
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.comparison import compare
-from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.console.plans.choices import Choices, controls
 from streams_orchestration.console.plans.documents import (
@@ -96,7 +96,7 @@ def _base(task: Task, deployed: Compilation | None) -> tuple[Options, tuple[str,
     """The options where a page has chosen nothing, and what is left out of those of the deployed application."""
     if task.options is not None:
         return task.options, ()
-    return (Options(), ()) if deployed is None else fitting(task.spec, deployed.options)
+    return (Options(), ()) if deployed is None else fitting(task.spec, options_of(deployed))
 
 
 def _compiled(application: Application, diagnostics: list[Diagnostic], options: Options) -> Compilation | None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compiling import compile_spec
-from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.kept_options import fitting
+from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
 from streams_orchestration_tests.compiler.assignments import assignment
 
 SPEC = """
@@ -84,10 +84,39 @@ def test_what_is_wanted_now_is_not_left_out(spec: Path):
 def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
     spec.write_text(SPEC.replace("width: 2", "width: 3"))
     assert fitting(spec, KEPT)[1] == (
-        "P keeps the width 2 that it is deployed with, by --width; for the 3 of the spec say --width P=3",
+        "P keeps the width 2 that it is deployed with, by --width; `streams redeploy` with --width P=3 takes that of the spec",
     )
     for width in (2, 3):
         assert fitting(spec, KEPT, lambda kept, width=width: kept.with_widths([("P", width)]))[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "widths", "after"),
+    [
+        ("name: P, uid: p,", (("P", 3),), "name: Q, uid: p,"),
+        ("name: P,", (("P", 3),), "name: Q, uid: P,"),
+        ("name: P, uid: p,", (("P*", 3), ("*", 5)), "name: Q, uid: p,"),
+        ("name: P, uid: p,", (("p", 3),), "name: Q, uid: p,"),
+    ],
+)
+def test_a_width_follows_the_uid_of_its_region(
+    spec: Path, before: str, widths: tuple[tuple[str, int], ...], after: str
+):
+    spec.write_text(SPEC.replace("name: P,", before))
+    kept = options_of(compile_spec(spec, Options(widths=widths)))
+    spec.write_text(SPEC.replace("name: P,", after).replace("[P]", "[Q]"))
+    options, _ = fitting(spec, kept)
+    assert [each.width for each in compile_spec(spec, options).logical.regions] == [3]
+    again, _ = fitting(spec, kept, lambda options: options.with_widths([("Q", 4)]))
+    assert [each.width for each in compile_spec(spec, again).logical.regions] == [4]
+
+
+def test_options_that_are_given_come_over_those_that_are_kept():
+    given = GivenOptions(Options(submission={"m": "1"}, widths=(("P", 4),), fusion="legacy"), frozenset({"fusion"}))
+    assert given.over(KEPT) == Options(
+        submission={"n": "3", "m": "1"}, widths=(("P", 4), ("*", 5)), fusion="legacy", threading="manual"
+    )
+    assert GivenOptions().over(KEPT) == KEPT
 
 
 def test_a_width_takes_the_place_of_the_one_of_its_pattern():
