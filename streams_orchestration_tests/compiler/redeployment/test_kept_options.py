@@ -84,7 +84,8 @@ def test_what_is_wanted_now_is_not_left_out(spec: Path):
 def test_a_width_that_is_wanted_now_needs_no_remark(spec: Path):
     spec.write_text(SPEC.replace("width: 2", "width: 3"))
     assert fitting(spec, KEPT)[1] == (
-        "P keeps the width 2 that it is deployed with, by --width; `streams redeploy` with --width P=3 takes that of the spec",
+        "P keeps the width 2 that it is deployed with, by --width; "
+        "`streams redeploy` with --width P=3 takes that of the spec",
     )
     for width in (2, 3):
         assert fitting(spec, KEPT, lambda kept, width=width: kept.with_widths([("P", width)]))[1] == ()
