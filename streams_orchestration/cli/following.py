@@ -38,7 +38,8 @@ class ResetsExhaustedError(StreamsRuntimeError):
 
     def __init__(self, failure: UnitFailure) -> None:
         super().__init__(
-            f"{failure.application}: {failure.reason}{_log(failure)}. {failure.unit} is not reset: {failure.hopeless}. "
+            f"{failure.application}: {failure.reason}{failure.log_hint}. "
+            f"{failure.unit} is not reset: {failure.hopeless}. "
             f"{'Mend the cause' if failure.lost is None else LOST_REMEDY}, and run it again: it goes on where it stood."
         )
 
@@ -112,7 +113,7 @@ class Follower:
             raise ResetsExhaustedError(failure)
         for failure in healing.met:
             known = self._reasons.get(failure.unit) == failure.reason
-            self.say(f"{failure.unit} failed" + (" as before" if known else f": {failure.reason}{_log(failure)}"))
+            self.say(f"{failure.unit} failed" + (" as before" if known else f": {failure.reason}{failure.log_hint}"))
             self._reasons[failure.unit] = failure.reason
         for failure in (request.failure for request in healing.resets):
             attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
@@ -159,7 +160,3 @@ class Follower:
 def _works(unit: UnitStatus, failure: UnitFailure) -> bool:
     """Whether the unit was reset because of this failure, or a later one, and all its PEs run or have ended."""
     return unit.generation > failure.generation and unit.works
-
-
-def _log(failure: UnitFailure) -> str:
-    return "" if str(failure.log) in failure.reason else f" (log: {failure.log})"

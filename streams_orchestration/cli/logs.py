@@ -1,20 +1,54 @@
-"""`streams logs`: the logs of an application's hosts and PEs."""
+"""`streams logs`: the logs of an application's hosts and PEs, wherever these are."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
+from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.loading import load
+from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import styled
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime.logs import LogEnd, log_names, read_ends
 from streams_orchestration.runtime.storage.home import Home
 
-POLL_SECONDS = 0.5
+POLL_SECONDS, ASK_SECONDS = 0.5, 2.0
+"""Seconds between two looks at logs of this machine, and between two requests for those of others."""
+
+
+@dataclass
+class Logs:
+    """The logs of one machine.
+
+    Attributes:
+        names: of the logs, as `pe-3`.
+        read: gives their ends, as `read_ends` does.
+        machine: whose agent is asked; None for this machine.
+    """
+
+    names: Sequence[str]
+    read: Callable[[Sequence[str], int, dict[str, int]], list[LogEnd]]
+    machine: str | None = None
+    _seen: dict[str, int] = field(default_factory=dict)
+    """Name of a log -> the position up to which it was read."""
+
+    def last(self, lines: int) -> list[LogEnd]:
+        """The last lines that are there now."""
+        return self._noted(self.read(self.names, lines, {}))
+
+    def more(self) -> list[LogEnd]:
+        """Return the whole lines since the last call; from the start again where a file was replaced."""
+        return self._noted(self.read(self.names, 0, {name: self._seen.get(name, 0) for name in self.names}))
+
+    def _noted(self, ends: list[LogEnd]) -> list[LogEnd]:
+        self._seen |= {end.name: end.position for end in ends}
+        return ends
 
 
 def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: bool) -> int:
@@ -24,75 +58,83 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
         raise click.UsageError(message, click.get_current_context())
     home = Home.default()
     current().application = application
-    directory = home.logs(application)
-    paths = log_files(directory, pe)
-    if not paths:
+    sources = _sources(home, application, pe)
+    shown: list[tuple[str | None, LogEnd]] = []
+    errors: list[str] = []
+    for source in tuple(sources):
+        try:
+            shown += [(source.machine, end) for end in source.last(lines)]
+        except StreamsRuntimeError as error:
+            errors.append(str(error))
+            sources.remove(source)
+    if not shown and not errors:
         raise StreamsRuntimeError(_nothing(home, application, pe))
-    tails = [Tail(path) for path in paths]
-    last = {tail: tail.last(lines) for tail in tails}
+    status, error = (APPLICATION, "\n".join(errors)) if errors else (0, None)
+    if error is not None:
+        show_error(error)
     if format_ == "json":
-        documents = [{"name": tail.path.stem, "path": tail.path, "lines": last[tail]} for tail in tails]
-        return answer(lambda: {"logs": documents})
-    for tail in tails:
-        if len(tails) > 1:
-            click.echo(styled(f"==> {tail.path}", bold=True))
-        for line in last[tail]:
+        documents = [
+            {"name": end.name, "path": end.path, "machine": machine, "lines": end.lines} for machine, end in shown
+        ]
+        return answer(lambda: {"logs": documents}, status=status, error=error)
+    for machine, end in shown:
+        if len(shown) > 1 or machine is not None:
+            click.echo(styled(f"==> {end.path}{'' if machine is None else f' on {machine}'}", bold=True))
+        for line in end.lines:
             click.echo(line)
-    if follow:
-        follow_logs(tails, lambda: time.sleep(POLL_SECONDS))
-    return 0
+    if follow and sources:
+        asks = any(source.machine is not None for source in sources)
+        follow_logs(sources, lambda: time.sleep(ASK_SECONDS if asks else POLL_SECONDS))
+    return status
+
+
+def _sources(home: Home, application: str, pe: int | None) -> list[Logs]:
+    """Find the machines that have logs of an application, and which each has."""
+    try:
+        status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
+    except NotDeployedError:
+        status = None
+    near: dict[Path, list[str]] = {}
+    far: dict[str, list[str]] = {}
+    for part in () if status is None else (*status.hosts, *status.pes):
+        if pe is None or part.log.stem == f"pe-{pe}":
+            if part.here or part.machine is None:
+                near.setdefault(part.log.parent, []).append(part.log.stem)
+            else:
+                far.setdefault(part.machine, []).append(part.log.stem)
+    if not far:  # also what an earlier plan has left
+        names = log_names(home.logs(application))
+        near[home.logs(application)] = [name for name in names if pe is None or name == f"pe-{pe}"]
+    return [here(directory, names) for directory, names in near.items()] + [
+        _there(home, application, machine, names) for machine, names in sorted(far.items())
+    ]
+
+
+def here(directory: Path, names: Sequence[str]) -> Logs:
+    """The logs in a directory of this machine."""
+    return Logs(names, lambda wanted, lines, after: read_ends(directory, wanted, lines, after))
+
+
+def _there(home: Home, application: str, machine: str, names: Sequence[str]) -> Logs:
+    ask = load("streams_orchestration.runtime.machines.log_requests:ask_for_logs")
+    return Logs(names, lambda wanted, lines, after: ask(home, machine, application, wanted, lines, after), machine)
 
 
 def _nothing(home: Home, application: str, pe: int | None) -> str:
     """Why there is no log; raises where the application is not deployed."""
     status = load("streams_orchestration.runtime.observing.reading:read_status")(home, application)
     if pe is None:
-        return f"{application}: there are no logs in {home.logs(application)}. `streams deploy SPEC` starts it."
+        return f"{application}: there are no logs in {status.log_places}. `streams deploy SPEC` starts it."
     there = ", ".join(str(known.id) for known in status.pes)
     return f"{application}: there is no log of PE {pe}; its PEs are {there}."
 
 
-def log_files(directory: Path, pe: int | None = None) -> list[Path]:
-    """The logs of an application, hosts first, by number; of one PE if `pe` is its number."""
-    if pe is not None:
-        return [path] if (path := directory / f"pe-{pe}.log").is_file() else []
-    return sorted(directory.glob("*.log"), key=lambda path: (path.stem.partition("-")[0], len(path.stem), path.stem))
-
-
-class Tail:
-    """The end of a file that grows."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._position = 0
-        self._rest = b""
-
-    def last(self, lines: int) -> list[str]:
-        """The last lines that are there now."""
-        seen = self.more()
-        return seen[len(seen) - min(lines, len(seen)) :]
-
-    def more(self) -> list[str]:
-        """Return the whole lines since the last call; from the start again when the file was replaced."""
-        try:
-            with self.path.open("rb") as file:
-                if file.seek(0, 2) < self._position:
-                    self._position, self._rest = 0, b""
-                file.seek(self._position)
-                data = self._rest + file.read()
-                self._position = file.tell()
-        except FileNotFoundError:
-            return []
-        *whole, self._rest = data.split(b"\n")
-        return [line.decode("utf-8", "replace") for line in whole]
-
-
-def follow_logs(tails: Iterable[Tail], pause: Callable[[], None]) -> None:
+def follow_logs(sources: Sequence[Logs], pause: Callable[[], None]) -> None:
     """Show new lines of several logs as they come, each with its log's name when there is more than one."""
-    tails = list(tails)
+    several = sum(len(source.names) for source in sources) > 1
     while True:
-        for tail in tails:
-            prefix = f"{tail.path.stem} | " if len(tails) > 1 else ""
-            for line in tail.more():
-                click.echo(prefix + line)
+        for source in sources:
+            for end in source.more():
+                for line in end.lines:
+                    click.echo(f"{end.name} | {line}" if several else line)
         pause()

@@ -140,10 +140,10 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
         if sink.error is not None:
             lines.append(Text(f"{sink.error}. Failed {duration(now - (sink.failed_at or now))} ago.", "red"))
     lines += connection_lines(status)
-    lines.append(Text(f"logs  {status.logs}", "dim"))
+    lines.append(Text(f"logs  {status.log_places}", "dim"))
     for failure in failed:
-        log = "" if str(failure.log) in failure.reason else f" Log: {failure.log}."
-        lines.append(Text(f"{failure.unit}: {failure.reason.rstrip('.')}.{log} {failure.remedy}", "red"))
+        reason = f"{failure.reason.rstrip('.')}{failure.log_hint}"
+        lines.append(Text(f"{failure.unit}: {reason}. {failure.remedy}", "red"))
     return Group(*lines)
 
 

@@ -111,5 +111,5 @@ def _completed(home: Home, status: ApplicationStatus, max_rows: int) -> int:
             note(f"Files of {sink.operator}: {sink.path}")
     for loss in losses(read_metrics(home, status.application)):
         note(f"{loss}. `streams metrics {status.application}` says what that is.")
-    note(f"Logs: {status.logs}")
+    note(f"Logs: {status.log_places}")
     return answer(lambda: {**_facts(home, status), "results": [result_document(each) for each in shown]})

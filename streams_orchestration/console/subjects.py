@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.explain import UnknownSubjectError, explain
 from streams_orchestration.console.answers import WrongRequestError
+from streams_orchestration.runtime.logs import read_end
 from streams_orchestration.runtime.observing.masking import without_secrets
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -116,18 +115,10 @@ def _running(
 
 
 def _log(status: ApplicationStatus, pe: int | None) -> Document | None:
-    path = next((each.log for each in status.pes if each.id == pe), None)
-    return None if path is None else {"path": str(path), "lines": last_lines(path)}
-
-
-def last_lines(path: Path, lines: int = LINES) -> list[str]:
-    """The last whole lines of a file that may be long; none of one that is not there."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL_BYTES))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return []
-    whole = text.splitlines()
-    return whole[1 if size > TAIL_BYTES else 0 :][-lines:]
+    of = next((each for each in status.pes if each.id == pe), None)
+    if of is None:
+        return None
+    if not of.here:
+        return {"path": of.log_place, "lines": [f"`streams logs {status.application} --pe {pe}` shows its end."]}
+    lines, _ = read_end(of.log, LINES, most=TAIL_BYTES)
+    return {"path": str(of.log), "lines": lines}

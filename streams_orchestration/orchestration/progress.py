@@ -37,7 +37,7 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
         "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
         "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
         "streams/rows_in": dg.MetadataValue.int(sum(pe.rows_in for pe in status.pes)),
-        "streams/logs": dg.MetadataValue.path(status.logs),
+        "streams/logs": dg.MetadataValue.path(status.log_places),
     }
     metadata |= unit_metadata(status, now)
     if metrics.operators:
@@ -136,7 +136,7 @@ def pe_event(
         "streams/rows_in": dg.MetadataValue.int(pe.rows_in),
         "streams/rows_out": dg.MetadataValue.int(pe.rows_out),
         "streams/cpu_seconds": dg.MetadataValue.float(cpu / 1e9),
-        "streams/log": dg.MetadataValue.path(pe.log),
+        "streams/log": dg.MetadataValue.path(pe.log_place),
     }
     if pe.error:
         metadata["streams/error"] = dg.MetadataValue.text(pe.error)

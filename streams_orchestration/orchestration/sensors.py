@@ -148,7 +148,8 @@ class _Tick:
         seen = look(status, now, before, self.deployments.machines())
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
-                self.context.log.error("%s: %s. %s Log: %s", failure.unit, failure.reason, failure.remedy, failure.log)
+                said = f"{failure.reason}{failure.log_hint}"
+                self.context.log.error("%s: %s. %s", failure.unit, said, failure.remedy)
         if seen.report:
             metrics, preview = self.deployments.metrics(application), self.deployments.first_rows
             self.events += progress_events(status, metrics, now, seen, preview)

@@ -1,10 +1,19 @@
-"""The log of one PE: a file that the host, the planner and the operators in all workers write to."""
+"""Logs of hosts and PEs: the host, the planner and the operators in all workers write to the one of a PE."""
 
 from __future__ import annotations
 
 import logging
+import os
+import re
 import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+
+TAIL_BYTES = 256 * 1024
+"""Most bytes that are read of the end of a log."""
+_NAME = re.compile(r"(host|pe)-\d+")
+"""Matches the name of a log, which is that of its file without the suffix."""
 
 
 def pe_logger(path: str) -> logging.Logger:
@@ -49,3 +58,69 @@ def _writing(logger: logging.Logger, path: str) -> logging.Logger:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
     return logger
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """The last lines of a log, or those after a position."""
+
+    name: str
+    """Name of the log, such as `pe-3`."""
+    path: str
+    lines: list[str]
+    position: int
+    """Bytes up to the end of the last line."""
+
+
+def log_names(directory: Path) -> list[str]:
+    """Return the names of the logs in a directory, hosts first, by number."""
+    names = [path.stem for path in directory.glob("*.log")]
+    return sorted(names, key=lambda name: (name.partition("-")[0], len(name), name))
+
+
+def read_ends(
+    directory: Path, names: Iterable[str], lines: int, after: Mapping[str, int], *, most: int = TAIL_BYTES
+) -> list[LogEnd]:
+    """Read the ends of logs that are there.
+
+    Args:
+        directory: of the logs.
+        names: of the logs; others than those of hosts and PEs are left out.
+        lines: most lines of each.
+        after: position after which all lines count, for logs that were read before.
+        most: most bytes of each; of more only the end is read.
+    """
+    there = [(name, directory / f"{name}.log") for name in names if _NAME.fullmatch(name)]
+    return [
+        LogEnd(name, str(path), *read_end(path, lines, after.get(name), most=most))
+        for name, path in there
+        if path.is_file()
+    ]
+
+
+def read_end(path: Path, lines: int, after: int | None = None, *, most: int = TAIL_BYTES) -> tuple[list[str], int]:
+    """Read the whole lines at the end of a file that may be long, and that grows; none of one that is not there.
+
+    Args:
+        path: of the file.
+        lines: most lines, unless `after` says from where on.
+        after: the position of an earlier call. A file that is shorter was replaced, and is read from its start.
+        most: most bytes that are read.
+
+    Returns:
+        The lines, and the position behind them.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            first = 0 if after is None or after > size else after
+            start = file.seek(max(first, size - most))
+            data = file.read(most)
+    except OSError:
+        return [], 0
+    end = data.rfind(b"\n") + 1 or (len(data) if len(data) == most else 0)
+    whole = data[:end].removesuffix(b"\n").split(b"\n") if end else []
+    if start > first and len(whole) > 1:
+        del whole[0]
+    text = [line.decode("utf-8", "replace") for line in whole]
+    return text[max(0, len(text) - lines) :] if after is None else text, start + end

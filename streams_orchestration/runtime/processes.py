@@ -31,6 +31,12 @@ def machine_name() -> str:
     return os.environ.get(MACHINE) or socket.gethostname()
 
 
+def place_for_others(path: str | Path) -> str:
+    """Name a file of this machine for readers on any machine: with the machine, where an agent has registered it."""
+    name = os.environ.get(MACHINE)
+    return f"{path} on {name}" if name else str(path)
+
+
 @cache
 def process_space() -> str:
     """Identify the space in which a pid names one process: the boot and the process namespace of this machine.

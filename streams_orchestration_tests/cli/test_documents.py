@@ -112,7 +112,7 @@ def test_logs(home: Path, capsys: Capture):
     log.parent.mkdir(parents=True)
     log.write_text("a\nb\nc\n")
     written = document(capsys, "logs", "flights", "--lines", "2")
-    assert written["logs"] == [{"name": "pe-1", "path": str(log), "lines": ["b", "c"]}]
+    assert written["logs"] == [{"name": "pe-1", "path": str(log), "machine": None, "lines": ["b", "c"]}]
 
 
 def test_logs_that_are_followed_are_no_document(capsys: Capture):

@@ -65,7 +65,7 @@ def test_details_show_how_channels_are_spread_over_tasks():
 
 def test_details_say_what_to_do_about_a_failure():
     text = " ".join(rendered(details(FAILED, NOW, metrics()), colour=False, width=1000).split())
-    assert "region-0: PE 0 failed: boom. Log: /logs/pe-0.log. Dagster's daemon resets it" in text
+    assert "region-0: PE 0 failed: boom (log: /logs/pe-0.log). Dagster's daemon resets it" in text
     assert "`streams reset flights --unit region-0`." in text
 
 

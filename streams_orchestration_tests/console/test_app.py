@@ -18,7 +18,6 @@ from starlette.testclient import TestClient
 from streams_orchestration.console.guard import HEADERS
 from streams_orchestration.console.histories import SECONDS, History
 from streams_orchestration.console.reader import Reader, pause_after
-from streams_orchestration.console.subjects import last_lines
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import OtherVersionError
 from streams_orchestration.runtime.settings import SAMPLES
@@ -313,14 +312,6 @@ def test_a_page_needs_nothing_from_elsewhere():
     page = (Path(__file__).parents[2] / "streams_orchestration" / "console" / "static" / "index.html").read_text()
     assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {"data:,", "/static/console.css", "/static/console.js"}
     assert "style=" not in page
-
-
-def test_the_last_lines_of_a_long_log_are_whole(tmp_path: Path):
-    path = tmp_path / "pe-0.log"
-    assert last_lines(path) == []
-    path.write_text("\n".join(f"line {number} {'x' * 100}" for number in range(5000)) + "\n")
-    lines = last_lines(path, 3)
-    assert [line.split()[1] for line in lines] == ["4997", "4998", "4999"]
 
 
 @pytest.mark.slow

@@ -88,6 +88,21 @@ class MachineRow(CatalogRow):
     lease_until: float
     standbys: int
     load: float | None
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogRequestRow(CatalogRow):
+    """A request for the ends of logs of one machine."""
+
+    id: str
+    machine: str
+    application: str
+    names: list[str]
+    lines: int
+    after: dict[str, int]
+    asked_at: float
+    answer: list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,20 @@ machine = Table(
     Column("lease_until", Float, nullable=False),  # renewed by its agent
     Column("standbys", Integer, nullable=False, default=0),  # hosts that wait there
     Column("load", Float),  # processes that wanted to run, a minute's average
+    Column("home", String, nullable=False, default=""),  # its state directory
+)
+
+log_request = Table(
+    "log_request",  # for the ends of logs, which the agent of a machine answers
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("machine", String, nullable=False),
+    Column("application", String, nullable=False),
+    Column("names", JSON, nullable=False),  # of the logs: host-0, pe-3
+    Column("lines", Integer, nullable=False),  # most lines of each
+    Column("after", JSON, nullable=False),  # name -> position from which on, of those that are followed
+    Column("asked_at", Float, nullable=False),
+    Column("answer", JSON(none_as_null=True)),  # the ends; none before the agent has answered
 )
 
 unit = Table(

@@ -216,8 +216,7 @@ def await_running(
         for name, failure in failures_now.items():
             hopeless = unit is not None and failure.exhausted
             if hopeless or now - failing.setdefault(name, now) > patience:
-                log = "" if str(failure.log) in failure.reason else f" (log: {failure.log})"
-                message = f"{name} of {application} needs a reset: {failure.reason}{log}"
+                message = f"{name} of {application} needs a reset: {failure.reason}{failure.log_hint}"
                 raise HostLaunchError(message)
         if any(each.waits or each.state == "RESETTING" for each in units.values()):
             return False
@@ -225,9 +224,9 @@ def await_running(
 
     status = _await(home, application, catalog, timeout, running)
     if status is None:
-        require_machines(read_units(home, application, catalog))
-        logs = home.logs(application)
-        message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {logs})"
+        late = read_units(home, application, catalog)
+        require_machines(late)
+        message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {late.log_places})"
         raise HostLaunchError(message)
     return status
 
@@ -238,12 +237,12 @@ def _require_working(status: UnitsStatus) -> None:
     for host in status.hosts:
         if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
             reason = host.error or f"its process is gone ({host.process})"
-            message = f"host {host.id} of {status.application} failed: {reason} (log: {host.log})"
+            message = f"host {host.id} of {status.application} failed: {reason} (log: {host.log_place})"
             raise HostLaunchError(message)
     taken_up = {unit.name for unit in status.units if unit.asked}
     for pe in status.pes:
         if pe.state == "FAILED" and pe.unit not in taken_up:
-            raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log})")
+            raise HostLaunchError(pe.error or f"PE {pe.id} failed (log: {pe.log_place})")
 
 
 def require_machines(status: UnitsStatus) -> None:

@@ -85,7 +85,7 @@ def reset(
     if row.state == LIMIT and not force:
         message = (
             f"{application}: {unit} was reset {row.attempts} times in a row without completing an epoch. Mend what its "
-            f"logs say ({home.logs(application)}), then use `streams reset {application} --unit {unit} --force`."
+            f"logs say ({status.log_places}), then use `streams reset {application} --unit {unit} --force`."
         )
         raise StreamsRuntimeError(message)
     return row.generation

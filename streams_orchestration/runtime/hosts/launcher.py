@@ -13,7 +13,7 @@ from typing import Protocol
 from streams_orchestration.runtime.engine.spark.java import java_program, require_java
 from streams_orchestration.runtime.engine.spark.session_settings import ONE_THREAD
 from streams_orchestration.runtime.errors import HostLaunchError
-from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.processes import ProcessIdentity, identify, place_for_others
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
@@ -77,7 +77,7 @@ class LocalLauncher:
             raise HostLaunchError(message) from error
         process = identify(child.pid)
         if process is None:
-            message = f"host {start.host} of {start.application} ended at once (log: {log})"
+            message = f"host {start.host} of {start.application} ended at once (log: {place_for_others(log)})"
             raise HostLaunchError(message)
         return process
 

@@ -27,6 +27,7 @@ from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries
 from streams_orchestration.runtime.limits import LEASE_SECONDS
+from streams_orchestration.runtime.machines.log_requests import answer_log_requests, drop_old_log_requests
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes import (
     MACHINE,
@@ -120,6 +121,7 @@ class Agent:
         h = tables.host
         with self._catalog.read() as connection:
             self._hosts = HostRow.all(connection, select(h).where(h.c.machine == self._machine.name))
+        answer_log_requests(self._catalog, self._home, self._machine.name)
         for host in self._hosts:
             if host.state == "STARTING" and host.pid is None:
                 self._start(host)
@@ -166,7 +168,7 @@ class Agent:
                     name=name, space=process_space(), pid=os.getpid(), process_started=process_started(os.getpid()),
                     address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state=state,
                     version=version("streams-orchestration"), since=now, lease_until=now + LEASE_SECONDS,
-                    standbys=0, load=os.getloadavg()[0],
+                    standbys=0, load=os.getloadavg()[0], home=str(self._home.root),
                 )
             )  # fmt: skip
 
@@ -232,7 +234,8 @@ class Agent:
             )
 
     def _tidy(self) -> None:
-        """End what is left here of hosts that are no longer wanted."""
+        """End what is left here of hosts that are no longer wanted, and drop what nobody waits for any more."""
+        drop_old_log_requests(self._catalog)
         p = tables.process
         with self._catalog.read() as connection:
             mine = select(p.c.application).where(p.c.space == process_space()).distinct()

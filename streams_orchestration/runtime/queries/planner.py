@@ -19,6 +19,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.errors import CatalogUnavailableError, StaleGenerationError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
+from streams_orchestration.runtime.processes import place_for_others
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
@@ -190,7 +191,8 @@ class Planner:
         failed = next((result for result in results if result.error is not None), None)
         try:
             if failed is not None:
-                message = f"PE {program.pe}, batch {plan.batch}: {failed.error} (log: {launched.directories.log})"
+                place = place_for_others(launched.directories.log)
+                message = f"PE {program.pe}, batch {plan.batch}: {failed.error} (log: {place})"
                 raise StreamsRuntimeError(message)
             if len(results) != len(program.tasks):
                 message = f"PE {program.pe}: {len(results)} of {len(program.tasks)} tasks answered"

@@ -154,7 +154,7 @@ def _place(
             .values(
                 machine=machine.name, space=machine.space, incarnation=uuid.uuid4().hex, pid=None,
                 process_started=None, state="STARTING", launched_at=clock.now(), heartbeat_at=None, error=None,
-                start_up=None,
+                start_up=None, asked_at=None,
             )
         )  # fmt: skip
     begin_again(connection, application, units)

@@ -11,7 +11,7 @@ from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import NothingFailedError
 from streams_orchestration.runtime.limits import AGENT_LIMIT, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
-from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
+from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
 from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
@@ -46,6 +46,16 @@ class UnitFailure:
     """Why the unit cannot go back to its last cut; None when it can."""
     gone: tuple[tuple[int, float], ...] = ()
     """Hosts of the unit that do not work, each with the unix time of its launch."""
+    machine: str | None = None
+    """The machine of the log, where an agent runs there."""
+    here: bool = True
+    """Whether that is this machine."""
+
+    @property
+    def log_hint(self) -> str:
+        """Return where the log is, in brackets behind a space; empty if the reason says that already."""
+        place = place_of_log(self.log, self.machine, here=self.here)
+        return "" if str(self.log) in self.reason else f" (log: {place})"
 
     @property
     def exhausted(self) -> bool:
@@ -113,7 +123,10 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     lost = next((pe for pe in pes if pe.host in dead), None)
     failed = next((pe for pe in pes if pe.state == "FAILED"), None)
 
-    def failure(reason: str, log: Path, pe: PeStatus | None = None) -> UnitFailure:
+    def failure(reason: str, at: HostStatus | PeStatus | None, pe: PeStatus | None = None) -> UnitFailure:
+        """Make a failure whose log is that of a host or a PE; else in the directory where the logs of its PEs are."""
+        near = at or next((each for each in pes if each.state != "COMPLETED"), None)
+        log = status.logs if near is None else near.log if at is not None else near.log.parent
         fragile = [each for each in pes if each.host in dead or each.state == "FAILED"]
         return UnitFailure(
             status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
@@ -123,23 +136,25 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
             launches=launches,
             lost=unit.lost,
             gone=gone,
+            machine=None if near is None else near.machine,
+            here=near is None or near.here,
         )  # fmt: skip
 
     if lost is not None:
-        return failure(dead[lost.host], hosts[lost.host].log)
+        return failure(dead[lost.host], hosts[lost.host])
     if unit.waits and unit.asked:
         return None  # its hosts are on their way
     if failed is not None:
-        return failure(pe_failure(failed.id, failed.error), failed.log, failed)
+        return failure(pe_failure(failed.id, failed.error), failed, failed)
     if unit.waits or unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED":
-        return failure(unit.cause or "it waits for a reset", status.logs)
+        return failure(unit.cause or "it waits for a reset", None)
     if unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline:
         if unit.timer == "drain":
             return failure(
                 f"epoch {unit.current_epoch} was not complete after the drainTimeout of {unit.drain_timeout:g} s",
-                status.logs,
+                None,
             )
-        return failure(f"the reset was not done after the resetTimeout of {unit.reset_timeout:g} s", status.logs)
+        return failure(f"the reset was not done after the resetTimeout of {unit.reset_timeout:g} s", None)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,8 +113,15 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
     logs, disk = home.logs(application), _disk_error(home)
     hosts = HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
     rows = PeRow.all(connection, select(p).where(p.c.application == application).order_by(p.c.id))
-    wrong = _misplaced(connection, hosts, now)
-    pes = tuple(_pe_status(pe, generations[pe.unit], logs, now) for pe in rows)
+    placed = any(host.machine is not None for host in hosts)
+    machines = {each.name: each for each in MachineRow.all(connection, select(tables.machine))} if placed else {}
+    wrong = misplaced([row for row in hosts if row.machine is not None and HostStatus.of(row, now).alive], machines)
+    statuses: dict[int, HostStatus] = {}
+    for host in hosts:
+        log = _logs_of(host, machines, logs) / f"host-{host.id}.log"
+        status = HostStatus.of(host, now, error=disk, log=log)
+        statuses[host.id] = replace(status, misplaced=wrong.get(host.id, ()))
+    pes = tuple(_pe_status(pe, generations[pe.unit], statuses[pe.host], now) for pe in rows)
     pes_of: dict[str, list[PeStatus]] = defaultdict(list)
     for pe in pes:
         pes_of[pe.unit].append(pe)
@@ -123,12 +130,7 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
         state=state if state != "RUNNING" or all(host.state != "WAITING" for host in hosts) else "WAITING",
         fingerprint=row.fingerprint,
         deployed_at=row.deployed_at,
-        hosts=tuple(
-            replace(
-                HostStatus.of(host, now, error=disk, log=logs / f"host-{host.id}.log"), misplaced=wrong.get(host.id, ())
-            )
-            for host in hosts
-        ),
+        hosts=tuple(statuses.values()),
         pes=pes,
         units=tuple(
             _unit_status(unit, pes_of[unit.name], events[unit.name])
@@ -138,16 +140,14 @@ def units_status(connection: Connection, home: Home, application: str) -> UnitsS
     )
 
 
-def _misplaced(connection: Connection, hosts: Sequence[HostRow], now: float) -> dict[int, tuple[str, ...]]:
-    """Find the live hosts that are not where their configs want them; see `misplaced`."""
-    placed = [host for host in hosts if host.machine is not None and HostStatus.of(host, now).alive]
-    if not any(host.wish for host in placed):
-        return {}
-    machines = {machine.name: machine for machine in MachineRow.all(connection, select(tables.machine))}
-    return misplaced(placed, machines)
+def _logs_of(host: HostRow, machines: Mapping[str, MachineRow], logs: Path) -> Path:
+    """Return the directory of a host's log: in the state directory of its machine."""
+    machine = machines.get(host.machine or "")
+    return Home(Path(machine.home)).logs(host.application) if machine is not None and machine.home else logs
 
 
-def _pe_status(pe: PeRow, generation: int, logs: Path, now: float) -> PeStatus:
+def _pe_status(pe: PeRow, generation: int, host: HostStatus, now: float) -> PeStatus:
+    log = host.log.with_name(f"pe-{pe.id}.log")
     return PeStatus(
         id=pe.id,
         operators=tuple(pe.operators),
@@ -162,12 +162,14 @@ def _pe_status(pe: PeRow, generation: int, logs: Path, now: float) -> PeStatus:
         busy_seconds=pe.busy_seconds,
         committed_at=pe.committed_at,
         error=pe.error,
-        log=logs / f"pe-{pe.id}.log",
+        log=log,
         permanent=pe.permanent,
         levels=tuple(map(LevelSpread.of, pe.levels)),
         restartable=pe.restartable,
         running=pe.running,
         failed_times=times_of_failure(pe.failures, now),
+        machine=host.machine,
+        here=host.here,
     )
 
 

@@ -41,6 +41,11 @@ class HostStatus:
     misplaced: tuple[str, ...] = ()
     """Why it is not to be on its machine, or not together with another host that is there, one sentence each."""
 
+    @property
+    def log_place(self) -> str:
+        """Return where its log is, in words."""
+        return place_of_log(self.log, self.machine, here=self.here)
+
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
         """Read the status from a host's row in the catalog.
@@ -87,6 +92,19 @@ def _is_heard(row: HostRow, now: float) -> bool:
     return now - row.heartbeat_at <= HEARTBEAT_LIMIT
 
 
+def place_of_log(log: Path, machine: str | None, *, here: bool) -> str:
+    """Say where a log, or a directory of logs, is.
+
+    Args:
+        log: its path on its machine.
+        machine: name of the machine; None where no agent runs there.
+        here: whether that is this machine.
+    """
+    if here:
+        return str(log)
+    return f"{log} on {machine}" if machine is not None else f"{log} on the machine that started the host"
+
+
 @dataclass(frozen=True, slots=True)
 class PeStatus:
     """One PE: a Structured Streaming query. Rows are totals since the application's start, as committed."""
@@ -117,6 +135,15 @@ class PeStatus:
     """The generation in which it was last seen to run."""
     failed_times: int = 0
     """How often the code that failed last has failed in the last minutes; 0 when no operator has."""
+    machine: str | None = None
+    """The machine of its host, where an agent runs there."""
+    here: bool = True
+    """Whether that is this machine."""
+
+    @property
+    def log_place(self) -> str:
+        """Return where its log is, in words."""
+        return place_of_log(self.log, self.machine, here=self.here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +159,10 @@ class UnitsStatus:
     pes: tuple[PeStatus, ...]
     units: tuple[UnitStatus, ...]
     logs: Path
+
+    @property
+    def log_places(self) -> str:
+        """Return where the logs of its hosts are, in words."""
+        hosts = [host for host in self.hosts if host.log.name]
+        places = [place_of_log(host.log.parent, host.machine, here=host.here) for host in hosts]
+        return "; ".join(dict.fromkeys(places)) or str(self.logs)

@@ -44,7 +44,7 @@ def misplaced(hosts: Iterable[HostRow], machines: Mapping[str, MachineRow]) -> d
     Returns:
         Host -> why it is misplaced, in sentences without a full stop. Of two that share a machine, the second one.
     """
-    wishes = [(host, read_wish(host.id, host.wish)) for host in hosts]
+    wishes = [(host, read_wish(host.id, host.wish)) for host in sorted(hosts, key=lambda host: host.id)]
     found: dict[int, list[str]] = {}
     for host, wish in wishes:
         machine = machines.get(host.machine or "")

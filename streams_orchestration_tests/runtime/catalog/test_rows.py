@@ -30,6 +30,7 @@ TABLES: dict[type[CatalogRow], Table] = {
     rows.ConnectionRow: tables.stream_connection,
     rows.TrialRow: tables.trial,
     rows.MachineRow: tables.machine,
+    rows.LogRequestRow: tables.log_request,
 }
 KINDS = {Boolean: bool, Integer: int, Float: float, LargeBinary: bytes, Text: str, String: str}
 """Type of a column -> type of a field; a JSON column may hold anything."""

@@ -22,7 +22,7 @@ ANY = HostWish(0, None, ())
 def machine(name: str, **facts: Any) -> MachineRow:
     usual: dict[str, Any] = {
         "space": f"boot-{name}", "pid": 1, "process_started": 1.0, "address": f"{name}.example", "tags": [], "cores": 2,
-        "state": "UP", "version": "1", "since": 0.0, "lease_until": NOW + 10, "standbys": 0, "load": 0.0,
+        "state": "UP", "version": "1", "since": 0.0, "lease_until": NOW + 10, "standbys": 0, "load": 0.0, "home": "",
     }  # fmt: skip
     return MachineRow(name=name, **(usual | facts))
 

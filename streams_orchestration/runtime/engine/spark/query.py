@@ -14,6 +14,7 @@ from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
+from streams_orchestration.runtime.processes import place_for_others
 
 PROGRESS = {"asyncProgressTrackingEnabled": "true", "asyncProgressTrackingCheckpointIntervalMs": "3600000"}
 """Spark need not write down where the query stands: the catalog is the authority on that."""
@@ -78,7 +79,7 @@ class SparkQuery(ScratchQuery):
             if self._starts_again(str(exception)):
                 return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
-            message = f"PE {self.program.pe}: {self._whose()}{why} (log: {self.directories.log})"
+            message = f"PE {self.program.pe}: {self._whose()}{why} (log: {place_for_others(self.directories.log)})"
             self.error = StreamsRuntimeError(message)
             self.log.error("%s\n%s", message, exception)
         return self.error

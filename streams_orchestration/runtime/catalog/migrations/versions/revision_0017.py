@@ -1,4 +1,4 @@
-"""Whether a host reaches the storage."""
+"""Storage: whether a host reaches it. Logs: where those of a machine are, and requests for their ends."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,6 +8,18 @@ down_revision = "0015"
 
 
 def upgrade() -> None:
-    """Add the columns; no host has checked the storage yet."""
+    """Add columns and a table; no host has checked the storage yet, and agents register their state directories."""
     op.add_column("host", sa.Column("storage_error", sa.Text()))
     op.add_column("host", sa.Column("storage_failed_at", sa.Float()))
+    op.add_column("machine", sa.Column("home", sa.String(), nullable=False, server_default=""))
+    op.create_table(
+        "log_request",
+        sa.Column("id", sa.String(), primary_key=True),
+        sa.Column("machine", sa.String(), nullable=False),
+        sa.Column("application", sa.String(), nullable=False),
+        sa.Column("names", sa.JSON(), nullable=False),
+        sa.Column("lines", sa.Integer(), nullable=False),
+        sa.Column("after", sa.JSON(), nullable=False),
+        sa.Column("asked_at", sa.Float(), nullable=False),
+        sa.Column("answer", sa.JSON()),
+    )

@@ -1,0 +1,111 @@
+"""Ends of logs that lie on other machines: requested in the catalog, and answered there by the agent of the machine."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from sqlalchemy import delete, insert, select, update
+
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import LogRequestRow, MachineRow
+from streams_orchestration.runtime.errors import MachineError
+from streams_orchestration.runtime.logs import LogEnd, read_ends
+from streams_orchestration.runtime.storage.home import Home
+
+ANSWER_SECONDS = 10.0
+"""Seconds in which an agent answers."""
+KEPT_SECONDS = 120.0
+"""Seconds after which a request is dropped whose asker has died."""
+ANSWER_BYTES = 1 << 20
+"""Most bytes of all logs in one answer."""
+LOOK_SECONDS = 0.25
+
+
+def ask_for_logs(
+    home: Home, machine: str, application: str, names: Sequence[str], lines: int, after: Mapping[str, int]
+) -> list[LogEnd]:
+    """Ask the agent of a machine for the ends of logs of an application; arguments as of `read_ends`.
+
+    Raises:
+        MachineError: the machine is not there, or its agent does not answer; says where the logs are.
+    """
+    catalog, request = Catalog(home), uuid.uuid4().hex
+    r = tables.log_request
+    mark = catalog.changes.mark()
+    with catalog.write() as connection:
+        named = select(tables.machine).where(tables.machine.c.name == machine)
+        row = MachineRow.one_or_none(connection, named)
+        if (reason := _refusal(row, clock.now())) is not None:
+            raise MachineError(_unavailable(machine, application, row, reason))
+        connection.execute(
+            insert(r).values(
+                id=request, machine=machine, application=application, names=list(names), lines=lines,
+                after=dict(after), asked_at=clock.now(),
+            )
+        )  # fmt: skip
+    try:
+        until = time.monotonic() + ANSWER_SECONDS
+        while time.monotonic() < until:
+            catalog.changes.wait(mark, LOOK_SECONDS)
+            mark = catalog.changes.mark()
+            with catalog.read() as connection:
+                answer = connection.scalar(select(r.c.answer).where(r.c.id == request))
+            if answer is not None:
+                return [LogEnd(**end) for end in answer]
+    finally:
+        with catalog.write() as connection:
+            connection.execute(delete(r).where(r.c.id == request))
+    raise MachineError(_unavailable(machine, application, row, f"its agent did not answer in {ANSWER_SECONDS:.0f} s"))
+
+
+def _refusal(machine: MachineRow | None, now: float) -> str | None:
+    """Why a machine cannot answer; None when it can."""
+    if machine is None:
+        return "the machine is registered no more"
+    if machine.state == "DOWN":
+        return "its agent has ended"
+    return "its lease has ended, so it is lost" if now > machine.lease_until else None
+
+
+def _unavailable(machine: str, application: str, row: MachineRow | None, reason: str) -> str:
+    where = "" if row is None else f" They are in {Home(Path(row.home)).logs(application)} there."
+    return f"the logs of {application} on {machine} cannot be read: {reason}.{where}"
+
+
+def answer_log_requests(catalog: Catalog, home: Home, machine: str) -> int:
+    """Answer what is asked of a machine; returns the number of requests.
+
+    Args:
+        catalog: of the machine.
+        home: its state directory.
+        machine: its name.
+    """
+    r = tables.log_request
+    waiting = select(r).where(r.c.machine == machine, r.c.answer.is_(None))
+    with catalog.read() as connection:
+        requests = LogRequestRow.all(connection, waiting)
+    for request in requests:
+        most = ANSWER_BYTES // max(1, len(request.names))
+        directory = home.logs(request.application)
+        ends = read_ends(directory, request.names, request.lines, request.after, most=most)
+        with catalog.write() as connection:
+            answer = [asdict(end) for end in ends]
+            connection.execute(update(r).where(r.c.id == request.id).values(answer=answer))
+    return len(requests)
+
+
+def drop_old_log_requests(catalog: Catalog) -> None:
+    """Drop requests, of any machine, whose askers have died."""
+    r = tables.log_request
+    old = r.c.asked_at < clock.now() - KEPT_SECONDS
+    with catalog.read() as connection:
+        if connection.execute(select(r.c.id).where(old).limit(1)).first() is None:
+            return
+    with catalog.write() as connection:
+        connection.execute(delete(r).where(old))
