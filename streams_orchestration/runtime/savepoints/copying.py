@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,8 +96,16 @@ def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Co
 
 
 def _copy(source: Place, manifest: Manifest, target: Place) -> None:
-    """One file after another, the manifest last."""
+    """Copy one file after another, the manifest last."""
     with new_directory(target) as place:
+        _require_room(manifest, place)
         for file in manifest.files:
             (place / file.name).write(read_file(source, file))
         write_manifest(place, manifest)
+
+
+def _require_room(manifest: Manifest, place: Place) -> None:
+    """Raise SavepointError if the files have more bytes than the file system of a directory has free."""
+    if place.path is not None and manifest.size > (free := shutil.disk_usage(place.path).free):
+        message = f"{place} has no room: the savepoint has {manifest.size} bytes, and {free} are free. Make room there."
+        raise SavepointError(message)

@@ -32,7 +32,6 @@ from streams_orchestration.runtime.redeployment.draining import HOLD_SECONDS, dr
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
-    STATES,
     Manifest,
     Positions,
     SavedFile,
@@ -43,7 +42,7 @@ from streams_orchestration.runtime.savepoints.manifest import (
     write_manifest,
     write_plan,
 )
-from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.place import STATES, Place
 from streams_orchestration.runtime.savepoints.places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.sinks.outputs import newest_name

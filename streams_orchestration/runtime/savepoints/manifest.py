@@ -14,13 +14,14 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
-from streams_orchestration.runtime.savepoints.place import Place, reason_of
+from streams_orchestration.runtime.savepoints.place import Place, UnfitFileError, reason_of
 
 SCHEMA_VERSION = 1
 """Version of the schema of the manifest and of the files that it names."""
 MANIFEST = "manifest.json"
 PLAN = "plan.json"
-STATES = "states"
+MANIFEST_BYTES = 256 << 20
+"""Largest manifest, in bytes."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 """Pattern for the name of a savepoint."""
 
@@ -38,7 +39,7 @@ class SavedFile(_Part):
 
     name: str = Field(pattern=r"^(plan\.json|states/\d+-\d+\.state)$")
     """Path of the file within the directory."""
-    size: int
+    size: int = Field(ge=0)
     """Bytes."""
     checksum: int
     """CRC-32."""
@@ -51,7 +52,7 @@ class SavedFile(_Part):
     @classmethod
     def _is_inside(cls, place: str) -> str:
         path = PurePosixPath(place)
-        if path.is_absolute() or ".." in path.parts:
+        if path.is_absolute() or ".." in path.parts or "\0" in place:
             message = "it is no path in a checkpoint"
             raise ValueError(message)
         return place
@@ -178,15 +179,17 @@ def read_manifest(place: Place) -> Manifest:
     """
     path = place / MANIFEST
     try:
-        content: Any = json.loads(path.read())
+        if (size := path.size()) > MANIFEST_BYTES:
+            raise damaged(path, f"it has {size} bytes, and {MANIFEST_BYTES} at the most")
+        content = _document(path.read())
     except (FileNotFoundError, NotADirectoryError) as error:
         message = f"{place} is no savepoint: it has no {MANIFEST}. Name one that `streams savepoint export` wrote."
         raise SavepointError(message) from error
     except OSError as error:
         message = reason_of(path, "read", error, "Give read permission, or name another savepoint.")
         raise SavepointError(message) from error
-    except ValueError as error:
-        raise damaged(path, "it is no JSON document") from error
+    except (UnfitFileError, _NoDocumentError) as error:
+        raise damaged(path, str(error)) from error
     version = content.get("schemaVersion") if isinstance(content, dict) else None
     if not isinstance(version, int):
         message = f"{place} is no savepoint: its {MANIFEST} has no schemaVersion. Name another directory."
@@ -222,7 +225,11 @@ def read_file(place: Place, file: SavedFile) -> bytes:
     """
     path = place / file.name
     try:
+        if (size := path.size()) != file.size:
+            raise damaged(path, f"it has {size} of {file.size} bytes")
         content = path.read()
+    except UnfitFileError as error:
+        raise damaged(path, str(error)) from error
     except FileNotFoundError as error:
         raise damaged(path, "it is gone") from error
     except OSError as error:
@@ -249,11 +256,33 @@ def read_plan(place: Place, manifest: Manifest) -> Compilation:
     try:
         return load(Compilation, content)
     except ValidationError as error:
+        if error.errors()[0]["type"] == "json_invalid":
+            raise damaged(place / manifest.plan.name, "it is no JSON document, or nested too deeply") from error
         message = (
             f"{place / manifest.plan.name}: the plan was made by version {manifest.product} of the product, and "
             "this version cannot read it. Start from the savepoint with that version."
         )
         raise SavepointError(message) from error
+
+
+class _NoDocumentError(ValueError):
+    """Content that is no JSON document; the message gives the reason."""
+
+
+def _document(content: bytes) -> Any:
+    try:
+        document = json.loads(content.decode("utf-8"))
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeError as error:
+        message = "it is not encoded as UTF-8"
+        raise _NoDocumentError(message) from error
+    except ValueError as error:
+        message = "it is no JSON document"
+        raise _NoDocumentError(message) from error
+    except RecursionError as error:
+        message = "it is nested too deeply"
+        raise _NoDocumentError(message) from error
+    return document
 
 
 def damaged(path: Place, reason: str) -> SavepointError:

@@ -20,10 +20,9 @@ from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.manifest import (
     MANIFEST,
     NAME,
-    STATES,
     SavepointError,
 )
-from streams_orchestration.runtime.savepoints.place import Place, reason_of
+from streams_orchestration.runtime.savepoints.place import STATES, Place, reason_of
 from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
 from streams_orchestration.runtime.storage.store import Store
 

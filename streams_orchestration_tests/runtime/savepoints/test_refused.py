@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
+import os
+import socket
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +66,22 @@ def state_of(directory: Path) -> Path:
     return sorted((directory / "states").iterdir())[0]
 
 
+def replaced(path: Path) -> Path:
+    """Return the path of a file that has another name now."""
+    path.rename(path.parent / "kept")
+    return path
+
+
+def bound(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(path.parent):
+        listening.bind(path.name)
+
+
+def plan_of(directory: Path, content: bytes) -> None:
+    edit(directory, plan={"name": "plan.json", "size": len(content), "checksum": zlib.crc32(content)})
+    (directory / "plan.json").write_bytes(content)
+
+
 Change = Callable[[Path], object]
 DAMAGES: dict[str, tuple[Change, str]] = {
     "no manifest": (lambda d: (d / MANIFEST).unlink(), "is no savepoint: it has no manifest.json"),
@@ -87,12 +106,58 @@ DAMAGES: dict[str, tuple[Change, str]] = {
         lambda d: state_of(d).write_bytes(b"x" + state_of(d).read_bytes()[1:]),
         r"states/0-0\.state is damaged: it was altered",
     ),
+    "a link": (lambda d: replaced(d / MANIFEST).symlink_to(d / "plan.json"), "damaged: it is a symbolic link"),
+    "a link to a state": (
+        lambda d: replaced(state_of(d)).symlink_to(d / "kept"),
+        r"states/0-0\.state is damaged: it is a symbolic link",
+    ),
+    "a device": (
+        lambda d: replaced(state_of(d)).symlink_to("/dev/zero"),
+        r"states/0-0\.state is damaged: it is a symbolic link",
+    ),
+    "a named pipe": (lambda d: os.mkfifo(replaced(d / MANIFEST)), r"manifest\.json is damaged: it is a named pipe"),
+    "a pipe for a state": (
+        lambda d: os.mkfifo(replaced(state_of(d))),
+        r"states/0-0\.state is damaged: it is a named pipe",
+    ),
+    "a socket": (lambda d: bound(replaced(d / "plan.json")), r"plan\.json is damaged: it is a socket"),
+    "a directory": (lambda d: replaced(d / "plan.json").mkdir(), r"plan\.json is damaged: it is a directory"),
+    "states elsewhere": (
+        lambda d: (d / "states").rename(d / "elsewhere") and (d / "states").symlink_to(d / "elsewhere"),
+        r"states/0-0\.state is damaged: .*states is a symbolic link",
+    ),
+    "a manifest without end": (
+        lambda d: os.truncate(d / MANIFEST, 1 << 40),
+        r"manifest\.json is damaged: it has 1099511627776 bytes, and \d+ at the most",
+    ),
+    "a state without end": (
+        lambda d: os.truncate(state_of(d), 1 << 40),
+        r"states/0-0\.state is damaged: it has 1099511627776 of \d+ bytes",
+    ),
+    "nested deeply": (lambda d: (d / MANIFEST).write_text("[" * 100_000), "manifest.json is damaged: it is nested too"),
+    "a plan that is nested deeply": (
+        lambda d: plan_of(d, b'{"a":' * 100_000),
+        r"plan\.json is damaged: it is no JSON document, or nested too deeply",
+    ),
+    "another encoding": (
+        lambda d: (d / MANIFEST).write_bytes((d / MANIFEST).read_text().encode("utf-16")),
+        "manifest.json is damaged: it is not encoded as UTF-8",
+    ),
+    "half of a character": (
+        lambda d: edit(d, product="\ud800"),
+        "manifest.json is damaged: it is not encoded as UTF-8",
+    ),
+    "a number of thousands of digits": (
+        lambda d: (d / MANIFEST).write_text('{"schemaVersion": ' + "9" * 5000 + "}"),
+        "manifest.json is damaged: it is no JSON document",
+    ),
+    "less than no bytes": (
+        lambda d: edit(d, plan={"name": "plan.json", "size": -1, "checksum": 1}),
+        "manifest.json is damaged: 1 of its values",
+    ),
     "another plan": (lambda d: (d / "plan.json").write_text("{}"), r"plan\.json is damaged"),
     "a plan of another version": (
-        lambda d: (
-            edit(d, plan={"name": "plan.json", "size": 2, "checksum": zlib.crc32(b"{}")})
-            or (d / "plan.json").write_text("{}")
-        ),
+        lambda d: plan_of(d, b"{}"),
         r"plan\.json: the plan was made by version .* of the product, and this version cannot read it",
     ),
 }
@@ -106,7 +171,7 @@ def test_what_is_damaged_names_the_file(damage: str, exported: Path, directory: 
     with pytest.raises(SavepointError, match=message):
         restore(home, deployable(visits(directory, 2, 3)), here(exported))
     assert deployed_applications(home) == ()
-    if damage != "a plan of another version":  # that is whole, and may go to where that version is
+    if "plan" not in damage or damage == "another plan":  # a plan that is whole may go to where its version is
         with pytest.raises(SavepointError, match=message):
             import_savepoint(home, exported)
         assert not list(home.root.glob("savepoints/*/*"))
@@ -253,3 +318,15 @@ def test_directories_that_are_taken(taken: LocalApplication, exported: Path, tmp
     with pytest.raises(SavepointError, match="app has a savepoint point already"):
         import_savepoint(taken.home, exported)
     assert import_savepoint(taken.home, exported, "renamed").manifest.title == "app/renamed"
+
+
+def test_what_finds_no_room_is_refused_before_it_is_read(exported: Path, tmp_path: Path):
+    """The file is sparse, so it takes no room where it is."""
+    state, huge = state_of(exported), 1 << 43
+    os.truncate(state, huge)
+    states = json.loads((exported / MANIFEST).read_text())["states"]
+    for file in (file for each in states for file in each["files"] if file["name"] == f"states/{state.name}"):
+        file["size"] = huge
+    edit(exported, states=states)
+    with pytest.raises(SavepointError, match=r"has no room: the savepoint has \d{13} bytes, and \d+ are free"):
+        import_savepoint(Home(tmp_path / "other"), exported)
