@@ -24,6 +24,7 @@ from streams_orchestration.runtime.api import (
     read_status,
 )
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.storage.home import Home
 
 SHOWN_SECONDS = 2.0
@@ -32,6 +33,8 @@ REST_SECONDS = 5.0
 """Seconds between two looks at all others, for their history."""
 SHARE, LONGEST_SECONDS = 0.01, 20.0
 """Largest share of a processor for looks, and longest seconds between two looks: slow looks become less frequent."""
+STALE_SECONDS = 60.0
+"""Seconds without an event after which a page is told that what it shows is old."""
 log = logging.getLogger("streams.console")
 QUEUED = 2
 """Snapshots that a page may be behind; older ones are dropped."""
@@ -57,8 +60,7 @@ class Reader:
     """Processor seconds of the last look at an application."""
     _latest: dict[str, tuple[float, str]] = field(default_factory=dict[str, tuple[float, str]])
     """The last event of an application, and the time of `time.monotonic` when it was made."""
-    _logged: dict[str, str] = field(default_factory=dict[str, str])
-    """The last error of a kind that nobody expects, by what was read."""
+    _errors: RecurringErrors = field(default_factory=lambda: RecurringErrors(log))
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _reading: threading.Lock = field(default_factory=threading.Lock)
     _closed: bool = False
@@ -126,7 +128,7 @@ class Reader:
         try:
             return list(self.applications())
         except Exception as error:  # noqa: BLE001  the pages are told by what is read for them
-            self._log("the applications", error)
+            self._errors.met("the applications cannot be listed", error)
             return list(self._pages)
 
     def _send(self, application: str, event: str) -> None:
@@ -140,24 +142,18 @@ class Reader:
         began = time.thread_time()
         try:
             event = _event_text("snapshot", self.snapshot(application))
-            self._logged.pop(application, None)
+            self._errors.gone(f"{application} cannot be read")
         except NotDeployedError:
             event = _event_text("gone", {"message": f"{application} is not deployed any more."})
         except (StreamsRuntimeError, OSError) as error:
             event = _event_text("unreadable", {"message": str(error)})
         except Exception as error:  # noqa: BLE001  a defect; what is shown is not to look as if it were current
-            self._log(application, error)
+            self._errors.met(f"{application} cannot be read", error)
             message = f"{application} cannot be read: {error!r}. The terminal of the console shows where."
             event = _event_text("unreadable", {"message": message})
         self._costs[application] = time.thread_time() - began
         self._latest[application] = time.monotonic(), event
         return event
-
-    def _log(self, what: str, error: Exception) -> None:
-        """Log an error once, until it is another one or gone."""
-        if self._logged.get(what) != (text := repr(error)):
-            self._logged[what] = text
-            log.error("%s cannot be read; this is tried again", what, exc_info=error)
 
     async def _present(self, application: str) -> str:
         """Return the present event; many pages that are opened at once share one look."""
@@ -175,7 +171,7 @@ class Reader:
             yield "retry: 2000\n\n"
             if not self._closed:
                 yield await self._present(application)
-            while not self._closed and (event := await page.get()) is not None:
+            while not self._closed and (event := await _next_of(page)) is not None:
                 yield event
         finally:
             self._pages[application].discard(page)
@@ -193,6 +189,15 @@ class Reader:
         for pages in self._pages.values():
             for page in pages:
                 page.put_nowait(None)
+
+
+async def _next_of(page: asyncio.Queue[str | None]) -> str | None:
+    """Return the next event of a page; if none comes, one that says so, since the page would look current."""
+    try:
+        return await asyncio.wait_for(page.get(), STALE_SECONDS)
+    except TimeoutError:
+        message = f"Nothing was read for {STALE_SECONDS:.0f} s: the catalog does not answer. What is shown is older."
+        return _event_text("unreadable", {"message": message})
 
 
 def pause_after(cost: float, *, shown: bool) -> float:

@@ -101,6 +101,8 @@ class _Tick:
     """Why the catalog cannot be used; empty when it can."""
     records: bool = False
     """Whether it has something to record, or a run to request."""
+    unreadable: dict[str, str] = field(default_factory=dict[str, str])
+    """The errors of applications that cannot be looked after."""
     late: bool = False
     """Whether it has begun a reset too late to record it; the next tick records it and requests the run."""
 
@@ -119,12 +121,24 @@ class _Tick:
                     pulse = pulses[application]
                     if pulse.troubled or not late:
                         looked_at.add(application)
-                        due = self.look_late(application) if late else self.look(application, pulse.mark)
+                        due = self.look_alone(application, pulse.mark, late=late)
                         resets += [pool.submit(self.begin, failure) for failure in due]
         for reset in resets:
             reset.result()
         for application in sorted(looked_at):
             self.stop_orphans(application)
+
+    def look_alone(self, application: str, mark: str, *, late: bool) -> list[UnitFailure]:
+        """Look at an application; an error that is its own keeps no other one from being looked after."""
+        try:
+            return self.look_late(application) if late else self.look(application, mark)
+        except (CatalogUnavailableError, CatalogVersionError):
+            raise
+        except Exception as error:  # noqa: BLE001  of anything that is stored of it
+            if self.unreadable.get(application) != repr(error):
+                self.context.log.error("%s cannot be looked after: %r", application, error)
+            self.unreadable[application] = repr(error)
+            return []
 
     def look_late(self, application: str) -> list[UnitFailure]:
         """The failures whose reset is due; what else is new is left to the next tick."""
@@ -186,6 +200,7 @@ class _Tick:
         """
         requests: list[dg.RunRequest] = []
         remarks: list[str] = [self.away] if self.away else []
+        remarks += [f"{application} cannot be looked after: {error}" for application, error in self.unreadable.items()]
         for application, memory in self.memories.items():
             waiting: dict[str, OwedRun] = {}
             for unit, owed in memory.owed.items():

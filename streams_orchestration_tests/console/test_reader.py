@@ -55,6 +55,15 @@ def test_pages_that_are_opened_at_once_share_one_look(deployed: Deployed, monkey
     assert looks == ["app"]
 
 
+def test_a_page_is_told_when_nothing_is_read_any_more(deployed: Deployed, monkeypatch: pytest.MonkeyPatch):
+    async def kinds() -> list[str]:
+        page = Reader(deployed.home).events("app")
+        return [(await anext(page)).partition("\n")[0] for _ in range(4)]
+
+    monkeypatch.setattr(reading, "STALE_SECONDS", 0.01)
+    assert asyncio.run(kinds())[1:] == ["event: snapshot", "event: unreadable", "event: unreadable"]
+
+
 UNEXPECTED = [KeyError("pe"), ValueError("Out of range float values are not JSON compliant"), RuntimeError("defect")]
 
 

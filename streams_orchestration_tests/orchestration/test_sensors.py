@@ -165,6 +165,19 @@ def test_a_tick_without_a_reset_says_why(daemon: Daemon, runtime: Runtime, statu
     assert tick.asset_events
 
 
+def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
+    daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    def unreadable(_home: Home, application: str) -> ApplicationStatus:
+        raise KeyError(application)
+
+    runtime.status = failed(running())
+    with monkeypatch.context() as patch:
+        patch.setattr(runtime, "observed_status", unreadable)
+        assert "demo cannot be looked after: KeyError('demo')" in daemon.tick().skip_message
+    assert daemon.tick().run_requests
+
+
 def test_a_reset_that_it_cannot_begin_is_left_to_the_run(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):

@@ -100,11 +100,13 @@ class _Solver:
                 pickle.dump(self._request, process.stdin)
 
     def _read_progress(self) -> None:
-        for line in (self._process and self._process.stdout) or ():
-            with suppress(ValueError):
-                assignment, bound, infeasible = json.loads(line)
-                self._report(Progress(None if assignment is None else tuple(assignment), bound, infeasible))
-        self.finished.set()
+        try:
+            for line in (self._process and self._process.stdout) or ():
+                with suppress(ValueError):
+                    assignment, bound, infeasible = json.loads(line)
+                    self._report(Progress(None if assignment is None else tuple(assignment), bound, infeasible))
+        finally:
+            self.finished.set()
 
     def _read_errors(self) -> None:
         if self._process is not None and self._process.stderr is not None:

@@ -54,6 +54,9 @@ class Endpoint:
         except JournalFullError:
             self.intake.count("held back", "a request was answered 503: the journal has no room")
             return self._no_room()
+        except OSError as error:
+            self.intake.count("held back", "a request was answered 503: the journal: %s", error.strerror or error)
+            return self._no_room()
         except _BusyError:
             self.intake.count("held back", "a request was answered 503: too many bodies are being read")
             return self._no_room()

@@ -125,7 +125,8 @@ class Changes:
                     if not isinstance(error, OSError):
                         log.exception("the bell of the catalog failed; it is opened anew")
                     if bell is not None:
-                        bell.close()
+                        with contextlib.suppress(Exception):  # it is given up anyway
+                            bell.close()
                         bell = None
                     self._hear((ANYTHING,))
                     self._pause(REOPEN_SECONDS)
@@ -135,7 +136,14 @@ class Changes:
             os.close(self._end)
 
     def _hear(self, units: Collection[str]) -> None:
-        if units and self.heard(units):
+        if not units:
+            return
+        wakes = True
+        try:
+            wakes = self.heard(units)
+        except Exception:  # without this thread every change would be seen late
+            log.exception("whoever waits for changes was not told of one; it looks by itself")
+        if wakes:
             self.wake()
 
     def _take(self, bell: Bell) -> Collection[str]:

@@ -20,6 +20,7 @@ from streams_orchestration.operators.journal.writing import Journal, JournalHeld
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.hosts.confirming import Confirmer, confirming, cut_offsets
+from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -49,6 +50,7 @@ class Receiver:
         self._lock = threading.Lock()
         self._stopping = False
         self._ended = False
+        self._errors = RecurringErrors(log)
 
     @property
     def directory(self) -> Path:
@@ -88,14 +90,19 @@ class Receiver:
                     error: Exception = ConnectionError("it has ended by itself")
                 except (OSError, JournalHeldError, RefusedError) as raised:
                     error = raised
-                except Exception as raised:
+                except asyncio.CancelledError:
+                    if self._stopping:
+                        raise
+                    error = ConnectionError("a library has cancelled it")
+                except (Exception, SystemExit) as raised:
                     log.exception("operator %s: receiving failed", self.name)
-                    error = raised
+                    error = raised if isinstance(raised, Exception) else RuntimeError("its code has called sys.exit")
                 failures = 0 if intake is not None and intake.took_up_receiving() else failures
                 pause = min(FIRST_PAUSE * 2 ** min(failures, 10), LONGEST_PAUSE)
                 failures += 1
                 log.error("operator %s: %s; tried again in %.1f s", self.name, error, pause)
-                self._tell(intake, error)
+                with self._errors.survived(f"operator {self.name}: its error is not reported"):
+                    self._tell(intake, error)
                 await asyncio.sleep(pause)
         finally:
             with self._lock:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 LOOK_SECONDS = 10.0
@@ -30,6 +31,7 @@ class StorageWatch:
         self._reported: str | None = ""
         """The error in the host's row, as last written; at first that of an earlier host may be there."""
         self._since: float | None = None
+        self._errors = RecurringErrors(log)
 
     def start(self) -> None:
         """Start to look; a state directory is not looked at."""
@@ -58,5 +60,6 @@ class StorageWatch:
     def _watch(self) -> None:
         pause = threading.Event()
         while True:
-            self.look()
+            with self._errors.survived("the storage cannot be looked at"):
+                self.look()
             pause.wait(LOOK_SECONDS)

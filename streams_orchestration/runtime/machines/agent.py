@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, MachineRow
-from streams_orchestration.runtime.errors import HostLaunchError, JavaError, MachineError
+from streams_orchestration.runtime.errors import HostLaunchError, JavaError, MachineError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries
@@ -124,7 +124,7 @@ class Agent:
         answer_log_requests(self._catalog, self._home, self._machine.name)
         for host in self._hosts:
             if host.state == "STARTING" and host.pid is None:
-                self._start(host)
+                self._start_alone(host)
             elif self._has_ended(host):
                 self._report(host, f"its process {host.pid} on {self._machine.name} has ended")
         if now - self._tidied >= ORPHANS_SECONDS:
@@ -190,6 +190,16 @@ class Agent:
     def _mine(self) -> tuple[ColumnElement[bool], ...]:
         m = tables.machine
         return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == os.getpid())
+
+    def _start_alone(self, host: HostRow) -> None:
+        """Start a host; an error that is its own keeps the agent from no other one."""
+        try:
+            self._start(host)
+        except StreamsRuntimeError:
+            raise
+        except Exception as error:
+            log.exception("host %s of %s cannot be started", host.id, host.application)
+            self._report(host, f"it cannot be started on {self._machine.name}: {error!r}; see the agent's log")
 
     def _start(self, host: HostRow) -> None:
         a, h = tables.application, tables.host

@@ -6,6 +6,7 @@ flows on: each unit closes epochs until the streams that it reads from the other
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import held_units
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
@@ -38,6 +40,8 @@ LOOK_SECONDS = 0.5
 OWN_CUT_SECONDS = 10.0
 """How long a region that its trigger operator drives may take to its own next cut, or half the time there is."""
 
+log = logging.getLogger("streams.redeploy")
+
 
 @contextmanager
 def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator[None]:
@@ -51,8 +55,10 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator
     over = threading.Event()
 
     def renew() -> None:
+        errors = RecurringErrors(log)
         while not over.wait(HOLD_SECONDS / 3):
-            with suppress(StreamsRuntimeError):  # of the catalog: the next time is early enough
+            # of the catalog: the next time is early enough
+            with errors.survived(f"the units of {application} are not held on"), suppress(StreamsRuntimeError):
                 hold(catalog, application, units)
 
     hold(catalog, application, units)

@@ -107,7 +107,7 @@ class Deliverer:
         except RefusedError as error:
             self.close()
             raise OutputError(self.name, str(error), refused=True) from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             log.debug("operator %s: delivery %s failed", self.name, key, exc_info=True)
             self.close()
             text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"

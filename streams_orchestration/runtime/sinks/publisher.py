@@ -143,10 +143,18 @@ class Publisher:
                     self.succeeded(operator)
         except StreamsRuntimeError as error:  # the catalog: what was delivered is delivered again, by the same key
             log.warning("%s", error)
-        except Exception:
-            log.exception("delivering failed; it is tried again")
+        except Exception as error:
+            log.exception("operator %s: delivering failed", operator)
+            self._note_defect(operator, error)
         finally:
             self.catalog.changes.wake()
+
+    def _note_defect(self, operator: str, error: Exception) -> None:
+        """Have the status say what is wrong, and let the sink rest: it would fail again at once."""
+        try:
+            self.failed(OutputError(operator, f"{type(error).__name__}: {error}; it is tried again, nothing is lost"))
+        except StreamsRuntimeError as away:
+            log.warning("%s", away)
 
     def _due_deliveries(self, resting: Set[str]) -> list[tuple[str, list[DueOutput]]]:
         """The sinks that have something to deliver and that are neither resting nor at it."""
@@ -184,8 +192,9 @@ class Publisher:
     def _run(self) -> None:
         while True:
             last = self._stopped.is_set()
-            mark = self.catalog.changes.mark()
+            mark = 0
             try:
+                mark = self.catalog.changes.mark()
                 self._last_turn() if last else self.turn()
             except CatalogUnavailableError:
                 pass  # the host's main loop says so, and ends when that lasts

@@ -46,6 +46,21 @@ def test_it_starts_what_is_wanted_on_its_machine(place: Place):
     assert read_machines(place.home)[0].hosts == (f"{place.name}/0",)
 
 
+def test_a_host_that_cannot_be_started_for_a_reason_of_its_own_is_reported_and_the_agent_goes_on(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    def has_queries(*_: object) -> bool:
+        missing = "engine"
+        raise KeyError(missing)
+
+    control.launch(place.home, place.name)
+    with monkeypatch.context() as patch:
+        patch.setattr(agents, "has_queries", has_queries)
+        place.agents["m"].turn()
+    assert place.host.state == "FAILED"
+    assert "it cannot be started on m: KeyError('engine')" in str(place.host.error)
+
+
 def test_status_says_where_a_host_is(place: Place):
     control.launch(place.home, place.name)
     assert read_status(place.home, place.name).hosts[0].process == "no process on m yet"

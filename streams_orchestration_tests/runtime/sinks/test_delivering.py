@@ -210,3 +210,28 @@ def test_rows_of_a_database_are_those_of_an_undisturbed_run(tmp_path: Path, visi
         actual = connection.execute("SELECT k, n FROM t").fetchall()
     again = rows(10) if visibility == "read_uncommitted" else []
     assert sorted(actual) == sorted(rows(COUNT) + again), "uncommitted rows stay, and the replay comes to them"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyError("defect")], ids=repr)
+def test_a_sink_whose_code_ends_the_process_or_fails_as_nobody_expects_is_late_with_its_reason(
+    local: LocalApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+):
+    publisher = Publisher(local.catalog, local.name, local.deliverers)
+
+    def turn() -> None:
+        publisher.turn()
+        for thread in list(publisher._busy.values()):
+            thread.join(60)
+
+    def raising(*_: object, **__: object) -> None:
+        raise error
+
+    local.commit(boundary=True)
+    at = (Letters, "deliver_files") if isinstance(error, SystemExit) else (delivering, "count_output")
+    with monkeypatch.context() as patch:
+        patch.setattr(*at, raising)
+        turn()
+    actual = read_status(local.home, local.name).sinks[0]
+    assert f"operator Out: {type(error).__name__}: {error}" in str(actual.error)
+    turn()
+    assert actual.late == 1, "it rests"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from streams_orchestration.runtime.processes import kill, process_started, thread_runs
+from streams_orchestration.runtime.recurring import RecurringErrors
 
 LOOK_SECONDS = 1.0
 
@@ -72,9 +73,11 @@ class StandstillWatch:
             self._end(self._limit)
 
     def _watch(self) -> None:
+        errors = RecurringErrors(log)
         while True:
             time.sleep(LOOK_SECONDS)
-            self.look(thread_runs(os.getpid(), threading.get_native_id()))
+            with errors.survived("tasks that stand still are not noticed"):
+                self.look(thread_runs(os.getpid(), threading.get_native_id()))
 
 
 def _end(limit: int) -> None:

@@ -1,0 +1,148 @@
+"""Loops on threads that nothing may end: an error is logged once, and the next turn follows."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from itertools import chain, repeat
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.catalog.changes import Bell, Changes
+from streams_orchestration.runtime.engine.spark import progress
+from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
+from streams_orchestration.runtime.hosts import storage_watch
+from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
+from streams_orchestration.runtime.recurring import RecurringErrors
+from streams_orchestration.runtime.redeployment import draining
+from streams_orchestration.runtime.sinks import publisher as publishing
+from streams_orchestration.runtime.sinks.publisher import Publisher
+
+PATIENCE = 20.0
+
+
+class Reached:
+    """A function that raises an error that nobody expects, then another one, and then is reached."""
+
+    def __init__(self, *, fails: int = 2) -> None:
+        self.again = threading.Event()
+        self._turns = chain(range(fails), repeat(None))
+
+    def __call__(self, *_: Any) -> Any:
+        number = next(self._turns)
+        if number is not None:
+            raise KeyError(number)
+        self.again.set()
+        return 0
+
+    def is_reached(self) -> bool:
+        return self.again.wait(PATIENCE)
+
+
+def test_an_error_is_logged_once_until_it_is_another_one_or_gone(caplog: pytest.LogCaptureFixture):
+    errors = RecurringErrors(logging.getLogger("test"))
+    for error in (OSError("a"), OSError("a"), OSError("b"), None, OSError("b")):
+        with errors.survived("it does not work"):
+            if error is not None:
+                raise error
+    assert [record.getMessage() for record in caplog.records] == ["it does not work; it is tried again"] * 3
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["a", "b", "b"]
+
+
+def test_the_storage_is_looked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
+    class Storage:
+        address = "s3://bucket"
+        reach = reached = Reached()
+
+    monkeypatch.setattr(storage_watch, "LOOK_SECONDS", 0.0)
+    StorageWatch(Storage(), lambda **_: None).start()  # type: ignore[arg-type]
+    assert Storage.reached.is_reached()
+
+
+def test_tasks_are_looked_at_again_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
+    looked = Reached()
+    monkeypatch.setattr(progress, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(progress, "thread_runs", looked)
+    with StandstillWatch(lambda _: None).task(100):
+        assert looked.is_reached()
+
+
+def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyPatch):
+    renewed = Reached(fails=3)
+    first = iter([True])
+    monkeypatch.setattr(draining, "HOLD_SECONDS", 0.003)
+    monkeypatch.setattr(draining, "hold", lambda *_: None if next(first, None) else renewed())
+    monkeypatch.setattr(draining, "release", lambda *_: None)
+    with draining.held(None, "app", ["region-0"]):  # type: ignore[arg-type]
+        assert renewed.is_reached()
+
+
+class Ringing(Bell):
+    """A bell that always rings, and the first of which cannot be closed without an error."""
+
+    look_seconds = 0.001
+    closed = 0
+
+    def fileno(self) -> None:
+        return
+
+    def take(self) -> tuple[str, ...]:
+        return ("app/region-0",)
+
+    def close(self) -> None:
+        type(self).closed += 1
+        if self.closed == 1:
+            raise KeyError
+
+
+@pytest.fixture
+def changes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Changes]:
+    monkeypatch.setattr(Ringing, "closed", 0)
+    made = Changes(Ringing)
+    yield made
+    made.close()
+
+
+def test_changes_are_heard_when_somebody_who_is_told_of_them_fails(changes: Changes):
+    heard = Reached()
+    changes.heard = heard
+    Ringing.closed = 1
+    mark = changes.mark()
+    assert changes.wait(mark, PATIENCE)
+    assert heard.is_reached()
+
+
+def test_changes_are_heard_when_a_bell_fails_and_cannot_be_closed(monkeypatch: pytest.MonkeyPatch, changes: Changes):
+    taken = Reached()
+    monkeypatch.setattr("streams_orchestration.runtime.catalog.changes.REOPEN_SECONDS", 0.0)
+    monkeypatch.setattr(Ringing, "take", lambda _: [taken(), "app/region-0"])
+    mark = changes.mark()
+    assert changes.wait(mark, PATIENCE)
+    assert taken.is_reached()
+
+
+def test_the_publisher_goes_on_when_it_cannot_wait_for_changes(monkeypatch: pytest.MonkeyPatch):
+    turns = Reached(fails=0)
+
+    class Catalog:
+        class changes:  # noqa: N801  as in the catalog
+            mark = Reached()
+
+            @staticmethod
+            def wake() -> None: ...
+
+            @staticmethod
+            def wait(*_: object) -> bool:
+                return True
+
+    monkeypatch.setattr(publishing, "troubled", lambda *_: ())
+    monkeypatch.setattr(Publisher, "turn", lambda _self: turns())
+    monkeypatch.setattr(Publisher, "_last_turn", lambda _self: None)
+    publisher = Publisher(Catalog(), "app")  # type: ignore[arg-type]
+    publisher.start()
+    try:
+        assert turns.is_reached()
+    finally:
+        publisher.stop()
