@@ -18,6 +18,7 @@ from streams_orchestration.cli.starting import compiled_to_run, deployed_options
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.deployment.unheard import await_unheard
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
@@ -86,6 +87,8 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
     """Bring a failed region or PE back to its last complete epoch."""
     home = Home.default()
     current().application = application
+    read_status(home, application)
+    await_unheard(home, application, note)
     status = read_status(home, application)
     units = (unit,) if unit else failed_units(status, clock.now())
     jobs = Jobs(home, application)

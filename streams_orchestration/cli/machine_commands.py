@@ -13,10 +13,10 @@ machine_argument = click.argument("name", metavar="MACHINE")
 
 
 @command()
-@click.option("--name", metavar="NAME", help="Of this machine; its host name if left out.")
-@click.option("--tags", metavar="A,B", default="", help="That host pools ask for, separated by commas.")
+@click.option("--name", metavar="NAME", help="Register the machine under this name instead of its host name.")
+@click.option("--tags", metavar="A,B", default="", help="Tags of this machine. A host pool can require them.")
 @click.option(
-    "--cores", type=click.IntRange(min=1), metavar="N", help="That hosts are counted against; all of them if left out."
+    "--cores", type=click.IntRange(min=1), metavar="N", help="Processors that hosts may use; all of them if left out."
 )
 @click.option(
     "--standby",
@@ -25,15 +25,17 @@ machine_argument = click.argument("name", metavar="MACHINE")
     default=0,
     show_default=True,
     metavar="N",
-    help="Hosts that are kept ready, each with its engine up; one takes the place of a host that died.",
+    help="Keep N hosts ready, each with its engine up; one takes the place of a host that died.",
 )
 @loaded(f"{WORK}:agent")
 def agent() -> None:
     """Register this machine, and start, watch and end the hosts that are wanted here, until Ctrl-C.
 
-    While any machine is registered, hosts are started by agents only. All machines use one catalog, which
-    STREAMS_CATALOG names, in PostgreSQL, and one state directory (STREAMS_HOME), on storage that all of them mount at
-    the same path. Hosts outlive the agent; one that is started again takes them over.
+    While any machine is registered, hosts are started by agents only. All machines use one catalog, in PostgreSQL,
+    which STREAMS_CATALOG names, and one storage, which STREAMS_STORAGE names: an object store, or a directory that all
+    of them mount at the same path. Each machine has a state directory of its own (STREAMS_HOME); without
+    STREAMS_STORAGE, all machines mount the same one. Hosts outlive the agent; one that is started again takes them
+    over.
     """
 
 

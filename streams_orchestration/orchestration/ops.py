@@ -3,6 +3,7 @@
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from streams_orchestration.runtime.errors import (
     NotDeployedError,
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.units.failures import failed_units
+from streams_orchestration.runtime.units.failures import FailedAgainError, failed_units
 
 APPLICATION_TAG = "streams/application"
 """Run tag of every job of an application; the ops are shared and learn from it whom they serve."""
@@ -207,10 +208,20 @@ def await_unit(
 ) -> list[str]:
     """Wait until every PE of the units works again; others may have to reset them once more meanwhile.
 
-    A unit that came back and has failed again since is not waited for: that failure has a run of its own.
+    A unit that came back and has failed again since is not waited for: that failure has a run of its own. One whose
+    host is gone, as it is found only now when its machine has just died, is reset once more where nobody else does it.
     """
     for unit, failed in units.items():
-        deployments.await_running(application_of(context), config.timeout, unit, failed)
+        until = time.monotonic() + config.timeout
+        while True:
+            try:
+                deployments.await_running(application_of(context), until - time.monotonic(), unit, failed)
+                break
+            except FailedAgainError as error:
+                if error.failure.exhausted or not error.failure.gone or time.monotonic() > until:
+                    raise
+                context.log.info("%s; it is reset once more", error)
+                deployments.reset(application_of(context), unit, generation=error.failure.generation, force=False)
     return list(units)
 
 

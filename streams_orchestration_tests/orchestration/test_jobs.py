@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
@@ -205,6 +207,31 @@ def test_a_unit_that_does_not_come_back_fails_the_run(
     monkeypatch.setattr(runtime, "await_running", gone)
     with pytest.raises(HostLaunchError):
         run(defs, "reset_demo", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
+
+
+@pytest.mark.parametrize(
+    ("facts", "resets"),
+    [({"gone": ((0, 1.0),)}, [1, 2]), ({"gone": ((0, 1.0),), "attempts": 5}, [1]), ({}, [1])],
+    ids=["its host is gone", "no attempt is left", "the PE has failed again"],
+)
+def test_a_unit_whose_host_is_found_to_be_gone_is_reset_once_more(
+    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, facts: dict[str, Any], resets: list[int]
+):
+    failure = UnitFailure("demo", "region-0", 2, 1, 5, "host 0 gave no heartbeat for 21 s", Path("host-0.log"))
+    errors = [FailedAgainError(replace(failure, **facts))]
+    wait = runtime.await_running
+
+    def gone(*arguments: Any) -> Any:
+        if errors:
+            raise errors.pop()
+        return wait(*arguments)
+
+    runtime.status = failed(running())
+    monkeypatch.setattr(runtime, "await_running", gone)
+    config = {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}}
+    with nullcontext() if len(resets) > 1 else pytest.raises(FailedAgainError):
+        run(defs, "reset_demo", config)
+    assert [call[3] for call in runtime.calls if call[0] == "reset"] == resets
 
 
 def test_a_reset_without_a_unit_is_of_all_that_have_failed(defs: dg.Definitions, runtime: Runtime):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -39,7 +40,8 @@ class Outage:
         now = time.monotonic()
         if self._began is None:
             self._began, self._pause = now, FIRST_PAUSE
-            self._log.warning("%s It is tried again for %.0f s.", error, self._limit)
+            how_long = f"for {self._limit:.0f} s" if math.isfinite(self._limit) else "until it can be used"
+            self._log.warning("%s It is tried again %s.", error, how_long)
         elif now - self._began > self._limit:
             self._log.error("%s This lasts for %.0f s now, and is not waited for any more.", error, now - self._began)
             raise error

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.publishing import remove_empty
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.controller import advance, mark_taken_up
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import FailedAgainError, failures
 from streams_orchestration.runtime.units.reading import opened_catalog, read_units
 from streams_orchestration.runtime.units.region_machine import WORKING
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
@@ -216,8 +216,7 @@ def await_running(
         for name, failure in failures_now.items():
             hopeless = unit is not None and failure.exhausted
             if hopeless or now - failing.setdefault(name, now) > patience:
-                message = f"{name} of {application} needs a reset: {failure.reason}{failure.log_hint}"
-                raise HostLaunchError(message)
+                raise FailedAgainError(failure)
         if any(each.waits or each.state == "RESETTING" for each in units.values()):
             return False
         return status.state == "COMPLETED" or all(pe.state in ("RUNNING", "COMPLETED") for pe in pes)

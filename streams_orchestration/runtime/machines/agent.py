@@ -27,6 +27,7 @@ from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries
 from streams_orchestration.runtime.limits import LEASE_SECONDS
+from streams_orchestration.runtime.machines.leftovers import note_machine, remove_leftovers
 from streams_orchestration.runtime.machines.log_requests import answer_log_requests, drop_old_log_requests
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.processes import (
@@ -47,6 +48,8 @@ LOOK_SECONDS = 0.25
 TURN_SECONDS = 2.0
 """Seconds between two turns while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
+LEFTOVERS_SECONDS = 20.0
+"""Seconds between two looks for what hosts that are elsewhere now have left on the disk."""
 
 log = logging.getLogger("streams.agent")
 
@@ -79,6 +82,7 @@ class Agent:
         """Hosts of the machine, as last read."""
         self._renewed = 0.0
         self._tidied = 0.0
+        self._cleared = 0.0
         self._ended = False
 
     def run(self) -> None:
@@ -90,6 +94,7 @@ class Agent:
         os.environ[MACHINE] = self._machine.name
         self._outage.through(self._await_former)
         self._outage.through(self._register)
+        note_machine(self._home, self._machine.name)
         log.info("machine %s is registered in %s", self._machine.name, self._catalog.name)
         while not self._ended:
             mark = self._catalog.changes.mark()
@@ -130,6 +135,9 @@ class Agent:
         if now - self._tidied >= ORPHANS_SECONDS:
             self._tidy()
             self._tidied = now
+        if now - self._cleared >= LEFTOVERS_SECONDS:
+            self._clear()
+            self._cleared = now
         self._launcher.keep()
 
     def _await_former(self) -> None:
@@ -253,6 +261,11 @@ class Agent:
         for application in applications:
             for orphan in stop_orphans(self._home, application):
                 log.info("%s", orphan)
+
+    def _clear(self) -> None:
+        """Remove what hosts have left on the disk that were killed and go on elsewhere."""
+        for path in remove_leftovers(self._catalog, self._home, self._machine.name):
+            log.info("%s, which a host has left, is removed", path)
 
 
 def _refuse_other(row: MachineRow, now: float) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
-from streams_orchestration.runtime.errors import NothingFailedError
+from streams_orchestration.runtime.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.limits import AGENT_LIMIT, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
@@ -87,6 +87,14 @@ class UnitFailure:
             return f"Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
         force = " --force" if self.attempts >= self.max_attempts else ""
         return f"It is not reset by itself: {self.hopeless}. Mend the cause, then use `{reset}{force}`."
+
+
+class FailedAgainError(HostLaunchError):
+    """A unit that was waited for has failed, and nobody has reset it for a while."""
+
+    def __init__(self, failure: UnitFailure) -> None:
+        super().__init__(f"{failure.unit} of {failure.application} needs a reset: {failure.reason}{failure.log_hint}")
+        self.failure = failure
 
 
 def failed_units(status: UnitsStatus, now: float) -> tuple[str, ...]:

@@ -75,3 +75,12 @@ def test_a_host_that_is_told_to_end_does_not_wait_for_it(host: Host, monkeypatch
 
     monkeypatch.setattr(host.presence, "row", told)
     assert host.run() == "FAILED"
+
+
+@pytest.mark.parametrize(("limit", "said"), [(30.0, "tried again for 30 s."), (float("inf"), "until it can be used.")])
+def test_it_is_said_how_long_the_catalog_is_waited_for(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, limit: float, said: str
+):
+    monkeypatch.setattr(outage, "FIRST_PAUSE", 0.0)
+    Outage(limit).met(CatalogLostError(*LOST))
+    assert caplog.messages[0].endswith(said)

@@ -28,7 +28,7 @@ SETTINGS = {
     "spark.locality.wait": "0s",
     "spark.executor.heartbeatInterval": "5s",
     "spark.network.timeout": "30s",
-    "spark.network.timeoutInterval": "10s",
+    "spark.network.timeoutInterval": "2s",
 }
 """A task is not run again by itself, since others may have its results already; an executor that is not heard is lost
 soon."""

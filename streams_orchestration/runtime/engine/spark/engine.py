@@ -25,6 +25,7 @@ from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spa
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.processes import kill, process_started
 from streams_orchestration.runtime.settings import LOCAL, EngineSettings
+from streams_orchestration.runtime.storage.in_use import use
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +48,7 @@ class SparkEngine:
         scratch = start.home.data(start.application) / "spark"
         own = scratch / f"python-{start.host}-{start.incarnation}"
         self._forking = expect_fork_server(own)
+        self._mark = use(own)
         self._forks: subprocess.Popen[bytes] | None = None
         # without that server the JVM's Python processes would work where the JVM does
         self._directory = own if self._forking is not None else None

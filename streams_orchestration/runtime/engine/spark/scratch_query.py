@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from pathlib import Path
 
 from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.owners import owner_pids
 from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.storage.in_use import use
 
 
 class ScratchQuery(ABC):
@@ -18,6 +20,7 @@ class ScratchQuery(ABC):
         self.cause: OperatorFailure | None = None
         self._apart = apart
         self._scratch = start.make_scratch(apart=apart)
+        self._mark = use(Path(self._scratch.path))
 
     @property
     @abstractmethod

@@ -14,6 +14,7 @@ from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.in_use import is_left
 from streams_orchestration_tests.protocol.committing import QUERY, SOURCE, committed
 from streams_orchestration_tests.protocol.product import Product
 from streams_orchestration_tests.protocol.steps import Protocol
@@ -34,6 +35,16 @@ def test_files_of_a_session_are_in_the_directory_that_the_next_start_of_the_host
     for incarnation in ("first", "second"):
         SparkEngine(EngineStart(Home(tmp_path), "app", 0, incarnation, EngineSettings()))
     assert [Path(place).exists() for place in places] == [False, True]
+
+
+def test_a_session_and_its_queries_mark_what_they_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(engines, "start_jvm", lambda *_: None)
+    monkeypatch.setattr(SparkEngine, "_begin", lambda *_: None)
+    engine = SparkEngine(EngineStart(Home(tmp_path), "app", 0, "mine", EngineSettings()))
+    (own,) = (tmp_path / "data" / "app" / "spark").iterdir()
+    assert not is_left(own)
+    del engine
+    assert is_left(own)
 
 
 def test_a_query_is_not_started_within_an_epoch_and_leaves_nothing_of_those_before_it(tmp_path: Path):

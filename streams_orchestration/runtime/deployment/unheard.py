@@ -1,0 +1,67 @@
+"""Machines that are not heard any more and not known to be lost yet: whoever resets by hand waits until they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import MachineRow
+from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, LEASE_SECONDS
+from streams_orchestration.runtime.machines.register import registered
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import opened_catalog, read_units
+from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
+
+HEARD_SECONDS = 4.0
+"""Seconds in which a machine that is well is heard: its lease is renewed every two."""
+LOOK_SECONDS = 0.25
+
+
+def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> None:
+    """Wait until each machine with hosts of an application is heard, or its hosts count as dead.
+
+    A machine that has just died looks as if it were well until its lease ends, so a reset would come to nothing.
+
+    Args:
+        home: the state directory.
+        application: its name.
+        say: tells the user what is waited for, once a machine is late.
+
+    Raises:
+        NotDeployedError: the catalog does not know it.
+    """
+    catalog = opened_catalog(home, application)
+    began, said = time.monotonic(), False
+    first = _look(home, catalog, application)
+    while True:
+        now = _look(home, catalog, application)
+        silent = [name for name in first if name in now and now[name] == first[name]]
+        waited = time.monotonic() - began
+        if not silent or waited > LEASE_SECONDS + HEARTBEAT_LIMIT:
+            return
+        if waited > HEARD_SECONDS and not said:
+            said = True
+            say(f"{', '.join(silent)} is not heard; waiting until it is known whether its hosts are lost ...")
+        time.sleep(LOOK_SECONDS)
+
+
+def _look(home: Home, catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
+    """Return when each machine that has live hosts was last heard, by its agent and by these hosts."""
+    status = read_units(home, application, catalog)
+    with catalog.read() as connection:
+        machines = {machine.name: machine for machine in registered(connection)}
+    return {name: _heard(machines.get(name), hosts) for name, hosts in _elsewhere(status).items()}
+
+
+def _elsewhere(status: UnitsStatus) -> dict[str, list[HostStatus]]:
+    """Return the live hosts on each machine whose processes cannot be seen from here."""
+    found: dict[str, list[HostStatus]] = {}
+    for host in status.hosts:
+        if host.alive and not host.here and host.machine is not None and host.state == "RUNNING":
+            found.setdefault(host.machine, []).append(host)
+    return found
+
+
+def _heard(machine: MachineRow | None, hosts: list[HostStatus]) -> tuple[object, ...]:
+    return (None if machine is None else machine.lease_until, *(host.heartbeat_at for host in hosts))

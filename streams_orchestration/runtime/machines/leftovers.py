@@ -1,0 +1,65 @@
+"""Leftovers on a machine of hosts that were killed and go on elsewhere: scratch, and segments for themselves alone."""
+
+from __future__ import annotations
+
+import shutil
+
+from sqlalchemy import select
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.storage.home import Home, data_of
+from streams_orchestration.runtime.storage.in_use import is_left
+from streams_orchestration.runtime.storage.store import HERE
+
+AGENTS = "agents"
+"""Directory in a state directory with a file for each machine whose agent has used it."""
+
+
+def note_machine(home: Home, machine: str) -> None:
+    """Write into a state directory that a machine uses it: several do where it is mounted on all of them."""
+    (home.root / AGENTS).mkdir(exist_ok=True)
+    (home.root / AGENTS / machine.replace("/", "_")).touch()
+
+
+def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
+    """Remove what no process of this machine uses any more, and no host that is to run here will use.
+
+    Hosts that start here remove what those before them have left. So this is for hosts that do not come back.
+
+    Args:
+        catalog: of all applications.
+        home: the state directory of the machine.
+        machine: its name.
+
+    Returns:
+        The directories that are gone.
+    """
+    gone = [path for path in home.root.glob("data/*/spark/*") if is_left(path)]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)
+    return [*map(str, gone), *_remove_segments(catalog, home, machine)]
+
+
+def _remove_segments(catalog: Catalog, home: Home, machine: str) -> list[str]:
+    """Remove the segments that stay on this machine of PEs whose hosts are on others with other disks."""
+    store = catalog.store
+    if not store.address:
+        return []
+    h, p = tables.host, tables.pe
+    both = (h.c.application == p.c.application) & (h.c.id == p.c.host)
+    elsewhere = (
+        select(p.c.application, p.c.id, h.c.machine)
+        .join(h, both)
+        .where(h.c.machine.is_not(None), h.c.machine != machine)
+    )
+    with catalog.read() as connection:
+        rows = connection.execute(elsewhere).all()
+    gone: list[str] = []
+    for row in rows:
+        path = store.path(f"{HERE}{data_of(row.application)}/streams/pe-{row.id}")
+        shared = (home.root / AGENTS / row.machine.replace("/", "_")).exists()
+        if path is not None and path.is_dir() and not shared:
+            shutil.rmtree(path, ignore_errors=True)
+            gone.append(str(path))
+    return gone
