@@ -39,7 +39,10 @@ class Parameters(BaseModel):
 
 
 class PendingFile(NamedTuple):
-    """A file that a sink has written and that becomes visible with its epoch, or with its batch."""
+    """A file that a sink has written and that becomes visible with its epoch, or with its batch.
+
+    The framework has it on disk before the commit that names it, and checks that it is unaltered when it leaves.
+    """
 
     pending: Path
     final: Path | str | None

@@ -1,28 +1,176 @@
-"""Files and names that are there after a loss of power."""
+"""Files that are there after a loss of power: the one way in which they are written.
+
+Each step is on disk before the next one relies on it:
+
+1. `durable` has the content of one file on disk, `sync_contents` that of several, which are synchronised together: on a
+   journaling file system that takes hardly longer than one. After a loss of power such a file may still be gone.
+2. A rename or a link gives a finished file its final name, where it had another one.
+3. `sync_names` has the names on disk, by one call for each directory, however many files came into it.
+
+Only then another place may rely on the file: a commit that names it, or the removal of its former name.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import uuid
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
+
+AT_ONCE = 8
+"""Files or directories that are synchronised at the same time."""
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
+"""Errors of file systems that synchronise no directories: names are on disk when the call that made them returns."""
+_named: set[Path] = set()
+"""Directories whose own names are on disk, as far as this process has seen to it."""
 
 
-def write_whole(path: Path, text: str, *, durably: bool = True) -> None:
-    """Write a file so that it is there with all of its content or as it was before."""
-    aside = path.with_suffix(".part")
-    with aside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
+@contextmanager
+def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
+    """Open a new file whose content is on disk when the block ends; nothing is left of one that cannot be written.
+
+    Args:
+        path: of the file.
+        synced: otherwise `sync_contents` has its content on disk later.
+
+    Raises:
+        OSError: it cannot be written; `filename` names it.
+    """
+    try:
+        with path.open("wb") as file:
+            yield file
+            file.flush()
+            if synced:
+                os.fsync(file.fileno())
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(path)
+        raise
+
+
+def write_durably(path: Path, data: Any, *, synced: bool = True) -> None:
+    """Write a new file with some bytes; see `durable`."""
+    with durable(path, synced=synced) as file:
+        file.write(data)
+
+
+def sync_contents(paths: Iterable[Path]) -> None:
+    """Have the contents of files on disk.
+
+    Raises:
+        OSError: a file is gone or cannot be synchronised; `filename` names it.
+    """
+    _together(_sync, sorted(set(paths)))
+
+
+def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
+    """Write a file that others see with all of its content, or as it was before; several processes may do so at once.
+
+    Args:
+        path: of the file.
+        data: its content, bytes or a text.
+        durably: it survives a loss of power, too; otherwise only the end of this process.
+
+    Raises:
+        OSError: it cannot be written, and is as it was before.
+    """
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    content = data.encode() if isinstance(data, str) else data
+    try:
         if durably:
-            os.fsync(file.fileno())
-    aside.rename(path)
+            write_durably(part, content)
+        else:
+            part.write_bytes(content)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     if durably:
-        sync_directory(path.parent)
+        sync_names([path])
+
+
+def sync_names(paths: Iterable[Path]) -> None:
+    """Have the names of files on disk: those in their directories, and those of directories that are new.
+
+    Raises:
+        OSError: a directory is gone or cannot be synchronised; `filename` names it.
+    """
+    directories = sorted({path.parent for path in paths})
+    _together(sync_directory, directories)
+    for directory in directories:
+        _sync_above(directory)
 
 
 def sync_directory(directory: Path) -> None:
-    """Have the names in a directory on disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
+    """Have the names in a directory on disk.
+
+    Raises:
+        OSError: it is gone or cannot be synchronised; `filename` names it.
+    """
+    try:
+        _sync(directory)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise
+
+
+def make_directory(directory: Path) -> None:
+    """Make a directory, with its name on disk when this returns."""
+    directory.mkdir(parents=True, exist_ok=True)
+    _sync_above(directory)
+
+
+def forget_names(directory: Path) -> None:
+    """Note that a directory was removed: those that are made in its place are new."""
+    _named.difference_update([each for each in _named if each.is_relative_to(directory)])
+
+
+def checksum_of(path: Path) -> int:
+    """Return the CRC-32 of a file's content.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         os.close(descriptor)
+
+
+def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
+    """Do something with each of several paths, at the same time."""
+    if len(paths) < 2:
+        for path in paths:
+            action(path)
+        return
+    with ThreadPoolExecutor(min(len(paths), AT_ONCE)) as pool:
+        for done in [pool.submit(action, path) for path in paths]:
+            done.result()
+
+
+def _sync_above(directory: Path) -> None:
+    """Have the name of a directory on disk, and those of the directories that hold it, once in this process."""
+    for each in (directory, *directory.parents):
+        if each in _named or each == each.parent:
+            return
+        with suppress(PermissionError):  # this user cannot have made it
+            sync_directory(each.parent)
+        _named.add(each)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, PendingFile
+from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.libraries import pa
 
 MOST_TUPLES = 65_536
@@ -119,11 +119,8 @@ class EpochSink(Operator):
             return ()
         path = waiting_directory(self.context) / f"{uuid.uuid4().hex}.arrow"
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            with pa.ipc.new_file(file, kept[0].schema) as writer:
-                writer.write_table(pa.Table.from_batches(kept).combine_chunks(), MOST_TUPLES)
-            file.flush()
-            os.fsync(file.fileno())
+        with durable(path, synced=False) as file, pa.ipc.new_file(file, kept[0].schema) as writer:
+            writer.write_table(pa.Table.from_batches(kept).combine_chunks(), MOST_TUPLES)
         return (PendingFile(path, None, sum(batch.num_rows for batch in kept), path.stat().st_size),)
 
 

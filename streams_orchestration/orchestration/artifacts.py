@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,6 +18,7 @@ from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.python_file import file_of
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
@@ -95,7 +94,7 @@ class ArtifactStore(dg.ConfigurableResource):
             BY_NAME[document.stage].key: document.section,
             "result": document.result,
         }
-        _replace(path, _bytes(content))
+        write_whole(path, _bytes(content))
         return path
 
     def put(self, application: str, name: str, document: Any) -> Path:
@@ -103,7 +102,7 @@ class ArtifactStore(dg.ConfigurableResource):
         Home(Path(self.home)).prepare()
         path = self.path(application, name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
+        write_whole(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
         return path
 
     def get(self, application: str, name: str) -> Any:
@@ -209,19 +208,6 @@ class ArtifactStore(dg.ConfigurableResource):
         if errors_of(progress.diagnostics):
             raise ApplicationError(progress.diagnostics)
         return progress.compilation
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def plain(value: Any) -> Any:

@@ -22,6 +22,13 @@ class StreamsRuntimeError(Exception):
     """Base of the errors that a user can mend; the message is complete, no traceback is needed."""
 
 
+def explained(error: Exception) -> str:
+    """Return an error in one line; for the file system also where it occurred and what to do."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
+    return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
+
+
 class StateDirectoryError(StreamsRuntimeError):
     """The state directory cannot be used."""
 

@@ -17,7 +17,8 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError
-from streams_orchestration.runtime.sinks import gathering, publishing
+from streams_orchestration.runtime.sinks import publishing
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration_tests.postgresql import Server
 
 Result = TypeVar("Result")
@@ -176,6 +177,6 @@ def kill_at(patch: pytest.MonkeyPatch, call: int) -> Callable[[], bool]:
     patch.setattr(os, "link", dying(os.link))
     patch.setattr(Path, "unlink", dying(Path.unlink))
     patch.setattr(publishing, "sync_directory", dying(publishing.sync_directory))
-    patch.setattr(gathering, "sync_directory", dying(gathering.sync_directory))
+    patch.setattr(Store, "sync", dying(Store.sync))
     patch.setattr(Catalog, "write", dying(Catalog.write))
     return lambda: steps >= call

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
 from streams_orchestration.operators.journal.records import Arrival, Record
 
@@ -193,7 +193,7 @@ class Journal:
             content = Record(self.next, Arrival(()), tuple(self._keys)).dump()
             os.pwrite(file, content, 0)
             os.fsync(file)
-            sync_directory(self.files.directory)
+            sync_names([path])
         except OSError:
             os.close(file)
             path.unlink()

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from streams_orchestration.operators.contract import PendingFile
+from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError
 from streams_orchestration.operators.libraries import pa, pq
-from streams_orchestration.operators.standard.file_formats import durable
 from streams_orchestration.operators.standard.partitions import partitioned
 
 SMALL_BYTES = 16 << 20
@@ -73,7 +73,7 @@ class DataFileWriter:
             self._open.write(self._taken())
 
     def finish(self) -> tuple[PendingFile, ...]:
-        """The files, durable."""
+        """The files, which the framework has on disk with the commit."""
         if self._open is not None:
             done = self._open
             self._open = None
@@ -98,7 +98,7 @@ class _OpenFile:
         directory.mkdir(parents=True, exist_ok=True)
         self._path, self._rows = directory / f"{uuid.uuid4().hex}.parquet", 0
         self._end = ExitStack()
-        file = self._end.enter_context(durable(self._path))
+        file = self._end.enter_context(durable(self._path, synced=False))
         self._writer = self._end.enter_context(pq.ParquetWriter(file, schema, **ENCODING))
 
     def write(self, table: pa.Table) -> None:
@@ -117,7 +117,7 @@ def _written(directory: Path, table: pa.Table) -> PendingFile:
         return _OpenFile(directory, table.schema).finish(table)
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{uuid.uuid4().hex}.arrow"
-    with durable(path) as file, pa.ipc.new_file(file, table.schema) as writer:
+    with durable(path, synced=False) as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     return PendingFile(path, None, table.num_rows, path.stat().st_size)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa, pa_csv, pq
 
@@ -17,7 +17,7 @@ MERGED_BYTES = 64 << 20
 
 
 def write_file(path: Path, format: SinkFormat, table: pa.Table, *, separator: str, quoted: bool) -> None:
-    """Write tuples to a new file, durable when this returns.
+    """Write tuples to a new file, whose content the framework has on disk with the commit.
 
     Args:
         path: of the file.
@@ -29,7 +29,7 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, *, separator: st
     Raises:
         DataError: csv without quotes cannot hold a text.
     """
-    with durable(path) as file:
+    with durable(path, synced=False) as file:
         match format:
             case "parquet":
                 pq.write_table(table, file)
@@ -45,7 +45,7 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, *, separator: st
 
 
 def merge_files(files: Sequence[Path], into: Path, format: SinkFormat) -> None:
-    """Write the tuples of several files of a format, in order, to a new one, durable when this returns.
+    """Write the tuples of several files of a format, in order, to a new one; its content is on disk when this returns.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -63,22 +63,6 @@ def merge_files(files: Sequence[Path], into: Path, format: SinkFormat) -> None:
                         if format == "csv" and number:
                             source.readline()  # the names of columns
                         shutil.copyfileobj(source, target)
-
-
-class durable:  # noqa: N801 - used as a function
-    """A new file for writing whose content is on disk at the end."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-
-    def __enter__(self) -> IO[bytes]:
-        return self._file
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        with self._file:
-            if kind is None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
 
 
 def _write_csv(table: pa.Table, file: IO[bytes], separator: str, *, quoted: bool) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.durable_files import make_directory, write_whole
 from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.storage.port import File, Listed
 
@@ -59,21 +59,15 @@ class LocalStorage:
     def put(self, place: str, data: Any) -> None:
         """Written aside, then named."""
         path = self.base / place
-        make_directory(path.parent)
-        part = path.with_name(f".{path.name}.part")
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        sync_directory(path.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, data)
 
     def copy(self, place: str, other: str) -> None:
         """Written aside, then named."""
         self.put(other, self.get(place))
 
     def publish(self, pending: Path, final: str) -> None:
-        """Never takes the place of a file that is there."""
+        """Give a file its final name, which `sync_names` then has on disk; never takes the place of another file."""
         target = Path(final)
         make_directory(target.parent)
         try:
@@ -84,9 +78,7 @@ class LocalStorage:
         except OSError as error:
             if error.errno not in NO_LINKS:
                 raise
-            if target.exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), final) from None
-            pending.rename(target)
+            _move(pending, target)
 
 
 def is_same(pending: Path, final: Path) -> bool:
@@ -97,9 +89,24 @@ def is_same(pending: Path, final: Path) -> bool:
         return True
 
 
-def make_directory(directory: Path) -> None:
-    """Make a directory, durable when this returns."""
-    if not directory.is_dir():
-        make_directory(directory.parent)
-        directory.mkdir(exist_ok=True)
-        sync_directory(directory.parent)
+def _move(pending: Path, target: Path) -> None:
+    """Rename a file where there are no hard links; an empty file takes the name first, which fails where it exists.
+
+    A process that is killed between the two calls leaves the empty file, which is then reported as another file.
+
+    Raises:
+        FileExistsError: another file has the name.
+        FileNotFoundError: the pending file is gone.
+    """
+    pending.stat()
+    try:
+        target.open("xb").close()
+    except FileExistsError:
+        if pending.exists():
+            raise
+    try:
+        pending.rename(target)
+    except OSError:  # another process has moved the file meanwhile, or has taken it back
+        if not target.stat().st_size:
+            target.unlink()
+        raise

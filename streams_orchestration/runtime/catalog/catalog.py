@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
 from streams_orchestration.runtime.catalog.changes import Changes, file_bell
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
@@ -92,7 +93,7 @@ class Catalog:
                 metadata.create_all(connection)
                 write_version(connection, NEWEST)
         if self.name != str(self._home.catalog):
-            place.write_text(f"{self.name}\n")
+            write_whole(place, f"{self.name}\n")
 
     @property
     def exists(self) -> bool:

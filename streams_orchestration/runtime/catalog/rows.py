@@ -280,6 +280,7 @@ class SinkRow(CatalogRow):
     failures: int
     failed_at: float | None
     delivered_at: float | None
+    gatherer: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +297,7 @@ class SinkFileRow(CatalogRow):
     epoch: int
     rows: int
     size: int
+    checksum: int | None
     published: bool
     retracted: bool
 

@@ -284,6 +284,7 @@ sink = Table(
     Column("failures", Integer, nullable=False, default=0),  # in a row
     Column("failed_at", Float),
     Column("delivered_at", Float),  # when an output became visible last
+    Column("gatherer", String),  # token of the only gatherer that may name merged files
 )
 
 sink_file = Table(
@@ -299,6 +300,7 @@ sink_file = Table(
     Column("epoch", Count, nullable=False),
     Column("rows", Count, nullable=False),
     Column("size", Count, nullable=False),
+    Column("checksum", Count),  # CRC-32; none where an earlier version has written it
     Column("published", Boolean, nullable=False, default=False),
     Column("retracted", Boolean, nullable=False, default=False),  # to be removed, then forgotten
 )

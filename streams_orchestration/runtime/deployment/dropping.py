@@ -7,6 +7,7 @@ import shutil
 from sqlalchemy import delete
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.durable_files import forget_names
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.storage.port import File, StorageError
 from streams_orchestration.runtime.catalog import tables
@@ -59,6 +60,7 @@ def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePro
     home.store.remove_all(data_of(application))
     for directory in (home.data(application), home.results(application), home.logs(application)):
         shutil.rmtree(directory, ignore_errors=True)
+        forget_names(directory)
 
 
 def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState, UnitState
-from streams_orchestration.runtime.errors import StaleGenerationError
+from streams_orchestration.runtime.errors import StaleGenerationError, StreamsRuntimeError, explained
 from streams_orchestration.runtime.programs.batches import BatchPlan, Position, TaskResult
 from streams_orchestration.runtime.programs.counts import Counts
 from streams_orchestration.runtime.queries.recording import Total, batch_counts, record
@@ -93,6 +93,7 @@ def commit_batch(
     It may be repeated when the catalog was lost: what a batch with a token has committed is left as it is.
 
     Raises:
+        StreamsRuntimeError: names of files that the tasks have written cannot be had on disk.
         StaleGenerationError: a reset, another start or another commit came in between; nothing was changed.
         CatalogUnavailableError: it may be tried again.
     """
@@ -102,6 +103,11 @@ def commit_batch(
     now = clock.now()
     spark = now - plan.planned_at if plan.planned_at else seconds
     counts = batch_counts(plan, results, spark, commit_before)
+    try:
+        catalog.store.sync_names(_written(plan, results))
+    except OSError as error:
+        message = f"PE {pe}, batch {plan.batch}: {explained(error)}"
+        raise StreamsRuntimeError(message) from error
     with catalog.write_unit(application, program.unit) as connection:
         try:
             row = _fence(connection, application, pe, plan)
@@ -132,6 +138,14 @@ def commit_batch(
             news |= _announce_end(connection, application, row.unit)
         if news and row.region is not None:
             advance(connection, application, row.unit, now)
+
+
+def _written(plan: BatchPlan, results: Sequence[TaskResult]) -> Iterator[str]:
+    """The addresses of all files that the tasks of a batch have written."""
+    for result in results:
+        yield from (segment.path for segment in result.segments)
+        yield from (file.path for state in result.states for file in state.files if file.batch == plan.batch)
+        yield from (file.pending for file in result.files)
 
 
 def _progress(

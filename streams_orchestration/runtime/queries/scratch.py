@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import pickle
 import shutil
-import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.storage.directories import Directories
+
+log = logging.getLogger("streams.planner")
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,7 @@ class Scratch:
 
     def plan(self, batch: int) -> None:
         """Record that the planner has handed a batch to Spark; several sources of a query may do so at once."""
-        part = Path(self.path) / f"planned.{uuid.uuid4().hex}"
-        part.write_text(str(batch))
-        part.replace(Path(self.path) / "planned")
+        write_whole(Path(self.path) / "planned", str(batch), durably=False)
 
     @property
     def planned(self) -> int | None:
@@ -143,7 +144,7 @@ class Scratch:
         return (Path(self.path) / "resting").exists()
 
     def fail(self, message: str, *, permanent: bool, failure: OperatorFailure | None = None) -> None:
-        """Record for the host that the planner gives up.
+        """Record for the host that the planner gives up; where that cannot be written, only the logs say why.
 
         Args:
             message: why.
@@ -151,16 +152,30 @@ class Scratch:
             failure: of an operator, where one is the cause.
         """
         parts = None if failure is None else asdict(failure)
-        (Path(self.path) / "failure.json").write_text(json.dumps([message, permanent, parts]))
+        try:
+            write_whole(self._failure, json.dumps([message, permanent, parts]), durably=False)
+        except OSError as error:
+            log.error("%s cannot be written: %s. It would say: %s", self._failure, error.strerror, message)
 
     @property
     def failure(self) -> GivenUp | None:
-        """Why the planner gave up."""
+        """Why the planner gave up. Where that cannot be read, the disk is at fault, and a reset may help."""
         try:
-            message, permanent, parts = json.loads((Path(self.path) / "failure.json").read_text())
+            message, permanent, parts = json.loads(self._failure.read_bytes())
+            return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts))
         except FileNotFoundError:
             return None
-        return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts))
+        except (OSError, ValueError, TypeError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or "it is truncated or was altered"
+            message = (
+                f"the planner has given up, and its reason in {self._failure} cannot be read: {reason}; "
+                "see that its disk is sound and has room, then reset"
+            )
+            return GivenUp(message, permanent=False, failure=None)
+
+    @property
+    def _failure(self) -> Path:
+        return Path(self.path) / "failure.json"
 
     def remove(self) -> None:
         """The query has ended."""

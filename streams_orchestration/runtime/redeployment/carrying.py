@@ -120,7 +120,7 @@ class Carrier:
         """Files; garbage until the switch names them."""
 
     def carry(self, redeployment: Redeployment) -> Carried:
-        """Return all states and offsets that are kept.
+        """Return all states and offsets that are kept; the names of new files are on disk.
 
         Raises:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
@@ -134,6 +134,7 @@ class Carrier:
         for move in redeployment.moves:
             if move.before is not None:
                 self._divide(move, carried)
+        self._home.store.sync(self.written)
         return carried
 
     def _move(self, former: str, operator: str, carried: Carried) -> None:

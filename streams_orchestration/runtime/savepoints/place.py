@@ -91,12 +91,13 @@ class Place:
             return file.read(size + 1)
 
     def write(self, content: bytes) -> None:
-        """Write the file of this name, whole and durable.
+        """Write the file of this name, its content on disk.
 
         Raises:
             OSError: it cannot be written.
         """
         self.store.write(self.address, content)
+        self.store.sync_contents([self.address])
 
 
 def _kind(path: Path) -> str | None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.durable_files import sync_directory, sync_names
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.savepoints.manifest import (
     MANIFEST,
@@ -196,7 +196,7 @@ def _beside(place: Path) -> Generator[Path]:
         for path in (partial / "new" / STATES, partial / "new"):
             sync_directory(path)
         (partial / "new").rename(place)
-        sync_directory(place.parent)
+        sync_names([place])
 
 
 def partial_of(place: Path) -> Path:

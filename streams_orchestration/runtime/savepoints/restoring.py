@@ -179,6 +179,7 @@ class _Restoring:
             name: _restored(import_operator(operators[name].implementation), offset)
             for name, offset in carried.offsets.items()
         }
+        self._home.store.sync(self._written)
         return replace(carried, states=states, offsets=offsets)
 
     def _file(self, file: StateFile, place: str) -> StateFile:

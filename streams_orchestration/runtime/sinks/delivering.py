@@ -17,10 +17,10 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
-from streams_orchestration.runtime.sinks.publishing import DueOutput, waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.storage.waiting import forget_file, taken
+from streams_orchestration.runtime.storage.waiting import forget_file
 
 log = logging.getLogger("streams.publisher")
 
@@ -89,7 +89,7 @@ class Deliverer:
         store = self.catalog.store
         key = self._key(life, outputs[-1])
         try:
-            files = {taken(store, row.pending): row.pending for row in outputs}
+            files = {unaltered(store, row): row.pending for row in outputs}
         except OSError as error:
             raise OutputError(self.name, f"{error.strerror or error}; it is tried again, nothing is lost") from error
         try:

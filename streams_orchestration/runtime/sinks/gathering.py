@@ -15,22 +15,20 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlalchemy import Connection, func, insert, select, update
 
-from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.holds import is_held
 from streams_orchestration.runtime.errors import OutputError
-from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, waits
+from streams_orchestration.runtime.sinks.publishing import DueOutput, gone, unaltered, waits
 from streams_orchestration.runtime.sinks.sinks import count_output
 from streams_orchestration.runtime.storage.store import Store, StoreError
 from streams_orchestration.runtime.storage.waiting import (
     forget_file,
     hand_over,
-    is_there,
     path_of,
-    taken,
     waiting_of,
 )
 
@@ -55,7 +53,8 @@ class Gatherer:
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
         """Pending name -> when it was seen first to be of a complete epoch."""
-        self._swept = False
+        self._token: str | None = None
+        """Marks this object in the catalog as the only one that may name merged files; None before it has swept."""
 
     @property
     def _store(self) -> Store:
@@ -101,8 +100,8 @@ class Gatherer:
             raise OutputError(name, f"{error}; it is tried again, nothing is lost") from error
 
     def _deliver(self, rows: Sequence[DueOutput]) -> int:
-        if not self._swept:
-            self._sweep()
+        if self._token is None and rows:
+            self._sweep(rows[0].unit)
         unnamed, named = _divided(rows)
         for row in named:
             self._send(row)
@@ -145,7 +144,7 @@ class Gatherer:
     def _send(self, row: DueOutput) -> None:
         """Publish a file in an object store. Its epoch is complete, so that no reset takes it back."""
         try:
-            self.sink.storage().publish(taken(self._store, row.pending), str(row.final))
+            self.sink.storage().publish(unaltered(self._store, row), str(row.final))
         except FileNotFoundError:
             if waits(self.catalog, self.application, row.pending):
                 raise gone(row) from None
@@ -166,10 +165,10 @@ class Gatherer:
             What the catalog knows now; None when another process was here.
         """
         f, since = tables.sink_file, min(self._since[row.pending] for row in rows)
-        pending = rows[0].pending if len(rows) == 1 else self._merge(rows)
-        if pending is None:
+        merged = rows[0] if len(rows) == 1 else self._merge(rows)
+        if merged is None:
             return None
-        path = path_of(self._store, pending)
+        pending, path = merged.pending, path_of(self._store, merged.pending)
         final = str(self.sink.final(path, rows[0].epoch, rows[-1].batch)) if named else None
         mine = (f.c.application == self.application, f.c.pending.in_([row.pending for row in rows]))
         with self.catalog.write_unit(self.application, rows[0].unit) as connection:
@@ -179,42 +178,55 @@ class Gatherer:
             gone = there != len(rows)
             if len(rows) == 1 and not gone:
                 connection.execute(update(f).where(*mine).values(final=final))
-            elif not gone and is_there(self._store, pending):
-                connection.execute(update(f).where(*mine).values(retracted=True))
-                self._insert(connection, rows, pending, final)
-                self._since[pending] = since
+            elif len(rows) > 1:
+                gone = gone or not self._may_name(connection)
+                if not gone:
+                    connection.execute(update(f).where(*mine).values(retracted=True))
+                    self._insert(connection, rows[0], replace(merged, final=final))
+                    self._since[pending] = since
         if gone and len(rows) > 1:  # another process was here meanwhile
             forget_file(self._store, pending)
-        rows_of_all = sum(row.rows for row in rows)
-        return None if gone else replace(rows[-1], pending=pending, final=final, rows=rows_of_all)
+        return None if gone else replace(merged, final=final)
 
-    def _insert(self, connection: Connection, rows: Sequence[DueOutput], pending: str, final: str | None) -> None:
-        first, last = rows[0], rows[-1]
+    def _may_name(self, connection: Connection) -> bool:
+        """Whether no other process has swept since this one did; else this one must sweep again."""
+        s = tables.sink
+        own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
+        if connection.scalar(select(s.c.gatherer).where(*own)) == self._token:
+            return True
+        self._token = None
+        return False
+
+    def _insert(self, connection: Connection, first: DueOutput, merged: DueOutput) -> None:
         connection.execute(
             insert(tables.sink_file).values(
                 application=self.application,
-                pending=pending,
-                final=final,
-                operator=last.operator,
-                pe=last.pe,
-                generation=last.generation,
-                batch=last.batch,
+                pending=merged.pending,
+                final=merged.final,
+                operator=merged.operator,
+                pe=merged.pe,
+                generation=merged.generation,
+                batch=merged.batch,
                 epoch=first.epoch,
-                rows=sum(row.rows for row in rows),
-                size=self._store.size(pending),
+                rows=merged.rows,
+                size=merged.size,
+                checksum=merged.checksum,
             )
         )
 
-    def _merge(self, rows: Sequence[DueOutput]) -> str | None:
-        """A new file with the tuples of several that waits; None when another process has taken them."""
+    def _merge(self, rows: Sequence[DueOutput]) -> DueOutput | None:
+        """Write a new file with the tuples of several, its name on disk; None when another process has taken them."""
         store, files = self._store, [path_of(self._store, row.pending) for row in rows]
         merged = files[0].with_name(f"{MERGED}-{self._channel}-{uuid.uuid4().hex}{files[0].suffix}")
         try:
             for row in rows:
-                taken(store, row.pending)
+                unaltered(store, row)
             self.sink.merge(files, merged)
-            sync_directory(merged.parent)
-            return hand_over(store, merged, self._waiting)
+            size, checksum = merged.stat().st_size, checksum_of(merged)
+            pending = hand_over(store, merged, self._waiting)
+            store.sync([pending])
+            total = sum(row.rows for row in rows)
+            return replace(rows[-1], pending=pending, rows=total, size=size, checksum=checksum)
         except (OSError, pa.ArrowInvalid) as error:
             merged.unlink(missing_ok=True)
             gone = next((row for row in rows if not path_of(store, row.pending).exists()), None)
@@ -230,24 +242,32 @@ class Gatherer:
             message = f"files in {merged.parent} cannot be merged: {reason}; it is tried again, nothing is lost"
             raise OutputError(name, message) from error
 
-    def _sweep(self) -> None:
+    def _sweep(self, unit: str) -> None:
         """Remove merged files that nothing names: a process died before they took the place of others.
 
-        Within a transaction: a process that is about to name one does so before, or sees that it is gone.
+        They are looked for first; then a transaction reads what is named, and from there on no other process may name
+        one of them (`_may_name`); then they are removed. What another process merges later is not among them.
         """
-        f = tables.sink_file
-        with self.catalog.write() as connection:
+        f, s, store, token = tables.sink_file, tables.sink, self._store, uuid.uuid4().hex
+        pattern, pending_of_sink = f"{MERGED}-{self._channel}-*", self.sink.pending()
+        paths = list(pending_of_sink.rglob(pattern))
+        put = [
+            pending
+            for pending in (store.below(self._waiting) if store.address else ())
+            if (mine := path_of(store, pending)).match(pattern) and mine.is_relative_to(pending_of_sink)
+        ]
+        with self.catalog.write_unit(self.application, unit) as connection:
             named = set(connection.scalars(select(f.c.pending).where(f.c.application == self.application)))
-            pattern = f"{MERGED}-{self._channel}-*"
-            kept = {path_of(self._store, pending) for pending in named}
-            for path in self.sink.pending().rglob(pattern):
-                if path not in kept:
-                    path.unlink(missing_ok=True)
-            for pending in self._store.below(self._waiting) if self._store.address else ():
-                mine = path_of(self._store, pending)
-                if pending not in named and mine.match(pattern) and mine.is_relative_to(self.sink.pending()):
-                    forget_file(self._store, pending)
-        self._swept = True
+            own = (s.c.application == self.application, s.c.operator == self.sink.context.name)
+            connection.execute(update(s).where(*own).values(gatherer=token))
+        kept = {path_of(store, pending) for pending in named}
+        for path in paths:
+            if path not in kept:
+                path.unlink(missing_ok=True)
+        for pending in put:
+            if pending not in named:
+                forget_file(store, pending)
+        self._token = token
 
 
 def _divided(rows: Sequence[DueOutput]) -> tuple[list[DueOutput], list[DueOutput]]:

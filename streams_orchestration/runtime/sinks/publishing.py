@@ -1,18 +1,30 @@
-"""Publishing: outputs of sinks become visible with their epoch or their batch; then a finished unit is completed."""
+"""Publishing: outputs of sinks become visible with their epoch or their batch; then a finished unit is completed.
+
+An output that becomes a file of this machine goes through five steps; each relies on what is on disk by then:
+
+1. The commit that names the pending file relies on its content and its pending name (`Store.sync` in `commit_batch`).
+2. The pending file gets its final name by a link. Nothing relies on that yet: it is repeated after a loss of power.
+3. The directories of the final names are synchronised, once each.
+4. The pending name is removed. The file is now found under its final name only, which step 3 has on disk.
+5. A transaction forgets the row. It relies on step 3 as well; a pending name that comes back is swept.
+
+An output that a reset takes back goes the other way (`retraction.py`): pending name, final name, its directory
+synchronised, then the row.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import filecmp
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from sqlalchemy import bindparam, select, update
 
-from streams_orchestration.operators.durable_files import sync_directory
+from streams_orchestration.operators.durable_files import checksum_of, forget_names, sync_directory
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -115,35 +127,36 @@ def _publish(catalog: Catalog, application: str, rows: list[DueOutput]) -> tuple
     """Move files of one sink as far as possible, and write down which are visible."""
     done: list[DueOutput] = []
     error: OutputError | None = None
-    moved = 0
     for row in rows:
         try:
             if not row.published:
-                _show(catalog, application, row)
-                moved += 1
+                _link(catalog, application, row)
             done.append(row)
         except OutputError as stopped:
             error = stopped
             break
+    linked = [row for row in done if not row.published]
+    try:
+        _settle(catalog.store, linked)
+    except OSError as failed:
+        error = _not_written(linked[0], failed)
+        done = [row for row in done if row.published]
+        linked = []
     if done:
-        for directory in {row.place.parent for row in done if not row.published}:
-            with contextlib.suppress(FileNotFoundError):
-                sync_directory(directory)
         with catalog.write_unit(application, done[0].unit) as connection:
             for row in done:
                 if row.complete:
                     count_output(connection, application, row)
                 else:
                     show_early(connection, application, row)
-    return moved, error
+    return len(linked), error
 
 
-def _show(catalog: Catalog, application: str, row: DueOutput) -> None:
+def _link(catalog: Catalog, application: str, row: DueOutput) -> None:
     """Give a file its final name; never takes the place of a file that is there."""
     final = row.place
     try:
-        LocalStorage().publish(taken(catalog.store, row.pending), str(final))
-        take_away(catalog.store, row.pending)
+        LocalStorage().publish(unaltered(catalog.store, row), str(final))
     except FileExistsError:
         if _is_copied(catalog.store, row):  # and another process has published it
             return
@@ -154,8 +167,43 @@ def _show(catalog: Catalog, application: str, row: DueOutput) -> None:
         if not there and waits(catalog, application, row.pending):
             raise gone(row) from None
     except OSError as error:
-        message = f"{final} cannot be written: {error.strerror}; it is tried again, nothing is lost"
-        raise OutputError(row.operator, message) from error
+        raise _not_written(row, error) from error
+
+
+def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
+    """Have final names on disk, then remove the pending ones."""
+    for directory in sorted({row.place.parent for row in linked}):
+        with contextlib.suppress(FileNotFoundError):  # somebody has removed what another process had published
+            sync_directory(directory)
+    for row in linked:
+        take_away(store, row.pending)
+
+
+def _not_written(row: DueOutput, error: OSError) -> OutputError:
+    message = f"{row.place} cannot be written: {error.strerror}; it is tried again, nothing is lost"
+    return OutputError(row.operator, message)
+
+
+def unaltered(store: Store, row: DueOutput) -> Path:
+    """Return the path of an output's file on this machine, as its task has written it; it may be there no more.
+
+    Raises:
+        OutputError: it is truncated or was altered.
+        OSError: the storage cannot be read.
+    """
+    path = taken(store, row.pending)
+    try:
+        is_same = row.checksum is None or (path.stat().st_size, checksum_of(path)) == (row.size, row.checksum)
+    except FileNotFoundError:
+        return path
+    if not is_same:
+        purpose = "be delivered" if row.final is None else f"become {row.final}"
+        message = (
+            f"{store.title(row.pending)}, which was to {purpose}, is truncated or was altered: bring it back from a "
+            "copy, or start anew with --fresh"
+        )
+        raise OutputError(row.operator, message, lost=True)
+    return path
 
 
 def _is_copied(store: Store, row: DueOutput) -> bool:
@@ -215,6 +263,7 @@ def remove_empty(catalog: Catalog, application: str) -> None:
                 place.rmdir()
         with contextlib.suppress(OSError):
             directory.rmdir()
+        forget_names(directory)
 
 
 def _outermost(directory: Path, place: Path) -> Path:

@@ -6,12 +6,15 @@ the same sink becomes visible.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.durable_files import sync_directory
 from streams_orchestration.operators.storage.local import is_same
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -69,14 +72,23 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
         rows = Output.all(connection, _RETRACTED, {"of": application})
     errors: dict[str, OutputError] = {}
     done: list[str] = []
+    shown: list[Output] = []
     for row in rows:
         try:
-            _remove(catalog.store, row)
-            done.append(row.pending)
+            if _remove(catalog.store, row):
+                shown.append(row)
+            else:
+                done.append(row.pending)
         except OSError as error:
-            place = row.final or row.pending
-            message = f"{place}, which a reset took back, cannot be removed: {error.strerror}; it is tried again"
-            errors[row.operator] = OutputError(row.operator, message)
+            errors[row.operator] = _not_removed(row, error)
+    for directory, rows_there in itertools.groupby(sorted(shown, key=_directory), key=_directory):
+        there = list(rows_there)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                sync_directory(directory)
+            done += [row.pending for row in there]
+        except OSError as error:
+            errors[there[0].operator] = _not_removed(there[0], error)
     if done:
         with catalog.write() as connection:
             gone = (_f.c.application == application, _f.c.pending.in_(done), _f.c.retracted)
@@ -84,16 +96,28 @@ def retract(catalog: Catalog, application: str) -> list[OutputError]:
     return list(errors.values())
 
 
-def _remove(store: Store, row: Output) -> None:
-    """First the pending name: then no publisher that still runs can give the file its final name again.
+def _directory(row: Output) -> Path:
+    return Path(row.final or "").parent
 
-    Final names of such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.
+
+def _not_removed(row: Output, error: OSError) -> OutputError:
+    place = row.final or row.pending
+    message = f"{place}, which a reset took back, cannot be removed: {error.strerror}; it is tried again"
+    return OutputError(row.operator, message)
+
+
+def _remove(store: Store, row: Output) -> bool:
+    """Remove the names of an output; returns whether it may have had a final one, whose removal is not on disk yet.
+
+    The pending name goes first: then no publisher that still runs can give the file its final name again. Final names
+    of such sinks are never used twice, so this cannot remove a file of a replay, however late it comes.
     """
     if row.final is None or row.visibility == "read_committed":
         take_away(store, row.pending)  # what is after the cut was never visible
-        return
+        return False
     final = Path(row.final)
     mine = is_same(path_of(store, row.pending), final)
     take_away(store, row.pending)
     if mine and final.exists() and final.stat().st_size == row.size:
         final.unlink(missing_ok=True)
+    return True

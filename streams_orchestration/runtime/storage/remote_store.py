@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
     Storage,
@@ -19,7 +19,6 @@ from streams_orchestration.operators.storage.port import (
     StorageRefusedError,
 )
 from streams_orchestration.operators.storage.storages import storage_of
-from streams_orchestration.runtime.storage.files import write_durably
 from streams_orchestration.runtime.storage.store import HERE, Store, StoreError
 
 if TYPE_CHECKING:
@@ -139,7 +138,8 @@ class RemoteStore(Store):
         """Get it, or link it where the address is of this machine."""
         if self.path(address) is not None:
             return super().fetch(address, path)
-        return _write_whole(path, self.read(address))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return write_whole(path, self.read(address))
 
     def _place(self, address: str) -> str:
         return f"{self.root}/{address}"
@@ -172,11 +172,3 @@ class RemoteStore(Store):
                 raise FileNotFoundError(2, os.strerror(2), str(error.filename or error)) from error
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """A file that others see whole or not at all; several processes may do so at the same time."""
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_durably(part, data)
-    part.replace(path)

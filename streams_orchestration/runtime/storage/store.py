@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streams_orchestration.operators.durable_files import forget_names, sync_contents, sync_names, write_durably
 from streams_orchestration.operators.storage.local import NO_LINKS
-from streams_orchestration.runtime.storage.files import write_durably
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,8 @@ class StoreError(OSError):
 class Store:
     """Files in a directory of this machine, or in one that all machines mount. It travels to tasks.
 
-    All methods raise OSError, where a file is not there FileNotFoundError.
+    New files count only after `sync`, which a commit that names them relies on. All methods raise OSError, where a file
+    is not there FileNotFoundError.
     """
 
     root: str
@@ -85,13 +86,31 @@ class Store:
             raise StoreError(message)
 
     def write(self, address: str, data: bytes | pa.Buffer) -> None:
-        """Write a new file, whole and durable when this returns."""
+        """Write a new file, which `sync` has on disk; nothing is left of one that cannot be written."""
         path = self._local(address)
         path.parent.mkdir(parents=True, exist_ok=True)
-        if address.startswith(HERE):
-            path.write_bytes(data)  # what a loss of power cuts short is made anew
-        else:
-            write_durably(path, data)
+        write_durably(path, data, synced=False)
+
+    def sync(self, addresses: Iterable[str]) -> None:
+        """Have files on disk that were written, kept or copied.
+
+        Nothing is done for files of `HERE`, which a reset makes again, and for those in an object store.
+        """
+        files = list(addresses)
+        self.sync_contents(files)
+        self.sync_names(files)
+
+    def sync_contents(self, addresses: Iterable[str]) -> None:
+        """Do the first half of `sync`, by the process that has written the files."""
+        sync_contents(self._durable(addresses))
+
+    def sync_names(self, addresses: Iterable[str]) -> None:
+        """Do the second half of `sync`, by any process: one call for each directory."""
+        sync_names(self._durable(addresses))
+
+    def _durable(self, addresses: Iterable[str]) -> list[Path]:
+        paths = (self.path(address) for address in addresses if not address.startswith(HERE))
+        return [path for path in paths if path is not None]
 
     def read(self, address: str) -> bytes:
         """Return the content of a file."""
@@ -118,6 +137,7 @@ class Store:
     def remove_all(self, directory: str) -> None:
         """Remove a directory, as far as possible."""
         shutil.rmtree(self._local(directory), ignore_errors=True)
+        forget_names(self._local(directory))
 
     def keep(self, path: Path, address: str) -> None:
         """Store a file of this machine that never changes under an address, where it outlives its path."""
@@ -143,8 +163,6 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
     """Remove files. Their names are never used again, so this may happen at any time after they were forgotten.
 
     A file that cannot be removed stops nothing: it is swept when its PE starts again.
-
-    What cannot be removed stops nothing: it is looked for again when its PE starts anew.
 
     Returns:
         How many are gone.
@@ -182,6 +200,7 @@ def _below(directory: Path, address: str) -> Iterable[str]:
 def _proved(store: Store) -> None:
     address = f"probe-{uuid.uuid4().hex}"
     store.write(address, b"\0" * 4096)
+    store.sync([address])
     try:
         if store.read(address) != b"\0" * 4096:
             message = f"{store.address}: what was written there is not what is read. See what is mounted there."

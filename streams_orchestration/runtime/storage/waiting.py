@@ -60,19 +60,6 @@ def taken(store: Store, pending: str) -> Path:
     return path
 
 
-def is_there(store: Store, pending: str) -> bool:
-    """Whether a file that waits is where all machines see it.
-
-    Raises:
-        OSError: the storage cannot be read.
-    """
-    try:
-        store.size(pending)
-    except FileNotFoundError:
-        return False
-    return True
-
-
 def take_away(store: Store, pending: str) -> None:
     """Remove a file that waits, and the copy of it on this machine.
 

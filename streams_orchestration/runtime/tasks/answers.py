@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import Task
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.runtime.programs.batches import TaskResult
 from streams_orchestration.runtime.programs.codecs import result_codec
 
@@ -16,9 +17,7 @@ from streams_orchestration.runtime.programs.codecs import result_codec
 def give_answer(directory: str, batch: int, result: TaskResult) -> None:
     """Say what a task did; whole or not at all."""
     place = Path(directory) / f"{batch}-{result.level}-{result.partition}.json"
-    part = place.with_suffix(".part")
-    part.write_bytes(result_codec.dump_json(result))
-    part.replace(place)
+    write_whole(place, result_codec.dump_json(result), durably=False)
 
 
 def answered(directory: str, batch: int, task: Task) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.operators.contract import Operator, check_files
+from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.results import check_state
 from streams_orchestration.runtime.programs.batches import BatchPlan, SinkFile, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
@@ -32,6 +33,8 @@ class Checkpoint:
         self._calls = calls
         self.states: list[StoredState] = []
         self.files: list[SinkFile] = []
+        self.written: list[str] = []
+        """Addresses of files that are not on disk yet."""
 
     def take(self, program: OperatorProgram, instance: Instance, *, changed: bool) -> None:
         """Store the state and the sink files of one operator.
@@ -47,11 +50,12 @@ class Checkpoint:
         operator = instance.operator
         if type(operator).prepare_commit is not Operator.prepare_commit:
             for file in self._calls.call(program, lambda: check_files(operator.prepare_commit())):
-                final = None if file.final is None else str(file.final)
+                final, checksum = None if file.final is None else str(file.final), checksum_of(file.pending)
                 pending = hand_over(self._directories.store, file.pending, self._directories.waiting)
                 if pending != str(file.pending):
                     file.pending.unlink()
-                self.files.append(SinkFile(program.name, pending, final, file.rows, file.size))
+                self.written.append(pending)
+                self.files.append(SinkFile(program.name, pending, final, file.rows, file.size, checksum))
         if program.stateful and changed:
             state = dict(self._calls.call(program, lambda: check_state(operator.checkpoint())))
             if instance.round_robin:
@@ -71,6 +75,7 @@ class Checkpoint:
             return None
         store, directory = self._directories.store, self._directories.states
         file = write_state_file(store, directory, plan.generation, plan.batch, program.index, dump.data)
+        self.written.append(file.path)
         before = () if former is None else former.files[: dump.kept]
         instance.state, instance.plain = StoredState(program.name, (*before, file)), dump.plain
         return instance.state

@@ -107,6 +107,7 @@ class TaskRun:
         checkpoint = Checkpoint(self.plan, self.directories, self._calls)
         for index in sorted(self.prepared):
             checkpoint.take(self.program.operators[index], self.instances[index], changed=index in self.changed)
+        self.directories.store.sync_contents([*(segment.path for segment in segments), *checkpoint.written])
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),

@@ -33,7 +33,7 @@ def state_data(state: State, batch: int, former: StoredState | None, plain: byte
 def write_state_file(
     store: Store, directory: str, generation: int, batch: int, operator: int, data: bytes
 ) -> StateFile:
-    """Write a new file, durable when this returns; garbage until a commit names it."""
+    """Write a new file, which `Store.sync` has on disk; garbage until a commit names it."""
     address = f"{directory}/g{generation}-b{batch}-o{operator}-{uuid.uuid4().hex[:8]}.state"
     store.write(address, data)
     return StateFile(address, len(data), zlib.crc32(data), batch)

@@ -32,7 +32,7 @@ class SegmentError(StreamsRuntimeError):
 def write_segment(
     store: Store, directory: str, stream: str, schema: pa.Schema, items: list[Item], compression: str | None = None
 ) -> Segment:
-    """Write the items to a new file, durable when this returns; garbage until a commit names it."""
+    """Write the items to a new file, which `Store.sync` has on disk; garbage until a commit names it."""
     data = encode(items, schema, compression)
     rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
     address = f"{directory}/{uuid.uuid4().hex}.arrow"

@@ -41,7 +41,7 @@ def test_what_was_stopped_stays_so_when_its_redeploy_is_refused(
 def test_without_room_for_the_states_nothing_is_changed(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
     written: list[Path] = []
 
-    def write(path: Path, data: bytes) -> None:
+    def write(path: Path, data: bytes, **_: bool) -> None:
         path.write_bytes(data[:1])
         written.append(path)
         if len(written) == 2:

@@ -82,6 +82,19 @@ def test_after_a_crash_it_comes_again_with_the_same_key_and_tuples(
     assert first == second == ("Out/-1/1", rows(10))
 
 
+def test_tuples_that_were_altered_while_they_waited_are_never_delivered(local: LocalApplication, tmp_path: Path):
+    local.commit(boundary=True)
+    (file,) = (local.home.data(local.name) / "outputs").rglob("*.arrow")
+    content = file.read_bytes()
+    file.write_bytes(content.replace(b"a", b"b"))
+    with pytest.raises(OutputError, match=f"{file}, which was to be delivered, is truncated or was altered: bring it"):
+        local.publish()
+    assert letters(tmp_path) == []
+    file.write_bytes(content)
+    local.publish()
+    assert len(letters(tmp_path)) == 1
+
+
 def test_what_a_reset_takes_back_is_never_delivered(local: LocalApplication, tmp_path: Path):
     local.commit(boundary=True)
     local.commit()

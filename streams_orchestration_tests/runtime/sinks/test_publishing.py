@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SinkFileRow
@@ -251,11 +253,18 @@ def test_a_file_in_the_place_of_a_part_outlives_a_reset(uncommitted: LocalApplic
     assert (taken.read_text(), waiting(uncommitted)) == ("of somebody else", [])
 
 
-def test_a_file_system_without_hard_links_will_do(local: LocalApplication, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are none."""
+
     def refuse(*_: Any) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.usefixtures("no_links")
+def test_a_file_system_without_hard_links_will_do(local: LocalApplication):
     local.commit(boundary=True)
     taken = directory(local) / "part-000001-000000-000.parquet"
     taken.touch()
@@ -264,6 +273,61 @@ def test_a_file_system_without_hard_links_will_do(local: LocalApplication, monke
     taken.unlink()
     local.run()
     assert visible(local) == sorted(rows(COUNT))
+
+
+@pytest.mark.usefixtures("no_links")
+def test_without_hard_links_no_file_is_replaced_that_comes_at_the_last_moment(tmp_path: Path):
+    pending, final = tmp_path / "pending", tmp_path / "final"
+    pending.write_text("mine")
+    rename = Path.rename
+
+    def late(path: Path, target: Path) -> Path:
+        with pytest.raises(FileExistsError):
+            target.open("x")
+        return rename(path, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", late)
+        LocalStorage().publish(pending, str(final))
+    assert final.read_text() == "mine"
+    pending.write_text("mine, too")
+    with pytest.raises(FileExistsError):
+        LocalStorage().publish(pending, str(final))
+    assert final.read_text() == "mine"
+
+
+@pytest.mark.usefixtures("no_links")
+def test_without_hard_links_a_name_is_free_again_when_its_file_was_taken_back(tmp_path: Path):
+    pending, final = tmp_path / "pending", tmp_path / "final"
+    pending.touch()
+
+    def taken_back(path: Path, _target: Path) -> None:
+        path.unlink()
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", taken_back)
+        with pytest.raises(FileNotFoundError):
+            LocalStorage().publish(pending, str(final))
+    assert not final.exists()
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:-1], lambda content: b"?" + content[1:]], ids=["cut off", "flipped"]
+)
+def test_a_waiting_file_that_was_altered_is_named_and_not_published(
+    local: LocalApplication, damage: Callable[[bytes], bytes]
+):
+    local.commit(boundary=True)
+    (file,) = waiting(local)
+    content = file.read_bytes()
+    file.write_bytes(damage(content))
+    with pytest.raises(OutputError, match=f"{file}, which was to become .*, is truncated or was altered") as raised:
+        publish(local.catalog, local.name)
+    assert (raised.value.permanent, visible(local)) == (True, [])
+    file.write_bytes(content)
+    publish(local.catalog, local.name)
+    assert visible(local) == sorted(rows(5))
 
 
 def test_a_full_disk_keeps_what_waits_and_is_tried_again_after_a_growing_pause(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, admit, connect, listen, reachable
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import StreamsRuntimeError, explained
 from streams_orchestration.runtime.processes import is_here, machine_name, process_space
 
 DIRECTORY = "STREAMS_WORKERS"
@@ -215,7 +215,7 @@ class Worker:
             try:
                 answer = True, self.work(request)
             except Exception as error:  # noqa: BLE001  goes to the client
-                answer = False, str(error) if isinstance(error, StreamsRuntimeError) else repr(error)
+                answer = False, explained(error)
             connection.send(answer)
 
 

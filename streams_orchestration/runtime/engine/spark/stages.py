@@ -17,7 +17,7 @@ from streams_orchestration.runtime.engine.spark.held import HeldPayloads, Taking
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.progress import StandstillWatch
 from streams_orchestration.runtime.engine.spark.rows import PLAN, ROW_DDL, Request, Row, record_batches, requests
-from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError, explained
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, TaskResult
 from streams_orchestration.runtime.programs.codecs import plan_codec
@@ -81,7 +81,7 @@ def _run(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> lis
         operator_logger("task", directories.log).exception("batch %s failed", plan.batch)
         permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
         result = TaskResult(
-            task.level, task.partition, error=_explained(error), permanent=permanent,
+            task.level, task.partition, error=explained(error), permanent=permanent,
             failure=error.failure if isinstance(error, OperatorError) else None,
         )  # fmt: skip
     if task.level == 0 and task.partition == 0:
@@ -144,13 +144,6 @@ def pe_query(first: Any, scratch: Scratch) -> Any:
     for level, tasks in enumerate(scratch.launched.program.levels[1:], start=1):
         frame = frame.repartitionById(len(tasks), "partition").mapInArrow(PeLevel(scratch, level), ROW_DDL)
     return frame
-
-
-def _explained(error: Exception) -> str:
-    """Return an error in one line; for the file system also where it occurred and what to do."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
-    return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
 
 
 def _items(rows: list[Row], meter: Meter) -> Iterator[tuple[int, int, Item]]:

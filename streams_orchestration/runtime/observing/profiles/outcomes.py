@@ -11,6 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.profiles.costs import measured_costs
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.model.profile import Profile
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
 
@@ -75,9 +76,7 @@ def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> t
     path = _path(home, application)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_suffix(".new")
-        new.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
-        new.replace(path)
+        write_whole(path, json.dumps(kept, indent=2) + "\n")
     except OSError as error:
         message = f"{path}: cannot be written: {error.strerror}. Make room, or give it write permission."
         raise OutcomesError(message) from error

@@ -118,7 +118,7 @@ def test_an_owner_that_ends_under_way_is_an_error(start: Callable[[], Process]):
 def test_an_error_comes_back_in_words(start: Callable[[], Process]):
     first, second = start(), start()
     first.run("a")
-    assert str(second.run(ValueError("no"))) == "ValueError('no')"
+    assert str(second.run(ValueError("no"))) == "ValueError: no"
     assert second.run("b") == (first.pid, "b")
 
 

@@ -1,10 +1,11 @@
-"""Storage: whether a host reaches it. Logs: where those of a machine are, and requests for their ends."""
+"""Storage: whether a host reaches it. Logs: where they are, and requests for them. Sinks: checksums, who merges."""
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0017"
 down_revision = "0015"
+Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
@@ -23,3 +24,5 @@ def upgrade() -> None:
         sa.Column("asked_at", sa.Float(), nullable=False),
         sa.Column("answer", sa.JSON()),
     )
+    op.add_column("sink_file", sa.Column("checksum", Count))
+    op.add_column("sink", sa.Column("gatherer", sa.String()))

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.query_columns import ColumnOrigin
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
@@ -173,8 +174,6 @@ class _EmptySource:
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(SECONDS / 2)
     place = Path(sys.argv[1])
-    part = place / f"{_ANSWER}.part"
-    part.write_bytes(dump(_analyse(place)))
-    part.replace(place / _ANSWER)
+    write_whole(place / _ANSWER, dump(_analyse(place)), durably=False)
     sys.stdout.flush()
     os._exit(0)  # the JVM ends with this process, and nothing of the session is needed any more

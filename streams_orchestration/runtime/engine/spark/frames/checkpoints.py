@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.storage.directories import Directories
@@ -170,9 +171,7 @@ def stand_at(checkpoint: Path, batch: int) -> None:
     sources = [json.dumps({"batch": batch}) if line.startswith("{") else line for line in lines[_LOG_HEAD:]]
     text = "\n".join([*lines[:_LOG_HEAD], *sources])
     if text != former:
-        part = log.with_name(f".{last}.part")
-        part.write_text(text)
-        part.replace(log)
+        write_whole(log, text, durably=False)
         log.with_name(f".{last}.crc").unlink(missing_ok=True)  # else Spark compares with what was there before
 
 
@@ -190,9 +189,7 @@ def name_own_schemas(checkpoint: Path) -> None:
         former = file.read_text()
         text = _SCHEMA.sub(lambda match: f"file:{checkpoint.absolute()}/{match[1]}", former)
         if text != former:
-            part = file.with_name(f".{file.name}.part")
-            part.write_text(text)
-            part.replace(file)
+            write_whole(file, text, durably=False)
             for checksum in (f".{file.name}.crc", f"{file.name}.crc"):
                 file.with_name(checksum).unlink(missing_ok=True)  # else Spark compares with what was there before
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.runtime.programs.batches import Segment
 from streams_orchestration.runtime.queries.scratch import Scratch
 
@@ -82,6 +82,4 @@ class BatchRecord:
         )
 
     def _write(self, name: str, data: bytes) -> None:
-        part = self._directory / f"{name}.{uuid.uuid4().hex}"
-        part.write_bytes(data)
-        part.replace(self._directory / name)
+        write_whole(self._directory / name, data, durably=False)

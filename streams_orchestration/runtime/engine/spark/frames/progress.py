@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.operators.durable_files import write_whole
+
 RETAINED = 20
 """Number of batches whose progress Spark keeps until the host reads it."""
 
@@ -55,9 +57,7 @@ class ProgressNote:
             return
         news = [last] if last.batchId == self._noted.batch + 1 else query.recentProgress
         progress = self._noted.after(news)
-        part = self._path.with_suffix(".part")
-        part.write_text(json.dumps(asdict(progress)))
-        part.replace(self._path)
+        write_whole(self._path, json.dumps(asdict(progress)), durably=False)
         self._noted = progress
 
     def read(self) -> StateProgress:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.descriptors import READ, PortBatch, port_codec
@@ -108,6 +109,4 @@ def _report(scratch: Scratch, key: str, latest: int) -> None:
     """Say how late it is at a port; a file of its own, since a view may be read at several places."""
     result = replace(TaskResult(READ, 0), sources={key: {"time": latest}})
     place = Path(scratch.answers) / f"{scratch.planned}-{READ}-{uuid.uuid4().hex}.json"
-    part = place.with_suffix(".part")
-    part.write_bytes(result_codec.dump_json(result))
-    part.replace(place)
+    write_whole(place, result_codec.dump_json(result), durably=False)

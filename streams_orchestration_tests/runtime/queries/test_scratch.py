@@ -1,0 +1,43 @@
+"""Where a planner leaves for its host why it has given up, on a disk that may be full."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.queries.scratch import Scratch
+
+
+def test_what_a_planner_says_is_read_whole(tmp_path: Path):
+    scratch, failure = Scratch(str(tmp_path)), OperatorFailure("Out", "ValueError: no", "Out.py:1")
+    assert scratch.failure is None
+    scratch.fail("it failed", permanent=True, failure=failure)
+    given_up = scratch.failure
+    assert given_up is not None
+    assert (given_up.message, given_up.permanent, given_up.failure) == ("it failed", True, failure)
+
+
+def test_on_a_full_disk_a_planner_leaves_nothing_and_its_log_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def full(path: Path, _data: bytes) -> None:
+        path.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    Scratch(str(tmp_path)).fail("it failed", permanent=True)
+    assert list(tmp_path.iterdir()) == []
+    assert "failure.json cannot be written: No space left on device. It would say: it failed" in caplog.text
+
+
+@pytest.mark.parametrize("content", ["", "[", "{}", "[1]", '["no", true, {"other": 1}]'])
+def test_what_cannot_be_read_is_the_fault_of_the_disk(tmp_path: Path, content: str):
+    (tmp_path / "failure.json").write_text(content)
+    given_up: Any = Scratch(str(tmp_path)).failure
+    assert "failure.json cannot be read: it is truncated or was altered; see that its disk is sound" in given_up.message
+    assert given_up.permanent is False

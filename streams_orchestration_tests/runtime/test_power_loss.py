@@ -1,0 +1,137 @@
+"""A loss of power at any moment: what the catalog names is there, and what was visible or taken back stays so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.savepoints.places import savepoint_of
+from streams_orchestration.runtime.stepping import publish
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import compiled, published, rows, sink, source, write_rows
+from streams_orchestration_tests.runtime.faults import KilledError, kill_at
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.power import Disk, recorded
+from streams_orchestration_tests.runtime.redeployed import redeploy, run_some, visits
+from streams_orchestration_tests.runtime.saved import begun, take
+
+pytestmark = pytest.mark.usefixtures("no_hosts")
+
+COUNT = 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    with recorded(tmp_path / "home", monkeypatch) as disk:
+        yield disk
+
+
+def sinking(tmp_path: Path, **parameters: Any) -> LocalApplication:
+    file = write_rows(tmp_path / "rows.parquet", COUNT)
+    graph = [source("Rows", file), sink("Out", "Rows", parameters={"file": "Out", "closeMode": "batch"} | parameters)]
+    return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 5)
+
+
+def visible(local: LocalApplication) -> list[tuple[Any, ...]]:
+    return published(local.published("Out"))
+
+
+@pytest.mark.usefixtures("disk")
+@pytest.mark.parametrize("pes", [1, 3])
+def test_a_commit_names_only_files_that_are_on_disk(tmp_path: Path, pes: int):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, pes), 4)
+    run_some(local, 12)
+    local.run()
+
+
+@pytest.mark.usefixtures("disk")
+def test_a_merged_file_is_on_disk_before_it_takes_the_place_of_others(tmp_path: Path):
+    local = sinking(tmp_path, closeMode="size", bytesPerFile=1_000_000)
+    local.run()
+    assert len(local.published("Out")) == 1
+
+
+@pytest.mark.usefixtures("disk")
+def test_a_redeploy_names_only_states_that_are_on_disk(tmp_path: Path):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 1), 4)
+    run_some(local, 4)
+    redeploy(local, visits(tmp_path, 3, 2))
+    local.run()
+
+
+@pytest.mark.usefixtures("disk")
+def test_an_application_begins_from_a_savepoint_with_states_that_are_on_disk(tmp_path: Path):
+    compilation = visits(tmp_path, 2, 1)
+    local = LocalApplication(Home(tmp_path / "home"), compilation, 4)
+    run_some(local, 4)
+    place = savepoint_of(local.home, str(take(local).place))
+    begun(local.home, compilation, place, fresh=True).run()
+
+
+def test_a_savepoint_is_on_disk_when_it_has_its_name(tmp_path: Path, disk: Disk):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 2, 1), 4)
+    run_some(local, 4)
+    directory = take(local).place.path
+    assert directory is not None
+    assert all(disk.keeps(path) for path in directory.rglob("*") if path.is_file())
+
+
+def test_each_step_of_a_publication_is_on_disk_before_the_next_one(tmp_path: Path, disk: Disk):
+    local = sinking(tmp_path)
+    local.commit()
+    local.commit(boundary=True)
+    disk.calls.clear()
+    publish(local.catalog, local.name)
+    kinds = [(call.partition(" ")[0], "_pending" in call) for call in disk.calls]
+    assert kinds[:6] == [
+        ("link", False), ("link", False), ("fsync", False), ("unlink", True), ("unlink", True), ("commit", False),
+    ]  # fmt: skip
+
+
+def test_a_batch_is_written_in_the_order_of_what_relies_on_what(tmp_path: Path, disk: Disk):
+    local = LocalApplication(Home(tmp_path / "home"), visits(tmp_path, 1, 2), 4)
+    run_some(local, 2)
+    disk.calls.clear()
+    local.step(local.programs[0])
+    calls = [call for call in disk.calls if call.startswith(("fsync", "commit"))]
+    contents = [call for call in calls if "." in call]
+    directories = [call for call in calls if call.startswith("fsync") and "." not in call]
+    assert contents, "the batch has written something"
+    assert calls[:-1] == [*contents, *directories], "contents, then names"
+    assert calls[-1] == "commit"
+    assert len(directories) == len({call.split()[1] for call in directories}), "a directory is synchronised once"
+
+
+@pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize("call", range(1, 10))
+def test_publishing_loses_nothing_with_the_power(
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, visibility: str, call: int
+):
+    local = sinking(tmp_path, visibility=visibility)
+    local.commit()
+    local.commit(boundary=True)
+    with monkeypatch.context() as patch:
+        died = kill_at(patch, call)
+        try:
+            publish(local.catalog, local.name)
+        except KilledError:
+            assert died()
+    disk.lose_power(removals=False)
+    publish(local.catalog, local.name)
+    assert visible(local) == sorted(rows(10))
+
+
+def test_what_a_reset_took_back_does_not_come_back_with_the_power(tmp_path: Path, disk: Disk):
+    local = sinking(tmp_path, visibility="read_uncommitted")
+    local.commit(boundary=True)
+    local.commit()
+    publish(local.catalog, local.name)
+    reset(local.home, local.name, "region-0")
+    publish(local.catalog, local.name)
+    disk.lose_power(removals=True)
+    local.run()
+    assert visible(local) == sorted(rows(COUNT))
