@@ -42,6 +42,18 @@ def test_a_body_that_is_no_json_object_or_no_text_is_refused_so(deployed: Deploy
     assert answer.json()["error"]
 
 
+@pytest.mark.parametrize("kind", ["pe", "region"])
+def test_a_number_of_thousands_of_digits_is_refused(deployed: Deployed, kind: str):
+    query = {"kind": kind, "name": "9" * 5000}
+    assert client_of(deployed.home).get("/api/applications/app/subject", params=query).status_code == 400
+
+
+def test_a_scraper_that_asks_for_a_version_that_is_none_gets_the_text_format(deployed: Deployed):
+    answer = client_of(deployed.home).get("/metrics", headers={"accept": "application/openmetrics-text; version=none"})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain")
+
+
 def test_an_origin_that_is_no_address_is_refused_as_foreign(deployed: Deployed):
     client = client_of(deployed.home)
     for origin in ("http://[", "http://[::1", "http://[x]/", "\u00ff"):

@@ -131,6 +131,15 @@ class MQTTSource(JournalSource):
                 return
             say(message)
 
+        serve = client.loop_forever
+
+        def serve_and_say(**options: Any) -> Any:
+            try:
+                return serve(**options)
+            except Exception as error:  # noqa: BLE001  else its thread would be gone, and nothing arrive any more
+                say(ConnectionError(f"{settings.url}: the client failed: {error!r}"))
+
+        client.loop_forever = serve_and_say
         client.on_connect, client.on_subscribe, client.on_message = connected, subscribed, received
         client.on_disconnect = lambda *_: say(ConnectionError(f"{settings.url}: the connection was closed"))
         return client

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import signal
+import socket
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,19 @@ def bench(broker: Broker, directory: Path, schema: str = ROW, **parameters: Any)
     made = Bench(broker.source, [], [schema], results=directory, **settings)
     assert isinstance(made.operator, JournalSource)
     return made, made.operator
+
+
+def test_an_mqtt_client_that_fails_is_reported_and_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def loop_forever(*_: object, **__: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr("paho.mqtt.client.Client.loop_forever", loop_forever)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"mqtt://127.0.0.1:{server.getsockname()[1]}"
+        source = Bench(mqtt_source.MQTTSource, [], [ROW], results=tmp_path, url=url, topics=["a"]).operator
+        assert isinstance(source, JournalSource)
+        with receiving(source):
+            assert "the client failed: KeyError" in reported(source, "error")
 
 
 def values(*numbers: int) -> list[bytes]:

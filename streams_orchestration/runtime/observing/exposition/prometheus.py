@@ -60,7 +60,10 @@ def metrics_text(home: Home, accept: str = "", application: str | None = None) -
     Returns:
         The text and its content type.
     """
-    encode, content_type = choose_encoder(accept)
+    try:
+        encode, content_type = choose_encoder(accept)
+    except (TypeError, ValueError):  # a version that is none
+        encode, content_type = choose_encoder("")
     return encode(registry_of(home, application)), content_type
 
 
