@@ -52,12 +52,6 @@ def test_lines_have_at_most_120_characters(page: Path):
     assert [line for line in prose.splitlines() if len(line) > 120 and not line.startswith("|")] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_exist(page: Path):
-    named = re.findall(r"(?:`|^|\$\()streams ([a-z]+)\b", page.read_text(), re.MULTILINE)
-    assert set(named) <= set(streams.commands)
-
-
 def test_the_answer_in_the_reference_is_that_of_its_problem(tmp_path: Path):
     text = (ROOT / "docs" / "reference.md").read_text().partition("\n## Decoupling\n")[2]
     problem = tmp_path / "problem.yaml"

@@ -47,10 +47,13 @@ def status(application: str | None, timeline: Path | None, format_: str, *, meas
         other = "--format json is one document" if format_ == "json" else "--timeline is one picture"
         message = f"--watch has no end, and {other}. Leave one of the two out."
         raise click.UsageError(message, click.get_current_context())
-    for needs_one, option in ((measured, "--metrics"), (timeline is not None, "--timeline FILE.svg")):
-        if needs_one and application is None:
-            message = f"{option.split()[0]} is of one application. Write `streams status APP {option}`."
-            raise click.UsageError(message, click.get_current_context())
+    if application is None and (measured or timeline is not None):
+        message = (
+            "--metrics is of one application. Write `streams status APP --metrics`."
+            if timeline is None
+            else "--timeline is of one application. Write `streams status APP --timeline FILE.svg`."
+        )
+        raise click.UsageError(message, click.get_current_context())
     home = Home.default()
     detail(f"State directory {home.root}")
     current().application = application

@@ -90,7 +90,8 @@ revert_option = click.option(
     "--revert",
     is_flag=True,
     is_eager=True,
-    help="Bring the plan before back while it is kept; then the name of the application is enough.",
+    help="Bring the plan before the last redeploy back; the name of the application is enough then. Once that redeploy "
+    "is no longer on trial this is a redeploy itself, and keeps the state of now.",
 )
 application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
 fresh_option = click.option("--fresh", is_flag=True, help="Drop what is kept of an earlier run and start anew.")

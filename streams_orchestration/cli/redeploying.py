@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,18 +15,25 @@ from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs, last_options
 from streams_orchestration.cli.messages import error as show_error
-from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.messages import note, report_diagnostics
 from streams_orchestration.cli.observing import status_document, status_if_deployed
 from streams_orchestration.cli.outcomes import outcome_table
 from streams_orchestration.cli.starting import compiled_to_run, locked_start, ready, run_words
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import RevertedError
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.redeploying import redeploy as bring_to
-from streams_orchestration.runtime.redeployment.trying import BY_HAND, revert_redeploy
+from streams_orchestration.runtime.redeployment.reverting import (
+    BY_HAND,
+    end_trial_by_hand,
+    on_trial,
+    plan_before,
+    return_to,
+)
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -41,12 +49,11 @@ def redeploy(
 ) -> int:
     """Deploy again, with the compile options of the last time, or show what that would do; the exit status."""
     if revert:
-        if fresh or dry_run or drop_state or options != GivenOptions(Options(name=options.options.name)):
-            message = "--revert brings the plan before back as it was. Leave the other options out."
+        if fresh or options != GivenOptions(Options(name=options.options.name)):
+            message = "--revert brings the plan before back with its options. Leave --fresh and other options out."
             raise click.UsageError(message, click.get_current_context())
-        return _revert(
-            Home.default(), options.options.name or (spec if isinstance(spec, str) else application_name(spec))
-        )
+        own = spec if isinstance(spec, str) else application_name(spec)
+        return _revert(Home.default(), options.options.name or own, drop_state, within, dry_run=dry_run)
     spec = Path(spec)
     if fresh and (dry_run or drop_state):
         message = "--fresh drops everything, so there is nothing to preview or to name. Leave it or the others out."
@@ -57,22 +64,39 @@ def redeploy(
     if fresh or (not dry_run and status_if_deployed(home, application) is None):
         return deploy_compiled("streams redeploy", spec, wanted, fresh=fresh)
     if not dry_run:
-        return _redeploy(home, spec, wanted, drop_state, within)
+
+        def record(jobs: Jobs) -> None:
+            jobs.deploy(spec, wanted.compilation, fresh=False)
+
+        return _redeploy(home, wanted, partial(bring_to, home, wanted, drop=drop_state, within=within), record)
+    return _preview(home, wanted, drop_state, run_words(spec, options.options))
+
+
+def _preview(home: Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
+    """Show what a redeploy would do; `again` is the command that runs the application."""
     outcome = preview_redeploy(home, wanted, drop_state)
     if current().json:
         write_json(outcome.document())
     else:
         write_table(outcome_table(outcome), None)
-    status = status_if_deployed(home, application)
+    status = status_if_deployed(home, wanted.name)
     if outcome.verdict != "unchanged" and status is not None and status.state == "COMPLETED":
-        again = run_words(spec, options.options)
-        note(f"{application} is complete: nothing of it runs on. `{again} --fresh` computes it anew.")
+        note(f"{wanted.name} is complete: nothing of it runs on. `{again} --fresh` computes it anew.")
         return APPLICATION
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(home: Home, spec: Path, wanted: Deployable, drop_state: tuple[str, ...], within: float) -> int:
-    """Put the new plan in the place of the deployed one, and show the outcome."""
+def _redeploy(
+    home: Home, wanted: Deployable, put_in_place: Callable[[], Redeployment], record: Callable[[Jobs], None]
+) -> int:
+    """Put another plan in the place of the deployed one, and show the outcome.
+
+    Args:
+        home: the state directory.
+        wanted: the application with that plan.
+        put_in_place: does it.
+        record: called when it is done.
+    """
     require_java()
     name = wanted.name
     reverted: RevertedError | None = None
@@ -82,11 +106,11 @@ def _redeploy(home: Home, spec: Path, wanted: Deployable, drop_state: tuple[str,
         stop_orphans(jobs)
         note(f"Redeploying {name} ...")
         try:
-            outcome = bring_to(home, wanted, drop=drop_state, within=within)
+            outcome = put_in_place()
         except RevertedError as error:
             reverted, outcome = error, error.redeployment
         else:
-            jobs.deploy(spec, wanted.compilation, fresh=False)
+            record(jobs)
     status = jobs.status()
     facts = outcome.document() | {
         "reverted": None if reverted is None else reverted.cause,
@@ -106,12 +130,22 @@ def _redeploy(home: Home, spec: Path, wanted: Deployable, drop_state: tuple[str,
     return answer(lambda: facts, f"{name} is {status.state}.{paused}")
 
 
-def _revert(home: Home, name: str) -> int:
-    """Bring the plan before the last redeploy back."""
+def _revert(home: Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
+    """Bring the plan before the last redeploy back: at its cut within the trial, else by a redeploy."""
     current().application = name
-    revert_redeploy(home, name)
-    jobs = Jobs(home, name)
-    stop_orphans(jobs)
-    status = jobs.status()
-    facts = {"reverted": BY_HAND, "state": status.state, "status": status_document(home, status)}
-    return answer(lambda: facts, f"{name} is {status.state}, with the plan before the last redeploy.")
+    if on_trial(home, name):
+        if dry_run or drop_state:
+            message = f"the redeploy of {name} is on trial: --revert loses nothing then. Leave the other options out."
+            raise click.UsageError(message, click.get_current_context())
+        if end_trial_by_hand(home, name):
+            jobs = Jobs(home, name)
+            stop_orphans(jobs)
+            status = jobs.status()
+            facts = {"reverted": BY_HAND, "state": status.state, "status": status_document(home, status)}
+            return answer(lambda: facts, f"{name} is {status.state}, with the plan before the last redeploy.")
+    before = plan_before(home, name)
+    report_diagnostics(before.compilation.diagnostics)
+    if dry_run:
+        return _preview(home, before, drop_state, f"streams run SPEC --name {name}")
+    back = partial(return_to, home, before, drop=drop_state, within=within)
+    return _redeploy(home, before, back, lambda _jobs: None)

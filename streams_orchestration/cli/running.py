@@ -110,6 +110,6 @@ def _completed(home: Home, status: ApplicationStatus, max_rows: int) -> int:
         if sink.path is not None:
             note(f"Files of {sink.operator}: {sink.path}")
     for loss in losses(read_metrics(home, status.application)):
-        note(f"{loss}. `streams metrics {status.application}` says what that is.")
+        note(f"{loss}. `streams status {status.application} --metrics` has all that was counted.")
     note(f"Logs: {status.log_places}")
     return answer(lambda: {**_facts(home, status), "results": [result_document(each) for each in shown]})

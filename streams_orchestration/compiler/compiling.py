@@ -59,6 +59,24 @@ def compile_read(
     return _compile(application, options or Options(), diagnostics, stages)
 
 
+def compile_again(compilation: Compilation) -> Compilation:
+    """Run all stages behind the logical graph once more.
+
+    So a compilation that was stored has a deployment plan again, and the numbers of one that is compiled.
+
+    Raises:
+        ApplicationError: it has errors, by this version of the product.
+    """
+    done = Progress(compilation.options, logical=compilation.logical)
+    diagnostics: list[Diagnostic] = []
+    for stage in STAGES[1:]:
+        done, more = compute(stage, done)
+        diagnostics += more
+        if errors_of(more):
+            raise CompileError(in_order(diagnostics), done)
+    return replace(done, diagnostics=in_order(diagnostics)).compilation
+
+
 def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
     """The results with that of one more stage, whose inputs are there, and what this stage finds."""
     result, diagnostics = stage.compute(done)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
     from streams_orchestration.model.profile import Profile
-    from streams_orchestration.runtime.catalog.rows import TrialRow
     from streams_orchestration.runtime.machines.register import MachineStatus
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement
     from streams_orchestration.runtime.observing.watching import Pulse
+    from streams_orchestration.runtime.redeployment.reverting import TakenBack
     from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
@@ -159,9 +159,9 @@ class Deployments(dg.ConfigurableResource):
         """Describe the redeploy under way; None when there is none. See `runtime.redeployment.draining`."""
         return _runtime().redeploy_under_way(self._home, application)
 
-    def reverted(self, application: str) -> TrialRow | None:
-        """Return the last redeploy, if it was reverted. See `runtime.redeployment.trying.reverted_plan`."""
-        return _runtime().reverted_plan(self._home, application)
+    def taken_back(self, application: str) -> TakenBack | None:
+        """Return the plan that was taken back last. See `runtime.redeployment.reverting.taken_back`."""
+        return _runtime().taken_back(self._home, application)
 
     def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
         """Measure an application for `seconds`. See `runtime.observing.profiles.measuring.measure`."""

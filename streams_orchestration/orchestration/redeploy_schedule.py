@@ -63,7 +63,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
     plan = fingerprint(wanted)
     if plan == status.fingerprint and _uids(wanted) == _uids(deployments.compilation(source.name)):
         return f"nothing has changed: {source.name} runs as {plan}"
-    tried = deployments.reverted(source.name)
+    tried = deployments.taken_back(source.name)
     if tried is not None and tried.fingerprint == plan:
         return (
             f"this plan was tried and taken back, since {tried.cause}. It is tried again when the spec has changed, or "

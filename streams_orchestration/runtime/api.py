@@ -17,7 +17,7 @@ from streams_orchestration.runtime.observing.watching import observed_status, wa
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.redeployment.redeploying import deploy_or_redeploy
-from streams_orchestration.runtime.redeployment.trying import reverted_plan
+from streams_orchestration.runtime.redeployment.reverting import taken_back
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.sinks.results import first_rows
@@ -48,8 +48,8 @@ __all__ = [
     "redeploy_under_way",
     "reset",
     "restore",
-    "reverted_plan",
     "savepoint_of",
     "stop_orphans",
+    "taken_back",
     "watch",
 ]

@@ -8,20 +8,21 @@ from typing import Any
 
 import pytest
 import yaml
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
-from streams_orchestration.cli import main
+from streams_orchestration.cli import main, redeploying
 from streams_orchestration.cli.jobs import last_options
-from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.errors import OperatorError
+from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
+from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment import deployed
 from streams_orchestration.runtime.redeployment.redeploying import RedeployRefusedError, redeploy
 from streams_orchestration.runtime.storage.home import Home
@@ -167,6 +168,54 @@ def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture
     out = capsys.readouterr().out
     for words in ("restart", "Other", "added", "dropped", "State is lost.", "--drop-state"):
         assert words in out
+
+
+def redeployed(spec: Path, state: str) -> None:
+    """Make the deployed application one that a redeploy has brought from another width."""
+    before = compile_spec(spec, Options(widths=(("New", 3),)))
+    values = {"application": "app", "plan": 2, "state": state, "within": 1.0, "until": 1e10, "files": []}
+    with Catalog(Home(spec.parent / "home")).write() as connection:
+        connection.execute(insert(tables.trial).values(**values, before=b"", earlier=stored(before)))
+
+
+def test_the_plan_before_is_shown_and_brought_back_with_its_options(
+    spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    redeployed(spec, "PASSED")
+    assert main(["redeploy", "app", "--revert", "--dry-run", "--format", "json"]) == 0
+    shown = document(capsys)
+    assert shown["verdict"] == "kept"
+    assert {"New[0]", "New[1]", "New[2]"} <= {each["operator"] for each in shown["operators"]}
+    asked: list[Any] = []
+
+    def back(_home: Home, before: Deployable, **options: object) -> None:
+        asked.append((before.compilation.options.widths, options))
+        message = "that is all"
+        raise StreamsRuntimeError(message)
+
+    monkeypatch.setattr(redeploying, "return_to", back)
+    monkeypatch.setattr(redeploying, "require_java", lambda: None)
+    assert main(["redeploy", str(spec), "--revert", "--drop-state", "New", "--within", "7"]) == 1
+    assert asked == [((("New", 3),), {"drop": ("New",), "within": 7.0})]
+
+
+@pytest.mark.parametrize(
+    ("state", "options", "status", "message"),
+    [
+        ("PASSED", ["--fresh"], 2, "--revert brings the plan before back with its options"),
+        ("PASSED", ["--set", "n=1"], 2, "--revert brings the plan before back with its options"),
+        ("OPEN", ["--dry-run"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
+        ("OPEN", ["--drop-state", "New"], 2, "the redeploy of app is on trial: --revert loses nothing then"),
+        (None, [], 1, "there is no plan before that could be brought back: it was not redeployed yet"),
+    ],
+)
+def test_what_cannot_be_brought_back_is_said(
+    state: str | None, options: list[str], status: int, message: str, spec: Path, capsys: Capture
+):
+    if state is not None:
+        redeployed(spec, state)
+    assert main(["redeploy", "app", "--revert", *options]) == status
+    assert message in capsys.readouterr().err
 
 
 CONTRACT = cases("redeploy_contract.yaml")

@@ -27,6 +27,11 @@ class PlanBefore:
         return [file["path"] for state in self.states for file in state["files"]]
 
     @property
+    def compilation(self) -> bytes:
+        """Return the compilation of the application."""
+        return str(self.rows["application"][0]["compilation"]).encode()
+
+    @property
     def committed_at(self) -> dict[str, float]:
         """Unit -> unix seconds of its last commit, where there was one."""
         times: dict[str, float] = {}

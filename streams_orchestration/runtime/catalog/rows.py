@@ -164,6 +164,8 @@ class TrialRow(CatalogRow):
     pause: float | None
     before: bytes | None
     files: list[str]
+    earlier: bytes | None
+    taken_back: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,8 @@ trial = Table(
     Column("pause", Float),  # seconds between the last commit before and the first one after
     Column("before", LargeBinary),  # the rows of the plan before at its cut, of an open one
     Column("files", JSON, nullable=False),  # of states that these name
+    Column("earlier", LargeBinary),  # the compilation of the plan before, unless that was brought back
+    Column("taken_back", String),  # fingerprint of a plan that this redeploy has taken back
 )
 
 unit_event = Table(

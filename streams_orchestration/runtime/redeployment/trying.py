@@ -13,14 +13,13 @@ from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
+from streams_orchestration.runtime.units.reading import opened_catalog, read_units
 from streams_orchestration.runtime.units.trial import is_on_trial, read_trial, revert
 from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.5
 HEAL_SECONDS = 5.0
 """Seconds between two attempts to start again what has failed."""
-BY_HAND = "it was taken back by hand"
 
 
 class OnTrialError(StreamsRuntimeError):
@@ -31,10 +30,6 @@ class OnTrialError(StreamsRuntimeError):
             f"{application} was stopped while its last redeploy was on trial. Run it again until that is decided, or "
             f"take the redeploy back with `streams redeploy {application} --revert`"
         )
-
-
-class NotRevertedError(StreamsRuntimeError):
-    """There is no plan that could be brought back."""
 
 
 def await_trial(home: Home, application: str) -> TrialRow | None:
@@ -85,42 +80,6 @@ def start(home: Home, application: str) -> None:
         launch(home, application)
 
 
-def revert_redeploy(home: Home, application: str) -> TrialRow:
-    """Bring the plan before the last redeploy back, at its cut, and start what it needs.
-
-    Args:
-        home: the state directory.
-        application: its name.
-
-    Returns:
-        The trial that was ended.
-
-    Raises:
-        NotRevertedError: the plan before is no longer kept; says why.
-        NotDeployedError: the catalog does not know the application.
-    """
-    catalog = opened_catalog(home, application)
-    with catalog.read() as connection:
-        application_row(connection, home, application)
-    trial = revert_open(catalog, application, BY_HAND)
-    if trial is None:
-        with catalog.read() as connection:
-            raise NotRevertedError(_refusal(application, read_trial(connection, application)))
-    launch(home, application)
-    return trial
-
-
-def reverted_plan(home: Home, application: str) -> TrialRow | None:
-    """The trial of the last redeploy, if that was taken back; `fingerprint` is that of the plan that did not work.
-
-    Raises:
-        NotDeployedError: the catalog does not know the application.
-    """
-    with opened_catalog(home, application).read() as connection:
-        trial = read_trial(connection, application)
-    return trial if trial is not None and trial.state == "REVERTED" else None
-
-
 def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
     """Revert an open trial; None when there is none."""
     with catalog.write() as connection:
@@ -131,15 +90,3 @@ def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | No
     remove_files(catalog.store, garbage)
     retract(catalog, application)
     return trial
-
-
-def _refusal(application: str, trial: TrialRow | None) -> str:
-    if trial is None:
-        return f"{application}: there is no plan before that could be brought back: it was not redeployed yet"
-    ended = time.strftime("%H:%M:%S", time.localtime(trial.ended_at or 0.0))
-    if trial.state == "REVERTED":
-        return f"{application}: the plan before is back already, since {ended}: {trial.cause}"
-    return (
-        f"{application}: the plan before is no longer kept, because the new one had completed an epoch in every unit "
-        f"that was restarted at {ended}. Redeploy the former spec, then state is kept, too"
-    )

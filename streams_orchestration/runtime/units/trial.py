@@ -58,7 +58,7 @@ def open_trial(
     connection.execute(
         insert(_t).values(
             application=application, plan=row.plan, fingerprint=row.fingerprint, state="OPEN", within=within,
-            until=clock.now() + within, before=before.dump(), files=before.files,
+            until=clock.now() + within, before=before.dump(), files=before.files, earlier=before.compilation,
         )
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def decide(catalog: Catalog, application: str) -> None:
 def revert(connection: Connection, trial: TrialRow, cause: str) -> list[str]:
     """Bring the plan before an open trial back; returns the files that are no longer named."""
     assert trial.before is not None
-    end_trial(connection, trial, "REVERTED", cause=cause)
+    end_trial(connection, trial, "REVERTED", cause=cause, earlier=None)
     return bring_back(connection, trial.application, PlanBefore.load(trial.before))
 
 

@@ -10,16 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying, trying
+from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.trying import NotRevertedError, OnTrialError, revert_redeploy
+from streams_orchestration.runtime.redeployment.reverting import (
+    NotRevertedError,
+    end_trial_by_hand,
+    on_trial,
+    plan_before,
+    return_to,
+    taken_back,
+)
+from streams_orchestration.runtime.redeployment.trying import OnTrialError
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import collect_garbage
 from streams_orchestration.runtime.units.trial import read_trial
@@ -127,8 +136,7 @@ def test_what_has_completed_an_epoch_is_there_to_stay(local: LocalApplication):
     directory = local.home.root.parent
     assert preview_redeploy(local.home, deployable(visits(directory, 4, 2))).predicted_seconds == trial.pause
     assert preview_redeploy(local.home, deployable(visits(directory, 3, 2))).predicted_seconds is None
-    with pytest.raises(NotRevertedError, match=r"no longer kept, because the new one had completed an epoch"):
-        revert_redeploy(local.home, local.name)
+    assert not end_trial_by_hand(local.home, local.name)
     finish(local)
     collect_garbage(local.catalog, local.name, local.programs)
     assert unneeded(local) == set()
@@ -213,12 +221,41 @@ def test_a_host_that_cannot_be_started_at_all_takes_the_plan_back(
 
 def test_it_is_taken_back_by_hand_once(local: LocalApplication):
     with pytest.raises(NotRevertedError, match="it was not redeployed yet"):
-        revert_redeploy(local.home, local.name)
+        plan_before(local.home, local.name)
     begin(local)
     run_some(local, 1)
-    revert_redeploy(local.home, local.name)
+    assert on_trial(local.home, local.name)
+    assert end_trial_by_hand(local.home, local.name)
+    assert not on_trial(local.home, local.name)
     with pytest.raises(NotRevertedError, match=r"is back already, since .*taken back by hand"):
-        revert_redeploy(local.home, local.name)
+        plan_before(local.home, local.name)
+    finish(local)
+
+
+def test_the_plan_before_is_kept_beyond_the_trial_and_goes_on_with_the_state_of_now(
+    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
+):
+    def try_here(_home: Home, wanted: Deployable, **_options: object) -> Redeployment:
+        redeployment = redeploy(local, wanted.compilation)
+        decided(local)
+        return redeployment
+
+    monkeypatch.setattr(reverting, "redeploy", try_here)
+    first = read_status(local.home, local.name).fingerprint
+    begin(local)
+    second = read_status(local.home, local.name).fingerprint
+    decided(local)
+    run_some(local, 4)
+    assert taken_back(local.home, local.name) is None
+    epoch = read_status(local.home, local.name).units[0].completed_epoch
+    assert return_to(local.home, plan_before(local.home, local.name)).verdict == "kept"
+    status = read_status(local.home, local.name)
+    assert status.fingerprint == first
+    assert status.units[0].completed_epoch > epoch, "it goes on, and not back"
+    tried = taken_back(local.home, local.name)
+    assert tried is not None
+    assert tried.fingerprint == second, "the schedule does not try it again"
+    assert plan_before(local.home, local.name).fingerprint == second, "that is the plan before now"
     finish(local)
 
 
@@ -230,7 +267,7 @@ def test_counters_go_on_with_the_new_plan_and_with_the_plan_before(local: LocalA
     assert before[0] > 0
     begin(local)
     assert counted()[0] == before[0]
-    revert_redeploy(local.home, local.name)
+    end_trial_by_hand(local.home, local.name)
     assert counted() == before
 
 

@@ -1,4 +1,4 @@
-"""Storage: whether a host reaches it. Logs: where they are, and requests for them. Sinks: checksums, who merges."""
+"""Storage: whether a host reaches it. Logs: where they are. Sinks: checksums, who merges. Redeploys: the plan before."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,6 +12,8 @@ def upgrade() -> None:
     """Add columns and a table; no host has checked the storage yet, and agents register their state directories."""
     op.add_column("host", sa.Column("storage_error", sa.Text()))
     op.add_column("host", sa.Column("storage_failed_at", sa.Float()))
+    op.add_column("trial", sa.Column("earlier", sa.LargeBinary()))
+    op.add_column("trial", sa.Column("taken_back", sa.String()))
     op.add_column("machine", sa.Column("home", sa.String(), nullable=False, server_default=""))
     op.create_table(
         "log_request",

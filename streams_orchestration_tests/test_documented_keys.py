@@ -1,0 +1,75 @@
+"""Pages name parameters, keys of a spec and variables that there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streams_orchestration.model.loading import validate_document
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"^\| `(\w+)` \|(.*?)\| ", re.MULTILINE)
+"""Operator and parameters, in the table of the reference."""
+VARIABLE = re.compile(r"\bSTREAMS_[A-Z_]*[A-Z]\b")
+
+
+def parameters_of(kind: str) -> set[str]:
+    classes = [import_operator(names[kind]).Parameters for names in (STANDARD, WITH_INPUTS) if kind in names]
+    return {field.alias or name for each in classes for name, field in each.model_fields.items()}
+
+
+def mappings(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from mappings(each)
+
+
+def document_of(block: Any) -> dict[str, Any] | None:
+    """A spec with what a block shows of one; None for a block of something else."""
+    head = {"specVersion": 1, "application": "shown"}
+    if isinstance(block, dict) and "graph" in block:
+        return head | block
+    if isinstance(block, list) and all(isinstance(each, dict) and "operator" in each for each in block):
+        return head | {"graph": block}
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_have_keys_and_parameters_that_there_are(page: Path):
+    blocks = [yaml.safe_load(re.sub(r"…|\.\.\.", "x", text)) for text in BLOCK.findall(page.read_text("utf-8"))]
+    invocations = [each for block in blocks for each in mappings(block) if each.get("operator") in STANDARD]
+    wrong = {
+        each["operator"]: set(each["parameters"]) - parameters_of(each["operator"])
+        for each in invocations
+        if isinstance(each.get("parameters"), dict)
+    }
+    assert {kind: names for kind, names in wrong.items() if names} == {}
+    documents = [document for block in blocks if (document := document_of(block)) is not None]
+    findings = [each for document in documents for each in validate_document(document)[1]]
+    assert [str(each) for each in findings if each.code in ("SO0007", "SO0010")] == []
+
+
+def test_the_table_of_operators_has_parameters_that_there_are():
+    table = (ROOT / "docs" / "reference.md").read_text("utf-8").partition("\n## Operators that run\n")[2]
+    rows = [row for row in ROW.findall(table.partition("\n### ")[0]) if row[0] in STANDARD]
+    assert {kind for kind, _ in rows} == set(STANDARD)
+    wrong = {kind: set(re.findall(r"`(\w+)", named)) - parameters_of(kind) for kind, named in rows}
+    assert {kind: names for kind, names in wrong.items() if names} == {}
+
+
+def test_variables_of_pages_are_read_somewhere():
+    code = [*ROOT.glob("streams_orchestration*/**/*.py"), *ROOT.glob("benchmarks/**/*.py"), ROOT / "Makefile"]
+    known = {name for path in code for name in VARIABLE.findall(path.read_text("utf-8"))}
+    named = {name for page in PAGES for name in VARIABLE.findall(page.read_text("utf-8"))}
+    assert len(named) > 15
+    assert named - known == set()
