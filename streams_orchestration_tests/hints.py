@@ -83,6 +83,6 @@ def texts_of(source: str) -> Iterator[str]:
     """The texts in a module of Python, with `VALUE` for what is filled in."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
-            yield "".join(each.value if isinstance(each, ast.Constant) else VALUE for each in node.values)
+            yield "".join(str(each.value) if isinstance(each, ast.Constant) else VALUE for each in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value

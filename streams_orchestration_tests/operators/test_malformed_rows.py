@@ -59,10 +59,14 @@ def test_they_are_dropped_and_counted_without_a_second_port(tmp_path: Path):
 def test_lines_of_json_and_text(tmp_path: Path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(JSON)
-    bench = source(path, "line bigint, text string", format="jsonl")
+    bench = source(path, MALFORMED, format="jsonl")
     bench.produce()
     assert bench.rows() == [(1, "a"), (3, "b")]
-    assert bench.rows(1) == [(2, '{"n": "x"}'), (4, "[1]"), (5, '{"n": 2, "s"')]
+    assert bench.rows(1) == [
+        (2, "n", "'x' is no int", '{"n": "x"}'),
+        (4, "", "an object is wanted", "[1]"),
+        (5, "", "it is no JSON at character 13: Expecting ':' delimiter", '{"n": 2, "s"'),
+    ]
     path = tmp_path / "rows.txt"
     path.write_bytes(b"a\n\xff\nb\n")
     bench = source(path, "file string, line bigint", schema="text string", format="line")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -10,10 +11,12 @@ from typing import Literal, NamedTuple, TypeGuard, cast
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import np, pa, pa_csv
+from streams_orchestration.operators.misfits import text_misfit
 from streams_orchestration.operators.standard.file_rows import RawRow, sift
 from streams_orchestration.operators.standard.json_lines import (
     check_json_schema,
     is_object,
+    misfit_of_object,
     parse_content,
     parse_objects,
 )
@@ -83,10 +86,19 @@ def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFor
             pass
     rows = [RawRow(number, value) for number, value in enumerate(values) if value and not value.isspace()]
     suspects = [(n, False) for n, row in enumerate(rows) if format == "json" and not is_object(row.text)]
-    sifted = sift(rows, lambda part: parse([row.text for row in part]), suspects, _explain, schema)
+
+    def explain(row: RawRow, error: Exception) -> tuple[str, str]:
+        if format == "json":
+            return misfit_of_object(row.text, schema, error)
+        return misfit_of_row(row.text, schema, separator, error)
+
+    sifted = sift(rows, lambda part: parse([row.text for row in part]), suspects, explain, schema)
     full = {row.line for row in rows}
     empty = [Bad(number, "the message has no value") for number in range(len(values)) if number not in full]
-    return Decoded(sifted.batch, tuple(sorted((*empty, *(Bad(row.line, row.reason) for row in sifted.malformed)))))
+    bad = (
+        Bad(row.line, f"column {row.column}: {row.reason}" if row.column else row.reason) for row in sifted.malformed
+    )
+    return Decoded(sifted.batch, tuple(sorted((*empty, *bad))))
 
 
 def _are_all_full(values: Sequence[bytes | None]) -> TypeGuard[Sequence[bytes]]:
@@ -175,9 +187,18 @@ def _csv_parser(schema: pa.Schema, separator: str) -> Parser:
     return parse
 
 
-def _explain(_row: RawRow, error: Exception) -> tuple[str, str]:
-    reason = " ".join(str(error).split())
-    return "", reason
+def misfit_of_row(text: bytes, schema: pa.Schema, separator: str, error: Exception) -> tuple[str, str]:
+    """Return the column and the reason why a text was refused as a row of CSV with attributes of `schema`."""
+    if isinstance(error, DataError):
+        return "", str(error)
+    row = text.decode(errors="surrogateescape").removesuffix("\n").removesuffix("\r")
+    values = next(csv.reader([row], delimiter=separator), [])
+    if len(values) != len(schema):
+        return "", f"{len(values)} columns, {len(schema)} are wanted"
+    for field, value in zip(schema, values, strict=True):
+        if reason := text_misfit(value, field.type):
+            return field.name, reason
+    return "", f"its values do not fit the attributes: {' '.join(str(error).split())}"
 
 
 def _raw(values: Sequence[bytes | None], schema: pa.Schema) -> Decoded:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import functools
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
+from streams_orchestration.operators.misfits import text_misfit
 from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 8 << 20
@@ -139,31 +138,8 @@ class CsvFile:
                     if row and len(row) != len(header):
                         return f"line {rows.line_num}: {len(row)} columns, {len(header)} are wanted"
                     for position, field in positions if row else ():
-                        if reason := misfit(row[position], field.type):
+                        if reason := text_misfit(row[position], field.type):
                             return f"line {rows.line_num}, column {field.name}: {reason}"
             except csv.Error as malformed:
                 return f"line {rows.line_num}: {malformed}"
         return str(error)
-
-
-@functools.lru_cache(maxsize=65_536)
-def misfit(text: str, kind: pa.DataType) -> str:
-    """Why a value is not of a type, empty if it is."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return f"{text.encode(errors='surrogateescape')!r} is not UTF-8 text"
-    if pa.types.is_string(kind) or text in pa_csv.ConvertOptions().null_values:
-        return ""
-    try:
-        pa.scalar(text.strip()).cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return f"{text!r} is no {type_name(kind)}{_without_zone(text, kind)}"
-    return ""
-
-
-def _without_zone(text: str, kind: pa.DataType) -> str:
-    """What to do about a timestamp that lacks nothing but its time zone."""
-    if not pa.types.is_timestamp(kind) or kind.tz is None or misfit(text, pa.timestamp(kind.unit)):
-        return ""
-    return f": it has no time zone. Write {text.strip()}Z, or declare the attribute as timestamp_ntz"

@@ -12,7 +12,8 @@ from typing import IO
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
-from streams_orchestration.operators.standard.csv_file import CsvFile, misfit
+from streams_orchestration.operators.misfits import text_misfit
+from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.file_rows import BEGIN, Place, RawRow, Rows, sift
 
 SMALL_BYTES = 1 << 16
@@ -143,7 +144,7 @@ class CsvSieve:
             if len(values) != len(names):
                 return "", f"{len(values)} columns, {len(names)} are wanted"
             for field in self.schema:
-                if reason := misfit(values[names.index(field.name)], field.type):
+                if reason := text_misfit(values[names.index(field.name)], field.type):
                     return field.name, reason
             return "", str(error)
 
@@ -166,7 +167,7 @@ class CsvSieve:
                 values = [(raw[position].decode(errors="replace"), check, kind) for position, check, kind in checked]
                 wrong = [(text, kind) for text, check, kind in values if not check(text)]
                 if wrong:
-                    yield number, any(misfit(text, kind) for text, kind in wrong)
+                    yield number, any(text_misfit(text, kind) for text, kind in wrong)
                 continue
             try:
                 values = next(csv.reader(io.StringIO(_text(row), newline=""), delimiter=self.file.separator))

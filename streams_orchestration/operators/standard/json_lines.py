@@ -10,6 +10,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_json
+from streams_orchestration.operators.misfits import json_misfit
 from streams_orchestration.operators.standard.file_rows import Place, RawRow, Rows, sift
 from streams_orchestration.operators.storage.port import File
 
@@ -58,7 +59,11 @@ def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: Place, *, pe
             message = f"{path}, {_place(lines, start.line - 1, schema)}"
             raise DataError(message) from error
         suspects = [(i, False) for i, row in enumerate(full) if not is_object(row.text)]
-        return sift(full, lambda part: parse_objects([row.text for row in part], schema), suspects, _explain, schema)
+
+        def explain(row: RawRow, error: Exception) -> tuple[str, str]:
+            return misfit_of_object(row.text, schema, error)
+
+        return sift(full, lambda part: parse_objects([row.text for row in part], schema), suspects, explain, schema)
 
 
 def is_object(text: bytes) -> bool:
@@ -69,15 +74,33 @@ def is_object(text: bytes) -> bool:
 def _why_no_object(text: bytes) -> str:
     """Why a text is not one JSON object; empty when it is."""
     try:
-        return "" if isinstance(json.loads(text), dict) else "an object is wanted"
-    except ValueError as error:
-        return str(error)
+        return "" if isinstance(json.loads(text.rstrip()), dict) else "an object is wanted"
+    except UnicodeDecodeError:
+        return "it is not UTF-8 text"
+    except json.JSONDecodeError as error:
+        return f"it is no JSON at character {error.pos + 1}: {error.msg}"
     except RecursionError:
         return "it is nested too deeply"
 
 
-def _explain(row: RawRow, error: Exception) -> tuple[str, str]:
-    return "", _why_no_object(row.text) or str(error)
+def misfit_of_object(text: bytes, schema: pa.Schema, error: Exception) -> tuple[str, str]:
+    """Return the column and the reason why a text was refused as an object with attributes of `schema`.
+
+    Args:
+        text: one JSON object, or none.
+        schema: of the tuples.
+        error: raised by `parse_objects`.
+    """
+    if reason := _why_no_object(text):
+        return "", reason
+    members = json.loads(text)
+    for field in schema:
+        value = members.get(field.name)
+        try:
+            parse_objects([json.dumps({field.name: value}).encode()], pa.schema([field]))
+        except (ValueError, pa.ArrowNotImplementedError):
+            return field.name, json_misfit(value, field.type)
+    return "", f"its members do not fit the attributes: {' '.join(str(error).split())}"
 
 
 def parse_objects(lines: list[bytes], schema: pa.Schema) -> pa.RecordBatch:
@@ -109,7 +132,8 @@ def _place(lines: list[bytes], before: int, schema: pa.Schema) -> str:
         try:
             parse_objects([line], schema)
         except (ValueError, pa.ArrowNotImplementedError) as error:
-            return f"line {number}: {_why_no_object(line) or error}"
+            column, reason = misfit_of_object(line, schema, error)
+            return f"line {number}{f', column {column}' if column else ''}: {reason}"
     return f"lines {before + 1} to {before + len(lines)}: they do not fit together"
 
 
