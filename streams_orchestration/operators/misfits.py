@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 from decimal import Decimal, InvalidOperation
@@ -24,6 +25,11 @@ def text_misfit(text: str, kind: pa.DataType) -> str:
     if pa.types.is_string(kind) or text in pa_csv.ConvertOptions().null_values or _is_read(text, kind):
         return ""
     return f"{_short(repr(text))} is no {type_name(kind)}{_form(text, kind)}"
+
+
+def csv_fault(error: csv.Error) -> str:
+    """Return why a text is no row of CSV at all."""
+    return "a quote is not closed" if "end of data" in str(error) else f"it is no row of CSV: {error}"
 
 
 def json_misfit(value: Any, kind: pa.DataType) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, get_args
 
 from pydantic import ValidationError
@@ -10,6 +11,24 @@ from pydantic_core import ErrorDetails
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.standard.refused import STREAMS_VALUES
+
+_WANTED = {
+    "string_type": "a text", "string_sub_type": "a text", "bytes_type": "a text", "list_type": "a list",
+    "tuple_type": "a list", "set_type": "a list", "dict_type": "a mapping", "model_type": "a mapping",
+    "mapping_type": "a mapping", "int_type": "an integer", "int_from_float": "an integer", "int_parsing": "an integer",
+    "int_parsing_size": "an integer of at most 4300 digits", "float_type": "a number", "float_parsing": "a number",
+    "finite_number": "a finite number", "greater_than": "more than {gt}", "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}", "less_than_equal": "at most {le}", "none_required": "null",
+    "too_short": "a list of at least {min_length}", "too_long": "a list of at most {max_length}",
+    "string_pattern_mismatch": "a text that matches {pattern}",
+    "string_too_short": "a text of at least {min_length} characters",
+    "string_too_long": "a text of at most {max_length} characters",
+}  # fmt: skip
+"""Kind of an error -> what is wanted, in place of the library's words."""
+
+
+_TYPE = re.compile(r"(str|int|float|bool|list|dict|function|literal|tagged|constrained|model)\b.*")
+"""Name of a part of a union, which stands in the place of an error."""
 
 
 class ParameterError(NamedTuple):
@@ -46,7 +65,8 @@ def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
 def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str, bool]:
     """The text, and whether it is wrong in Streams, too."""
     fields = implementation.Parameters.model_fields
-    name, value, reason = ".".join(map(str, item["loc"])), item["input"], item["msg"].removeprefix("Value error, ")
+    place = [str(each) for each in item["loc"] if not (isinstance(each, str) and _TYPE.fullmatch(each))]
+    name, value, reason = ".".join(place), item["input"], item["msg"].removeprefix("Value error, ")
     streams = STREAMS_VALUES.get(implementation.__name__, {}).get(name, ())
     match item["type"]:
         case "extra_forbidden" if name in implementation.unsupported:
@@ -67,17 +87,17 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
             return _none_of(name, value, wanted), True
         case "bool_parsing" | "bool_type":
             return _none_of(name, value, ("true", "false")), True
-        case "int_parsing" | "float_parsing":
-            wanted = "an integer" if item["type"] == "int_parsing" else "a number"
-            return f"the parameter {name} is {wanted}, not {value!r}", False
+        case "extra_forbidden":
+            return f"there is no parameter {name}", False
         case kind:
             field = fields.get(str(item["loc"][0]))
-            contrast = "" if field is not None and not field.repr else f", not {value!r}"
+            contrast = "" if field is not None and not field.repr else f", not {_shown(value)}"
             # Streams takes a single value for a list, and texts for clauses like `output` and `state`
-            return f"the parameter {name}: {reason}{contrast}", kind.endswith("_type") and kind not in (
-                "list_type",
-                "dict_type",
-            )
+            anywhere = kind.endswith("_type") and kind not in ("list_type", "dict_type")
+            if kind in _WANTED:
+                wanted = _WANTED[kind].format(**item.get("ctx", {}))
+                return f"the parameter {name} is {wanted}{contrast}", anywhere
+            return f"the parameter {name}: {reason}{contrast}", anywhere
 
 
 def _values(implementation: type[Operator], parameter: str) -> tuple[str, ...]:
@@ -88,7 +108,7 @@ def _values(implementation: type[Operator], parameter: str) -> tuple[str, ...]:
     kinds: list[Any] = [kind]
     for each in kinds:
         kinds += get_args(each)
-        literals += [each] if isinstance(each, str) else []
+        literals += [str(each)] if isinstance(each, str | int) else []
     return tuple(dict.fromkeys(literals))
 
 
@@ -98,7 +118,12 @@ def _is_one_of(value: Any, values: tuple[str, ...]) -> bool:
 
 def _none_of(name: str, value: Any, values: tuple[str, ...]) -> str:
     hint = nearest(value, values) if isinstance(value, str) and "true" not in values else ""
-    return f"the parameter {name} is {_or(values)}, not {value!r}{hint}"
+    return f"the parameter {name} is {_or(values)}, not {_shown(value)}{hint}"
+
+
+def _shown(value: Any) -> str:
+    """The value as YAML has it."""
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _or(values: tuple[str, ...]) -> str:

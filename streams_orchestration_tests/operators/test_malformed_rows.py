@@ -42,7 +42,7 @@ def test_rows_of_csv_that_cannot_be_read_are_named_with_line_and_column(tmp_path
         (3, "n", "'x' is no int", "x,b"),
         (4, "", "1 columns, 2 are wanted", "2"),
         (6, "", "3 columns, 2 are wanted", "3,c,d"),
-        (9, "", "unexpected end of data", '5,"g'),
+        (9, "", "a quote is not closed", '5,"g'),
     ]
     assert bench.metrics == {"malformed": 4}
 

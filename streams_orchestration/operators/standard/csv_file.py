@@ -11,7 +11,7 @@ from typing import Any
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
-from streams_orchestration.operators.misfits import text_misfit
+from streams_orchestration.operators.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 8 << 20
@@ -141,5 +141,5 @@ class CsvFile:
                         if reason := text_misfit(row[position], field.type):
                             return f"line {rows.line_num}, column {field.name}: {reason}"
             except csv.Error as malformed:
-                return f"line {rows.line_num}: {malformed}"
-        return str(error)
+                return f"line {rows.line_num}: {csv_fault(malformed)}"
+        return f"it cannot be read as CSV: {' '.join(str(error).split())}"

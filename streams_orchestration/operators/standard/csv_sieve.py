@@ -12,7 +12,7 @@ from typing import IO
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
 from streams_orchestration.operators.libraries import pa, pa_csv
-from streams_orchestration.operators.misfits import text_misfit
+from streams_orchestration.operators.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.file_rows import BEGIN, Place, RawRow, Rows, sift
 
@@ -131,7 +131,7 @@ class CsvSieve:
                 try:  # Arrow takes what follows a quote for a value, up to the end
                     next(csv.reader([_text(part[-1])], delimiter=self.file.separator, strict=True), [])
                 except csv.Error as error:
-                    raise DataError(str(error)) from error
+                    raise DataError(csv_fault(error)) from error
             return self._parse(b"".join(row.text for row in part), names)
 
         def explain(row: RawRow, error: Exception) -> tuple[str, str]:
@@ -140,13 +140,13 @@ class CsvSieve:
                     csv.reader(_text(row).splitlines(keepends=True), delimiter=self.file.separator, strict=True)
                 )
             except csv.Error as malformed:
-                return "", str(malformed)
+                return "", csv_fault(malformed)
             if len(values) != len(names):
                 return "", f"{len(values)} columns, {len(names)} are wanted"
             for field in self.schema:
                 if reason := text_misfit(values[names.index(field.name)], field.type):
                     return field.name, reason
-            return "", str(error)
+            return "", f"its values do not fit the attributes: {' '.join(str(error).split())}"
 
         return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
 

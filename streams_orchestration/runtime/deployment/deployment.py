@@ -137,7 +137,8 @@ def with_columns_of_queries(wanted: Deployable) -> Compilation:
 
 def _refused(operator: LogicalOperator, reason: str) -> Diagnostic:
     place = next((key for key in ("query", "function") if key in operator.parameters), "")
-    return Diagnostic.of("SO5010", reason, operator=operator.name, location=operator.location_of(place))
+    text = f"Spark refuses it: {reason}" if reason.startswith("[") else reason
+    return Diagnostic.of("SO5010", text, operator=operator.name, location=operator.location_of(place))
 
 
 def _insert(connection: Connection, compilation: Compilation, identity: str, plan: DeploymentPlan) -> None:

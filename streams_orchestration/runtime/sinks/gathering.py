@@ -236,7 +236,8 @@ class Gatherer:
                 return None
             name = self.sink.context.name
             if gone is not None:
-                message = f"{store.title(gone.pending)}, which was to be published, is gone: start anew with --fresh"
+                file = store.title(gone.pending)
+                message = f"the file of rows {file}, which was to be published, is gone: start anew with --fresh"
                 raise OutputError(name, message, lost=True) from error
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             message = f"files in {merged.parent} cannot be merged: {reason}; it is tried again, nothing is lost"

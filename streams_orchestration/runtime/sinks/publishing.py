@@ -214,7 +214,7 @@ def _is_copied(store: Store, row: DueOutput) -> bool:
 
 def gone(row: DueOutput) -> OutputError:
     """A file that was to be published is not there."""
-    message = f"{row.pending}, which was to become {row.final}, is gone: start anew with --fresh"
+    message = f"the file of {row.final}, which was to be published from {row.pending}, is gone: start anew with --fresh"
     return OutputError(row.operator, message, lost=True)
 
 
