@@ -167,6 +167,7 @@ def init(name: str, directory: Path | None, *, python: bool) -> int:
         return 0
     commands = {
         f"streams compile {place / spec}": "what the compiler makes of it",
+        f"streams check {place / spec}": "whether it can run: all errors at once, for CI",
         f"streams run {place / spec}": "run it on Spark",
         f"pytest {place}": "test it without Spark",
     }

@@ -70,23 +70,25 @@ def fitting(
     remarks = [
         f"the value of {name} is left out, which is declared no more" for name in kept.submission if name not in values
     ]
-    options, narrower, stronger = _widths(application, replace(kept, submission=values))
+    options, narrower, regions = _widths(application, replace(kept, submission=values))
     wanted = change(options)
     if wanted.widths is options.widths:  # none is wanted, not even one that is deployed
-        narrower += stronger
+        narrower += _stronger(regions, options.widths)
+    else:
+        wanted = replace(wanted, widths=_counting(regions, wanted.widths, options.widths))
     undecided: list[str] = []
     if wanted.decoupling is options.decoupling:
         wanted, undecided = _decision(application, wanted)
     return wanted, (*remarks, *narrower, *undecided)
 
 
-def _widths(application: Application, options: Options) -> tuple[Options, list[str], list[str]]:
-    """The options, what of the widths is left out, and what stays against the spec."""
+def _widths(application: Application, options: Options) -> tuple[Options, list[str], tuple[ParallelRegion, ...]]:
+    """The options, what of the widths is left out, and the regions with the widths of the spec."""
     if not options.widths:
-        return options, [], []
+        return options, [], ()
     done = _compiled(application, replace(options, widths=(), decoupling=None), (LOGICAL_STAGE,))
     if done is None:
-        return options, [], []
+        return options, [], ()
     regions = need(done.logical).regions
     fit = tuple(each for each in options.widths if any(fits(each[0], region) for region in regions))
     left_out = [
@@ -94,7 +96,15 @@ def _widths(application: Application, options: Options) -> tuple[Options, list[s
         for pattern, width in options.widths
         if (pattern, width) not in fit
     ]
-    return replace(options, widths=fit), left_out, list(_stronger(regions, fit))
+    return replace(options, widths=fit), left_out, regions
+
+
+def _counting(
+    regions: Iterable[ParallelRegion], widths: tuple[tuple[str, int], ...], kept: tuple[tuple[str, int], ...]
+) -> tuple[tuple[str, int], ...]:
+    """Return widths without those that are kept for one region, which has another one now."""
+    first = {next((each for each in widths if fits(each[0], region)), None) for region in regions}
+    return tuple(each for each in widths if each in first or each not in kept or "*" in each[0])
 
 
 def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]) -> Iterator[str]:

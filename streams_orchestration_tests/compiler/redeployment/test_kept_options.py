@@ -110,6 +110,7 @@ def test_a_width_follows_the_uid_of_its_region(
     assert [each.width for each in compile_spec(spec, options).logical.regions] == [3]
     again, _ = fitting(spec, kept, lambda options: options.with_widths([("Q", 4)]))
     assert [each.width for each in compile_spec(spec, again).logical.regions] == [4]
+    assert [each for each in again.widths if "*" not in each[0]] == [("Q", 4)], "no former one is kept beside it"
 
 
 def test_options_that_are_given_come_over_those_that_are_kept():
