@@ -1,4 +1,4 @@
-"""Storage: whether a host reaches it. Logs: where they are. Sinks: checksums, who merges. Redeploys: the plan before."""
+"""Storage: whether a host reaches it. Logs: where they are. Sinks: checksums, who merges. Redeploys: a plan before."""
 
 import sqlalchemy as sa
 from alembic import op
