@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -146,4 +147,4 @@ def _report(finding: Finding) -> None:
         condition = f" if Spark takes the queries of {short_list(queries)}" if left_out else ""
         click.echo(f"{spec}: {finding['application']} can run{condition}")
     if left_out:
-        note(f"Spark has not looked at them. `streams check {spec} --queries` has it do so.")
+        note(f"Spark has not looked at them. `streams check {shlex.quote(spec)} --queries` has it do so.")

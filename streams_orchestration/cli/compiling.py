@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 
@@ -39,7 +40,8 @@ def compile_application(spec: Path, options: Options, format_: str, output: Path
     else:
         write_table(summary(compilation), output)
     if parts := list(left_out(compilation.logical)):
-        note(f"Not looked at: {'; '.join(parts)}. `streams check {spec}` does that.")
+        same = "" if options == Options() else " with the same options"
+        note(f"Not looked at: {'; '.join(parts)}. `streams check {shlex.quote(str(spec))}`{same} does that.")
     return 0
 
 
