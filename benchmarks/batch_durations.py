@@ -178,7 +178,7 @@ def session(scratch: Path, *, queries: bool = False) -> SparkSession:
     remembered = {"spark.sql.streaming.numRecentProgressUpdates": "100"}
     settings = session_settings("bench", scratch / "spark", memory="1g", queries=queries) | remembered
     home = spark_home() if queries else lean_home()
-    spark = spark_session(settings, start_jvm(settings, home).gateway())
+    spark = spark_session(settings, start_jvm(settings, home, scratch).gateway())
     register_source(spark)
     return spark
 

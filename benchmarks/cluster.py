@@ -35,7 +35,8 @@ def rows(*, quick: bool = False) -> list[Row]:
                     scratch = Path(stack.enter_context(TemporaryDirectory(prefix="bench-")))
                     if name == "cluster":
                         made = stack.enter_context(cluster(scratch, workers=os.cpu_count() or 1))
-                        stack.enter_context(patch.dict(os.environ, STREAMS_MASTER=made.address))
+                        where = {"STREAMS_MASTER": made.address, "STREAMS_SPARK_CONF": str(made.conf)}
+                        stack.enter_context(patch.dict(os.environ, where))
                     whole, steady, results[name] = product(data, scratch)
                 best[name] = max(best[name], steady)
                 print(f"  {name}: {whole:.1f} s, {steady:,.0f} tuples/s", file=sys.stderr, flush=True)

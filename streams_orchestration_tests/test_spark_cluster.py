@@ -72,6 +72,7 @@ class Stands(Operator):
 def two_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     with cluster(tmp_path, workers=2) as made:
         monkeypatch.setenv("STREAMS_MASTER", made.address)
+        monkeypatch.setenv("STREAMS_SPARK_CONF", str(made.conf))
         yield made
 
 
@@ -148,7 +149,7 @@ def test_a_machine_whose_executor_is_killed_and_one_that_is_cut_off_change_nothi
     with routes(), address_of_servers() as address, cluster(tmp_path, workers=0, host=address) as apart:
         for machine in machines:
             apart.add_worker(machine.address, machine.command)
-        conf.write_text(f"spark.driver.host {address}\n")
+        conf.write_text(f"{apart.properties}spark.driver.host {address}\n")
         monkeypatch.setenv("STREAMS_SPARK_CONF", str(conf))
         monkeypatch.setenv("STREAMS_MASTER", apart.address)
         with streams(home, "run", str(SPECS / "flights.yaml"), "--width", "PerCarrier=3", limit=4_000) as process:
@@ -166,7 +167,10 @@ def test_a_machine_whose_executor_is_killed_and_one_that_is_cut_off_change_nothi
 
 def test_a_cluster_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     home, address = Home(tmp_path / "home"), f"spark://127.0.0.1:{free_port()}"
+    conf = tmp_path / "spark.conf"
+    conf.write_text("spark.authenticate.secret planted\n")
     monkeypatch.setenv("STREAMS_MASTER", address)
+    monkeypatch.setenv("STREAMS_SPARK_CONF", str(conf))
     with streams(home, "run", str(SPECS / "flights.yaml")) as process:
         status = wait_for(home, lambda status: status.hosts[0].state == "FAILED")
     assert status.hosts[0].error is not None

@@ -15,6 +15,7 @@ LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREA
 COMPRESSION, HANG = "STREAMS_COMPRESSION", "STREAMS_HANG_LIMIT"
 MASTER, SPARK_CONF = "STREAMS_MASTER", "STREAMS_SPARK_CONF"
 SAMPLES, SAMPLE_MASK = "STREAMS_SAMPLES", "STREAMS_SAMPLE_MASK"
+_STANDALONE = "spark://"
 LOCAL = "local"
 """The master of a host whose tasks run on its own machine."""
 _MASTERS = r"local|yarn|spark://\S+|k8s://\S+"
@@ -56,10 +57,20 @@ class EngineSettings:
         """Return the properties in the file.
 
         Raises:
-            SettingError: it cannot be read, or a line of it cannot be used.
+            SettingError: it cannot be read, a line of it cannot be used, or it leaves open how processes of a
+                standalone cluster are known to the driver.
         """
-        if not self.conf:
-            return {}
+        properties = self._read_properties() if self.conf else {}
+        decided = "spark.authenticate.secret" in properties or properties.get("spark.authenticate") == "false"
+        if self.master.startswith(_STANDALONE) and not decided:
+            wanted = (
+                f"a file with spark.authenticate.secret, which the master and the workers of {self.master} have, too "
+                "(or with `spark.authenticate false`: whoever reaches the driver then runs code as this user),"
+            )
+            raise SettingError(SPARK_CONF, self.conf, wanted)
+        return properties
+
+    def _read_properties(self) -> dict[str, str]:
         try:
             lines = Path(self.conf).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeError) as error:
@@ -147,7 +158,8 @@ class Settings:
             int(samples),
             mask,
         )
-        settings.engine().properties()
+        for word in settings.master.split():
+            EngineSettings(master=re.sub(r"^[\w.-]+=", "", word), conf=settings.spark_conf).properties()
         return settings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,12 @@ class Cluster:
 
     def __init__(self, directory: Path, host: str = "127.0.0.1") -> None:
         self.directory, self.host, self.port = directory, host, free_port()
+        self.properties = f"spark.authenticate true\nspark.authenticate.secret {secrets.token_hex(16)}\n"
+        """Properties that the processes of the cluster and the hosts on it have in common."""
+        self.conf = directory / "cluster.conf"
+        """The file with them, for `STREAMS_SPARK_CONF`."""
+        self.conf.touch(mode=0o600)
+        self.conf.write_text(self.properties)
         self.workers: list[subprocess.Popen[bytes]] = []
         self._master: subprocess.Popen[bytes] | None = None
 
@@ -92,6 +99,8 @@ class Cluster:
             host,
             "--webui-port",
             "0",
+            "--properties-file",
+            str(self.conf),
         ]
         with (self.directory / f"{name}.log").open("ab") as log:
             return subprocess.Popen([*command, *arguments[1:]], env=environment, stdout=log, stderr=log)

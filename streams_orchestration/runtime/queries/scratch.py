@@ -19,6 +19,9 @@ from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.errors import OperatorFailure
 from streams_orchestration.runtime.storage.directories import Directories
 
+CLAIM = "claim-"
+"""Begins the name of a file beside the registers that names the worker which looks for the owner of a task."""
+
 log = logging.getLogger("streams.planner")
 
 
@@ -120,15 +123,17 @@ class Scratch:
     def unanswered(self) -> list[str]:
         """The registers of the tasks of the batch under way that have not answered, of the first level with any.
 
-        A level begins when the one before has ended.
+        A level begins when the one before has ended. A task without an owner is that of the worker which looks for one.
         """
         waiting: dict[int, list[str]] = {}
         if (batch := self.planned) is None:
             return []
         try:
             for register in (Path(self.path) / "owners").iterdir():
-                level, _, partition = register.name.partition("-")
-                if partition.isdecimal() and not (Path(self.answers) / f"{batch}-{register.name}.json").exists():
+                task = register.name.removeprefix(CLAIM)
+                level, _, partition = task.partition("-")
+                names_task = level.isdecimal() and partition.isdecimal()
+                if names_task and not (Path(self.answers) / f"{batch}-{task}.json").exists():
                     waiting.setdefault(int(level), []).append(register.read_text())
         except OSError:  # it has just ended
             return []

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 import threading
@@ -10,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from streams_orchestration.runtime.engine.spark.owners import Worker, owner_pids
+from streams_orchestration.runtime.engine.spark.owners import CLAIMS, Worker, owner_pids
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
 from streams_orchestration.runtime.hosts.heart import ENGINE_SECONDS, HEARTBEAT_SECONDS, STUCK_SECONDS, Heart
@@ -210,3 +212,24 @@ def test_busy_are_the_owners_of_the_first_level_that_has_not_answered(tmp_path: 
     assert owner_pids(scratch.unanswered()) == [int(pid)] * 2
     scratch.take_back()
     assert owner_pids(scratch.unanswered()) == []
+
+
+def test_busy_is_also_a_worker_that_looks_for_the_owner_of_its_task(tmp_path: Path):
+    scratch = Scratch.create(tmp_path / "scratch", cast(Any, None))
+    scratch.plan(5)
+    register = scratch.owner(0, 0)
+    task = threading.Thread(target=Worker(lambda request: request).run, args=(register, None), daemon=True)
+    with (register.parent / CLAIMS).open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        task.start()
+        busy = until(lambda: owner_pids(scratch.unanswered()), "nobody looks for an owner")
+    task.join(60)
+    assert busy == [os.getpid()] == owner_pids([register.read_text()])
+    assert {path.name for path in register.parent.iterdir()} == {CLAIMS, register.name}
+
+
+def test_a_register_that_is_being_written_is_none(tmp_path: Path):
+    scratch = Scratch.create(tmp_path / "scratch", cast(Any, None))
+    scratch.plan(5)
+    (scratch.owner(0, 0).parent / "part77.0-0").touch()
+    assert scratch.unanswered() == []

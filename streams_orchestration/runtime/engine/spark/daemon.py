@@ -6,11 +6,13 @@ Spark runs it with `python -m` and the name of a worker module; its setting is `
 from __future__ import annotations
 
 import gc
+import os
 
 import pandas as pd  # noqa: F401 (pyarrow looks for it when it first makes an array)
 from pyspark.daemon import manager
 
 from streams_orchestration.runtime.engine.spark import stages
+from streams_orchestration.runtime.forks import keep_sockets_from_forks
 
 
 def freeze() -> None:
@@ -26,5 +28,6 @@ def freeze() -> None:
 stages.freeze = freeze
 
 if __name__ == "__main__":
+    os.register_at_fork(after_in_child=keep_sockets_from_forks)  # a worker now has that to Spark, and no other one
     freeze()
     manager()

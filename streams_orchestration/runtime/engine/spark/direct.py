@@ -15,8 +15,8 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator
-from multiprocessing.connection import Connection, wait
 
+from streams_orchestration.runtime.engine.spark.owner_sockets import OwnerConnection, answered
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, receive, send
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Request, Row, requests
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -96,10 +96,10 @@ class DirectBatches:
                 raise
         return True
 
-    def _connections(self) -> dict[tuple[int, int], Connection] | None:
+    def _connections(self) -> dict[tuple[int, int], OwnerConnection] | None:
         """Return the connections to the owners of all tasks; None where one is missing."""
         scratch = self._planner.scratch
-        connections: dict[tuple[int, int], Connection] = {}
+        connections: dict[tuple[int, int], OwnerConnection] = {}
         for task in scratch.launched.program.tasks:
             try:
                 owner = scratch.owner(task.level, task.partition).read_text()
@@ -112,17 +112,16 @@ class DirectBatches:
         return connections
 
 
-def _answers(pending: list[tuple[Connection, Request]]) -> list[Row]:
+def _answers(pending: list[tuple[OwnerConnection, Request]]) -> list[Row]:
     """Return the rows that the owners produce; all owners work in parallel, each on one request at a time."""
-    waiting: dict[Connection, deque[Request]] = {}
+    waiting: dict[OwnerConnection, deque[Request]] = {}
     for connection, request in pending:
         waiting.setdefault(connection, deque()).append(request)
     for connection, queue in waiting.items():
         send(connection, queue.popleft())
     rows: list[Row] = []
     while waiting:
-        for connection in wait(list(waiting)):
-            assert isinstance(connection, Connection)
+        for connection in answered(waiting):
             rows += receive(connection)
             if queue := waiting[connection]:
                 send(connection, queue.popleft())

@@ -20,7 +20,8 @@ from streams_orchestration.runtime.engine.spark.fork_server import expect_fork_s
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import Jvm, start_jvm
 from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
-from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
+from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
+from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.processes import kill, process_started
@@ -47,6 +48,7 @@ class SparkEngine:
     def __init__(self, start: EngineStart) -> None:
         scratch = start.home.data(start.application) / "spark"
         own = scratch / f"python-{start.host}-{start.incarnation}"
+        self._private = PrivateDirectory.make()
         self._forking = expect_fork_server(own)
         self._mark = use(own)
         self._forks: subprocess.Popen[bytes] | None = None
@@ -58,7 +60,7 @@ class SparkEngine:
         if start.settings.cluster:
             settings = self._for_cluster(settings, start.settings, own)
         else:
-            settings |= start.settings.properties()
+            settings |= start.settings.properties() | {AUTHENTICATE: "true"}
         home = spark_home() if engine.queries or engine.cluster else lean_home()
         self._archive = ClassArchive.find(java_program(), settings[JAVA_OPTIONS], home)
         settings[JAVA_OPTIONS] += f" {self._archive.options}"
@@ -67,7 +69,9 @@ class SparkEngine:
         self._error: Exception | None = None
         self._given_up = False
         """The cluster has ended the session's application."""
-        self._jvm = start_jvm(settings, home, self._directory, start.settings, {DIRECTORY: str(own / "workers")})
+        environment = {DIRECTORY: str(own / "workers")}
+        private = self._private.path
+        self._jvm = start_jvm(settings, home, private, self._directory, start.settings, environment)
         threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
 
     def _for_cluster(self, local: dict[str, str], engine: EngineSettings, own: Path) -> dict[str, str]:
@@ -89,7 +93,7 @@ class SparkEngine:
             gateway = jvm.gateway()
             # not before: its imports would slow the start of the JVM, and nothing needs the server so soon
             if self._forking is not None and self._directory is not None:
-                self._forks = start_fork_server(self._forking, self._directory)
+                self._forks = start_fork_server(self._forking, [self._directory, self._private.path])
             session = spark_session(settings, gateway)
             threading.Thread(target=self._warm_up, args=(session,), daemon=True).start()
             register_source(session)

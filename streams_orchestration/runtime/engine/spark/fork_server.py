@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import json
 import marshal
 import os
 import runpy
@@ -19,6 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from streams_orchestration.runtime.engine.spark import forked_python
+from streams_orchestration.runtime.forks import keep_from_forks
 
 IMPORTED = (
     "pandas",
@@ -40,6 +43,9 @@ IMPORTED = (
 )
 REQUEST_SECONDS = 10.0
 """A client has sent its whole request by then."""
+FULL_SECONDS = 0.1
+"""Seconds until a server that may not open another file looks again for who connects to it."""
+STREAMS = ("standard input", "standard output", "standard error")
 
 
 def expect_fork_server(directory: Path) -> socket.socket | None:
@@ -57,7 +63,7 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
     """
     for old in directory.parent.glob(f"{directory.name.rpartition('-')[0]}-*"):
         shutil.rmtree(old, ignore_errors=True)
-    directory.mkdir(parents=True)
+    directory.mkdir(mode=0o700, parents=True)
     script = directory / "python"
     client = [sys.executable, "-I", "-S", forked_python.__file__, str(directory)]
     here = Path.cwd()
@@ -77,26 +83,29 @@ def expect_fork_server(directory: Path) -> socket.socket | None:
 
 
 def start_fork_server(
-    listener: socket.socket, directory: Path, imported: Sequence[str] = IMPORTED
+    listener: socket.socket, directories: Sequence[Path], imported: Sequence[str] = IMPORTED
 ) -> subprocess.Popen[bytes]:
     """Start one as a child of this process.
 
     Args:
         listener: of `expect_fork_server`; closed here.
-        directory: that one's, too; removed when the server ends.
+        directories: removed when the server ends; that of `expect_fork_server` is one of them.
         imported: modules that the processes find imported.
 
     Returns:
         The server, which is to be kept: it ends as soon as its standard input is closed.
     """
+    removed = [str(directory) for directory in directories]
     server = subprocess.Popen(
-        [sys.executable, "-u", "-m", __name__, str(listener.fileno()), str(directory), *imported],
+        [sys.executable, "-u", "-m", __name__, str(listener.fileno()), json.dumps(removed), *imported],
         stdin=subprocess.PIPE,  # ends with this process, and so ends the server
         pass_fds=[listener.fileno()],
         # what Spark would start each of them with, so that `hash` is the same after every start
         env=os.environ | {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0")},
     )
     listener.close()
+    assert server.stdin is not None
+    keep_from_forks(server.stdin)
     return server
 
 
@@ -131,15 +140,23 @@ class ForkServer:
                     self._abandoned(key.data)
 
     def _accept(self) -> None:
-        client, _ = self._listener.accept()
+        client: socket.socket | None = None
+        request: Request | None = None
         try:
+            client, _ = self._listener.accept()
             request = Request.received(client)
             pid = os.fork()
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, TypeError) as error:
             print(f"no process was forked: {error}", file=sys.stderr)
-            client.close()
+            if request is not None:
+                request.close()
+            if client is None:  # no file can be opened: who connects waits
+                time.sleep(FULL_SECONDS)
+            else:
+                client.close()
             return
         if pid == 0:
+            self._selector.close()
             for mine in (self._listener, self._ended, self._wakes, client, *self._clients.values()):
                 mine.close()
             request.become()
@@ -188,20 +205,26 @@ class Request(NamedTuple):
 
         Raises:
             OSError: they went away, or say nothing.
-            EOFError, ValueError: it is incomplete.
+            EOFError, ValueError, TypeError: it is incomplete, or no request.
         """
         client.settimeout(REQUEST_SECONDS)
         size, streams, _, _ = socket.recv_fds(client, 4, 3)
-        with client.makefile("rb") as sent:
-            arguments, environment, directory = marshal.loads(  # noqa: S302  from a child of our own
-                sent.read(int.from_bytes(size, "little"))
-            )
+        try:
+            if len(streams) != len(STREAMS):
+                message = f"{len(streams)} streams came with the request instead of {len(STREAMS)}"
+                raise ValueError(message)
+            with client.makefile("rb") as sent:
+                arguments, environment, directory = marshal.loads(  # noqa: S302  from a child of our own
+                    sent.read(int.from_bytes(size, "little"))
+                )
+        except BaseException:
+            _close(streams)
+            raise
         return cls(arguments, environment, directory, streams)
 
     def close(self) -> None:
         """The process has its streams: let go of them."""
-        for stream in self.streams:
-            os.close(stream)
+        _close(self.streams)
 
     def become(self) -> NoReturn:
         """Be that process, in one that was just forked."""
@@ -230,6 +253,11 @@ class Request(NamedTuple):
             os._exit(status & 0xFF)
 
 
+def _close(streams: Sequence[int]) -> None:
+    for stream in streams:
+        os.close(stream)
+
+
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", message=".*found in sys.modules", module="runpy")
     for name in sys.argv[3:]:
@@ -237,4 +265,5 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()
     ForkServer(socket.socket(fileno=int(sys.argv[1]))).serve()
-    shutil.rmtree(sys.argv[2], ignore_errors=True)
+    for directory in json.loads(sys.argv[2]):
+        shutil.rmtree(directory, ignore_errors=True)

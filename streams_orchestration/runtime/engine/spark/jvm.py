@@ -1,22 +1,34 @@
-"""The JVM of a host's session: started before PySpark is imported, since it takes longest to come up."""
+"""The JVM of a session: started before PySpark is imported, since it takes longest to come up."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shlex
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.forks import keep_from_forks
 from streams_orchestration.runtime.settings import EngineSettings
 
 POLL_SECONDS = 0.01
+_TELLING = re.compile(r"Error|Exception|Unrecognized|Could not|[Cc]annot|Too many")
+FRAMES = (
+    "Error occurred during initialization of VM",
+    "Error: Could not create the Java Virtual Machine.",
+    "Error: A fatal exception has occurred. Program will exit.",
+)
+"""Lines of a JVM that stand around the one with its reason."""
+OUTPUT_BYTES = 64 << 10
+"""Most bytes of a JVM's output that are looked through for the reason of its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +38,23 @@ class Jvm:
     process: subprocess.Popen[bytes]
     connection: Path
     """The file that it writes when it can be connected to."""
+    output: OutputMark
+    """The place in the output of this process at which its own begins."""
 
     def gateway(self) -> Any:
         """PySpark's connection to it, once it is up.
 
         Raises:
-            PySparkRuntimeError: it has ended.
+            StreamsRuntimeError: it has ended; with its reason, where that can be read.
         """
-        from pyspark.errors import PySparkRuntimeError
         from pyspark.java_gateway import launch_gateway
 
         while not self.connection.exists():
-            if self.process.poll() is not None:
-                shutil.rmtree(self.connection.parent, ignore_errors=True)
-                raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+            if (status := self.process.poll()) is not None:
+                raise StreamsRuntimeError(self._ended(status))
             time.sleep(POLL_SECONDS)
         port, size, secret = _parted(self.connection.read_bytes())
-        shutil.rmtree(self.connection.parent, ignore_errors=True)
+        self.connection.unlink()
         known = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret[:size].decode()}
         os.environ.update(known)  # PySpark then connects to a JVM that is there, and starts none
         try:
@@ -53,15 +65,58 @@ class Jvm:
         gateway.proc = self.process
         return gateway
 
+    def _ended(self, status: int) -> str:
+        reason = telling_line(self.output.since())
+        why = f": {reason}" if reason else "; its output says why"
+        return f"Java has ended with status {status} before Spark was up{why}"
+
 
 def _parted(written: bytes) -> tuple[int, int, bytes]:
     """Port, length of the secret, secret."""
     return int.from_bytes(written[:4]), int.from_bytes(written[4:8]), written[8:]
 
 
+@dataclass(frozen=True, slots=True)
+class OutputMark:
+    """A place in the standard error of this process, which the JVM shares."""
+
+    file: Path | None
+    """The file that it is written to; None where it is none, or not known."""
+    size: int
+
+    @classmethod
+    def here(cls) -> OutputMark:
+        """Return the end of what was written so far."""
+        with contextlib.suppress(OSError):
+            file = Path("/proc/self/fd/2").readlink()
+            if file.is_file():
+                return cls(file, file.stat().st_size)
+        return cls(None, 0)
+
+    def since(self) -> str:
+        """Return what was written since, at most `OUTPUT_BYTES` of its end; empty where that cannot be read."""
+        if self.file is None:
+            return ""
+        try:
+            with self.file.open("rb") as written:
+                written.seek(max(self.size, self.file.stat().st_size - OUTPUT_BYTES))
+                return written.read().decode(errors="replace")
+        except OSError:
+            return ""
+
+
+def telling_line(output: str) -> str:
+    """Return the line of a JVM's output that says why it ended; empty for no output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    lines = [line for line in lines if line not in FRAMES]
+    errors = [line for line in lines if _TELLING.search(line)]
+    return (errors[-1:] or lines[-1:] or [""])[0].removeprefix("Caused by: ")
+
+
 def start_jvm(
     settings: Mapping[str, str],
     home: Path,
+    private: Path,
     directory: Path | None = None,
     engine: EngineSettings | None = None,
     environment: Mapping[str, str] | None = None,
@@ -71,24 +126,40 @@ def start_jvm(
     Args:
         settings: of the session.
         home: the directory of Spark.
+        private: the session's `PrivateDirectory`.
         directory: the JVM's working directory, which gets the files that a JVM writes unasked; that of this process
             when None.
         engine: with a file of properties, which the JVM reads itself: they are on no command line.
         environment: variables for it, and so for its Python processes, beside those of this process.
     """
-    connection = Path(tempfile.mkdtemp()) / "connection"
-    arguments = submit_arguments(settings, engine or EngineSettings())
+    connection = private / "connection"
+    options = f'{settings.get(JAVA_OPTIONS, "")} "-Djava.io.tmpdir={private}"'
+    arguments = submit_arguments({**settings, JAVA_OPTIONS: options.strip()}, engine or EngineSettings())
     what = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    mark = OutputMark.here()
     process = subprocess.Popen(
         [home / "bin" / "spark-submit", *arguments, *what],
         stdin=subprocess.PIPE,  # the JVM ends when it is closed
         cwd=directory,
-        env=os.environ
-        | (environment or {})
-        | {"SPARK_HOME": str(home), "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection)},
+        env={
+            **_own_address(settings),
+            **os.environ,
+            **(environment or {}),
+            "SPARK_HOME": str(home),
+            "SPARK_CONNECT_MODE": "0",
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection),
+        },
         preexec_fn=_ignore_interrupts,  # noqa: PLW1509  no other thread runs yet
     )
-    return Jvm(process, connection)
+    assert process.stdin is not None
+    keep_from_forks(process.stdin)
+    return Jvm(process, connection, mark)
+
+
+def _own_address(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable by which Spark need not look up the name of this machine, which may not resolve."""
+    address = settings.get("spark.driver.bindAddress", "")
+    return {} if address in ("", "0.0.0.0", "::") else {"SPARK_LOCAL_IP": address}  # noqa: S104  not bound here
 
 
 def submit_arguments(settings: Mapping[str, str], engine: EngineSettings) -> list[str]:

@@ -6,23 +6,31 @@ Who connects proves that it knows the owner's key, and so does the owner. Nothin
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import socket
 import struct
 import sys
 import tempfile
+import time
+from collections.abc import Iterable
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from streams_orchestration.runtime.processes import is_here
+from streams_orchestration.runtime.forks import keep_from_forks
+from streams_orchestration.runtime.processes import is_here, process_started
 
 DRIVER = "STREAMS_DRIVER"
 """Environment variable of executors: the address of the driver. Their owners listen where they would reach it from:
 beyond loopback only if the driver is to be reached from beyond."""
 TCP = "tcp"
+BACKLOG = 64
+FULL_SECONDS = 0.1
+"""Seconds until a process that may not open another file looks again for who connects to it."""
 HANDSHAKE_SECONDS = 5
 """Seconds within which both ends of a connection have proved that they know the key."""
 SILENT_SECONDS = 20
@@ -31,32 +39,129 @@ FAILURES = (OSError, EOFError, AssertionError, AuthenticationError)
 """Errors of a connection that does not come about."""
 
 
-def listen() -> tuple[str, Listener]:
-    """A new address of this process, and what accepts connections to it, without asking for a key."""
+def listen() -> tuple[str, socket.socket]:
+    """A new address of this process, and the socket that accepts connections to it, without asking for a key."""
     name = f"streams-{os.getpid()}-{secrets.token_hex(8)}"
     if driver := os.environ.get(DRIVER):
-        listener = Listener((_own_address(driver), 0), "AF_INET", backlog=64)
-        host, port = listener.address  # type: ignore[misc]
-        return f"{TCP}://{host}:{port}/{name}", listener
-    # in Linux' own name space, where nothing is left behind
-    address = f"\0{name}" if sys.platform == "linux" else str(Path(tempfile.gettempdir()) / name)
-    return address, Listener(address, "AF_UNIX")
+        listener = socket.create_server((_own_address(driver), 0), backlog=BACKLOG)
+        host, port = listener.getsockname()
+        address = f"{TCP}://{host}:{port}/{name}"
+    else:
+        # in Linux' own name space nothing is left behind; elsewhere it goes with the private directory of the session
+        place = os.environ.get("PYTHON_WORKER_FACTORY_SOCK_DIR") or tempfile.gettempdir()
+        address = f"\0{name}" if sys.platform == "linux" else str(Path(place) / name)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    keep_from_forks(listener)
+    return address, listener
+
+
+def accepted(listener: socket.socket) -> Connection:
+    """Return the next connection to a listening socket, which has not proved yet that it knows the key.
+
+    Raises:
+        OSError: who connects has gone.
+    """
+    while True:
+        try:
+            connection = Connection(listener.accept()[0].detach())
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            time.sleep(FULL_SECONDS)
+            continue
+        keep_from_forks(connection)
+        return connection
+
+
+def pid_of(address: str) -> int | None:
+    """Return the pid of the process that has that address; None for what is no address."""
+    name = address.rpartition("streams-")[2].partition("-")[0]
+    return int(name) if name.isdecimal() else None
+
+
+class OwnerConnection:
+    """A connection to an owner.
+
+    The end of the owner's process ends it, too: a child that an operator has forked may keep the socket open.
+
+    Args:
+        connection: whose peer has proved that it knows the key.
+        address: of the owner.
+    """
+
+    def __init__(self, connection: Connection, address: str) -> None:
+        keep_from_forks(connection)
+        self._connection = connection
+        self._process = _process_of(address)
+        """Descriptor that can be read when the owner's process has ended; None for one elsewhere."""
+
+    def __del__(self) -> None:
+        if self._process is not None:
+            os.close(self._process)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the owner has closed it, or has ended; it must not owe an answer."""
+        return bool(wait(self.waits_for, 0))
+
+    @property
+    def waits_for(self) -> list[Connection | int]:
+        """Return what can be read when there is an answer or the owner has ended."""
+        return [self._connection] if self._process is None else [self._connection, self._process]
+
+    def send(self, request: Any) -> None:
+        """Send a request.
+
+        Raises:
+            OSError: the owner has ended.
+        """
+        self._connection.send(request)
+
+    def receive(self) -> Any:
+        """Return the next answer.
+
+        Raises:
+            OSError, EOFError: the owner has ended.
+        """
+        wait(self.waits_for)
+        if not self._connection.poll():
+            raise EOFError
+        return self._connection.recv()
+
+    def close(self) -> None:
+        """Close it."""
+        self._connection.close()
+
+
+def answered(connections: Iterable[OwnerConnection]) -> list[OwnerConnection]:
+    """Wait until an owner has answered or has ended; return the connections to those."""
+    waits = {each: connection for connection in connections for each in connection.waits_for}
+    return list({waits[each] for each in wait(list(waits))})  # type: ignore[index]
+
+
+def _process_of(address: str) -> int | None:
+    pid = pid_of(address)
+    if pid is None or address.startswith(f"{TCP}://") or not hasattr(os, "pidfd_open"):
+        return None
+    with contextlib.suppress(OSError):
+        return os.pidfd_open(pid)
+    return None
 
 
 def reachable(address: str, space: str) -> bool:
-    """Whether that address means a process that can be connected to, in whatever process space it is."""
-    return address.startswith(f"{TCP}://") or is_here(space)
+    """Whether that address means a process that lives and can be connected to, in whatever process space it is."""
+    if address.startswith(f"{TCP}://"):
+        return True
+    pid = pid_of(address)
+    return is_here(space) and pid is not None and process_started(pid) is not None
 
 
-def connect(address: str, key: bytes) -> Connection | None:
-    """A connection to an owner; None when there is none that knows the key."""
+def connect(address: str, key: bytes) -> OwnerConnection | None:
+    """A connection to an owner; None when there is none that knows the key and proves it in `HANDSHAKE_SECONDS`."""
     with contextlib.suppress(*FAILURES):
-        if not address.startswith(f"{TCP}://"):
-            return Client(address, "AF_UNIX", authkey=key)
-        place = urlsplit(address)
-        with socket.create_connection((place.hostname, place.port), HANDSHAKE_SECONDS) as connected:
-            connected.settimeout(None)
-            connection = Connection(connected.detach())
+        connection = Connection(_connected(address).detach())
         try:
             _be_patient(connection, HANDSHAKE_SECONDS)
             answer_challenge(connection, key)
@@ -65,8 +170,24 @@ def connect(address: str, key: bytes) -> Connection | None:
         except FAILURES:
             connection.close()
             raise
-        return connection
+        return OwnerConnection(connection, address)
     return None
+
+
+def _connected(address: str) -> socket.socket:
+    if address.startswith(f"{TCP}://"):
+        place = urlsplit(address)
+        connected = socket.create_connection((place.hostname, place.port), HANDSHAKE_SECONDS)
+    else:
+        connected = socket.socket(socket.AF_UNIX)
+        try:
+            connected.settimeout(HANDSHAKE_SECONDS)
+            connected.connect(address)
+        except OSError:
+            connected.close()
+            raise
+    connected.settimeout(None)
+    return connected
 
 
 def admit(connection: Connection, key: bytes) -> bool:

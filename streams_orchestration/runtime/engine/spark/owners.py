@@ -11,16 +11,28 @@ import contextlib
 import fcntl
 import os
 import secrets
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, admit, connect, listen, reachable
+from streams_orchestration.runtime.engine.spark.owner_sockets import (
+    DRIVER,
+    OwnerConnection,
+    accepted,
+    admit,
+    connect,
+    listen,
+    pid_of,
+    reachable,
+)
 from streams_orchestration.runtime.errors import StreamsRuntimeError, explained
+from streams_orchestration.runtime.forks import keep_from_forks
 from streams_orchestration.runtime.processes import is_here, machine_name, process_space
+from streams_orchestration.runtime.queries.scratch import CLAIM
 
 DIRECTORY = "STREAMS_WORKERS"
 """Environment variable: the directory in which the workers of a host announce themselves."""
@@ -41,8 +53,7 @@ def owner_pids(registers: Iterable[str]) -> list[int]:
     """The processes that registers name; one that is being written, or is of another machine, names none."""
     lines = (register.split("\n") for register in registers)
     here = (line[0] for line in lines if len(line) == REGISTER_LINES and is_here(line[-1]))
-    names = (address.rpartition("streams-")[2].partition("-")[0] for address in here)
-    return [int(name) for name in names if name.isdecimal()]
+    return [pid for address in here if (pid := pid_of(address)) is not None]
 
 
 def _require_shared() -> None:
@@ -60,14 +71,13 @@ class Owners:
     """The connections of this process to owners of tasks. An owner is named by the content of its register."""
 
     def __init__(self) -> None:
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[str, OwnerConnection] = {}
 
-    def connection(self, owner: str) -> Connection | None:
+    def connection(self, owner: str) -> OwnerConnection | None:
         """Return the connection to an owner; None if it has ended."""
         connection = self._connections.get(owner)
-        if connection is not None and not connection.poll():
+        if connection is not None and not connection.ended:
             return connection
-        # nothing is sent without a request: what can be read is the end of the connection
         self._connections.pop(owner, None)
         address, key, space = owner.split("\n")
         connection = connect(address, bytes.fromhex(key)) if reachable(address, space) else None
@@ -76,7 +86,7 @@ class Owners:
         return connection
 
 
-def send(connection: Connection, request: Any) -> None:
+def send(connection: OwnerConnection, request: Any) -> None:
     """Send a request to an owner, which must have answered the one before.
 
     Raises:
@@ -88,14 +98,14 @@ def send(connection: Connection, request: Any) -> None:
         raise StreamsRuntimeError(LOST) from error
 
 
-def receive(connection: Connection) -> Any:
+def receive(connection: OwnerConnection) -> Any:
     """Return the answer of an owner to a request.
 
     Raises:
         StreamsRuntimeError: it has ended, or running the request has raised an error.
     """
     try:
-        done, result = connection.recv()
+        done, result = connection.receive()
     except (OSError, EOFError) as error:
         raise StreamsRuntimeError(LOST) from error
     if not done:
@@ -145,17 +155,26 @@ class Worker:
         _require_shared()
         self._listen()
         if directory := os.environ.get(DIRECTORY):
-            Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+            Path(directory).mkdir(mode=0o700, exist_ok=True)  # not its parent, which goes when the host has ended
             _write(Path(directory) / f"{os.getpid()}-{process_space()}", self.address)
 
-    def _claimed(self, register: Path) -> tuple[str, Connection | None]:
-        """A new owner, and the connection to it unless it is this process."""
-        self.announce()
-        with (register.parent / CLAIMS).open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # two workers that look at once would choose the same one
-            return self._chosen(register)
+    def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
+        """A new owner, and the connection to it unless it is this process.
 
-    def _chosen(self, register: Path) -> tuple[str, Connection | None]:
+        Until there is one, the task is that of this process, which is looked after as an owner is.
+        """
+        claim = register.with_name(f"{CLAIM}{register.name}")
+        _write(claim, f"streams-{os.getpid()}-\n\n{process_space()}")
+        try:
+            self.announce()
+            with (register.parent / CLAIMS).open("w") as file:
+                keep_from_forks(file)  # a child would keep the lock
+                fcntl.flock(file, fcntl.LOCK_EX)  # two workers that look at once would choose the same one
+                return self._chosen(register)
+        finally:
+            claim.unlink(missing_ok=True)
+
+    def _chosen(self, register: Path) -> tuple[str, OwnerConnection | None]:
         level = f"{register.name.partition('-')[0]}-"
         same_level: Counter[str] = Counter()
         all_levels: Counter[str] = Counter()
@@ -196,10 +215,10 @@ class Worker:
         self.address = f"{address}\n{key.hex()}\n{process_space()}"
         threading.Thread(target=self._accept, args=(listener, key), daemon=True).start()
 
-    def _accept(self, listener: Listener, key: bytes) -> None:
+    def _accept(self, listener: socket.socket, key: bytes) -> None:
         while True:
             try:
-                connection = listener.accept()
+                connection = accepted(listener)
             except OSError:  # who connects has gone
                 continue
             threading.Thread(target=self._serve, args=(connection, key), daemon=True).start()

@@ -8,6 +8,12 @@ from pathlib import Path
 ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
 """Environment of tasks, which are the unit of parallelism: libraries that thread on their own would oversubscribe."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+AUTHENTICATE = "spark.authenticate"
+"""Name of the property by which Spark's RPC and block manager take requests only from processes with its secret.
+
+Without it any user of the machine can have the JVM deserialise objects. Spark makes a secret for each local session,
+which stays in the memory of its JVM.
+"""
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -26,6 +32,7 @@ SETTINGS = {
     "spark.python.daemon.module": "streams_orchestration.runtime.engine.spark.daemon",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    AUTHENTICATE: "true",
 }
 """Rows are descriptors and binary batches, few and large; plans are small, so adaptive execution only costs time.
 

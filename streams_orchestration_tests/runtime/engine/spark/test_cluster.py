@@ -18,7 +18,7 @@ from streams_orchestration.runtime.engine.spark.jvm import submit_arguments
 from streams_orchestration.runtime.engine.spark.owners import Worker
 from streams_orchestration.runtime.engine.spark.query import reason
 from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
-from streams_orchestration.runtime.engine.spark.session_settings import session_settings
+from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, session_settings
 from streams_orchestration.runtime.engine.spark.stages import AGAIN
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.programs.batches import TaskResult
@@ -31,9 +31,12 @@ pytestmark = pytest.mark.slow
 MASTER = "spark://north:7077"
 
 
+SECRET = "spark.authenticate.secret planted"
+
+
 def settings(directory: Path, text: str = "", master: str = MASTER) -> EngineSettings:
     conf = directory / "spark.conf"
-    conf.write_text(text)
+    conf.write_text(f"{text}\n{SECRET}")
     return EngineSettings("1g", master, str(conf))
 
 
@@ -65,7 +68,7 @@ def test_what_the_runtime_depends_on_stays(tmp_path: Path):
 
 
 def test_a_secret_is_on_no_command_line(tmp_path: Path):
-    text = "spark.authenticate.secret planted\nspark.files /etc/one"
+    text = "spark.files /etc/one"
     arguments = submit_arguments(made(tmp_path, text), settings(tmp_path, text))
     assert "planted" not in " ".join(arguments)
     assert arguments[:2] == ["--properties-file", str(tmp_path / "spark.conf")]
@@ -97,7 +100,38 @@ def test_a_line_that_is_no_property_is_named(tmp_path: Path, line: str):
     ],
 )
 def test_properties_are_read_as_spark_reads_them(tmp_path: Path, text: str, properties: dict[str, str]):
-    assert settings(tmp_path, text).properties() == properties
+    assert settings(tmp_path, text).properties() == properties | {"spark.authenticate.secret": "planted"}
+
+
+@pytest.mark.parametrize("conf", ["", "spark.authenticate true", "spark.executor.memory 2g"])
+@pytest.mark.parametrize("master", [MASTER, f"gpu={MASTER}", f"local gpu={MASTER}"])
+def test_a_standalone_cluster_without_a_secret_is_refused(
+    tmp_path: Path, conf: str, master: str, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "spark.conf").write_text(conf)
+    monkeypatch.setenv("STREAMS_MASTER", master)
+    monkeypatch.setenv("STREAMS_SPARK_CONF", str(tmp_path / "spark.conf") if conf else "")
+    with pytest.raises(SettingError, match=r"STREAMS_SPARK_CONF=.*spark\.authenticate\.secret.*spark://north:7077"):
+        Settings.from_environment()
+
+
+@pytest.mark.parametrize(
+    ("master", "text", "authenticated"),
+    [
+        (MASTER, SECRET, "true"),
+        (MASTER, "spark.authenticate false", "false"),
+        ("yarn", "", "true"),
+        ("k8s://https://k:443", "", "true"),
+    ],
+)
+def test_the_driver_asks_executors_for_a_secret_unless_that_is_ruled_out(
+    tmp_path: Path, master: str, text: str, authenticated: str
+):
+    conf = tmp_path / "spark.conf"
+    conf.write_text(text)
+    engine = EngineSettings("1g", master, str(conf))
+    made = cluster_settings(session_settings("app-0", tmp_path, memory="1g"), engine, [], tmp_path / "workers")
+    assert made[AUTHENTICATE] == authenticated
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import marshal
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,7 +49,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess
 def started(directory: Path) -> subprocess.Popen[bytes]:
     listener = expect_fork_server(directory)
     assert listener is not None
-    return start_fork_server(listener, directory, ["decimal"])
+    return start_fork_server(listener, [directory], ["decimal"])
 
 
 @pytest.fixture
@@ -159,6 +162,46 @@ def test_without_its_server_it_ends_and_the_next_one_is_an_ordinary_python(
     ended(child)
     ran = run_told(python, tmp_path)
     assert (ran.returncode, ran.stdout) == (7, f"['once', 'twice'] {Path.cwd()} something read False\n")
+
+
+@pytest.mark.parametrize(
+    ("streams", "sent"),
+    [
+        ([0, 1, 2], b"no request"),
+        ([0, 1, 2], marshal.dumps(7)),
+        ([0, 1, 2], marshal.dumps(())),
+        ([0], marshal.dumps(([], {}, b"/"))),
+        ([0, 1, 2], b""),
+    ],
+)
+def test_a_request_that_is_none_leaves_nothing_open(
+    kept: subprocess.Popen[bytes], python: str, streams: list[int], sent: bytes, tmp_path: Path
+) -> None:
+    assert run_told(python, tmp_path).returncode == 7
+    before = psutil.Process(kept.pid).num_fds()
+    directory = Path(python).parent
+    for _ in range(5):
+        with socket.socket(socket.AF_UNIX) as client, contextlib.chdir(directory):
+            client.connect("socket")
+            socket.send_fds(client, [len(sent).to_bytes(4, "little")], streams)
+            with contextlib.suppress(ConnectionError):  # the server has closed it already
+                client.sendall(sent)
+                client.shutdown(socket.SHUT_WR)
+                assert client.recv(4) == b""
+    assert run_told(python, tmp_path).returncode == 7
+    assert psutil.Process(kept.pid).num_fds() == before
+
+
+def test_it_ends_with_its_host_and_removes_the_directories_of_the_session(
+    kept: subprocess.Popen[bytes], python: str
+) -> None:
+    directory = Path(python).parent
+    assert (directory / "socket").exists()
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert kept.stdin is not None
+    kept.stdin.close()  # as it is when the host was killed
+    kept.wait(30)
+    assert not directory.exists()
 
 
 def test_a_directory_from_which_nothing_runs_has_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

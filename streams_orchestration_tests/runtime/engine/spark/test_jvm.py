@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkRuntimeError
 
-from streams_orchestration.runtime.engine.spark.jvm import start_jvm
+from streams_orchestration.runtime.engine.spark.jvm import OutputMark, start_jvm
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
 @pytest.fixture
@@ -26,19 +26,54 @@ def test_it_works_in_the_directory_of_its_host_and_has_the_settings(below: str, 
     submit.write_text('#!/bin/sh\npwd > "$SPARK_HOME/said"\necho "$@" >> "$SPARK_HOME/said"\n')
     own = tmp_path / "own"
     own.mkdir()
-    jvm = start_jvm({"spark.master": "local[2]", "spark.x": "a b"}, submit.parents[1], own if below else None)
+    settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-Xint", "spark.x": "a b"}
+    jvm = start_jvm(settings, submit.parents[1], tmp_path, own if below else None)
     assert jvm.process.wait(60) == 0
     where, arguments = (tmp_path / "spark" / "said").read_text().splitlines()
     assert where == str(own if below else Path.cwd())
-    assert arguments == "--conf spark.master=local[2] --conf spark.x=a b pyspark-shell"
+    options = f'spark.driver.extraJavaOptions=-Xint "-Djava.io.tmpdir={tmp_path}"'
+    assert arguments == f"--conf spark.master=local[2] --conf {options} --conf spark.x=a b pyspark-shell"
 
 
-def test_one_that_ends_before_it_can_be_connected_to_is_an_error(submit: Path):
-    submit.write_text("#!/bin/sh\nexit 1\n")
-    jvm = start_jvm({}, submit.parents[1])
-    with pytest.raises(PySparkRuntimeError, match="JAVA_GATEWAY_EXITED"):
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (
+            "WARNING: x\nCaused by: java.net.UnknownHostException: nowhere\n\tat java.net.X",
+            "UnknownHostException: nowhere",
+        ),
+        (
+            "Error occurred during initialization of VM\nCould not reserve enough space\n",
+            "Could not reserve enough space",
+        ),
+        (
+            "Unrecognized VM option 'X'\nError: Could not create the Java Virtual Machine.\n",
+            "Unrecognized VM option 'X'",
+        ),
+        ("it says only this", "it says only this"),
+        ("", "its output says why"),
+    ],
+)
+def test_one_that_ends_before_it_can_be_connected_to_is_an_error_with_its_reason(
+    submit: Path, tmp_path: Path, output: str, reason: str, monkeypatch: pytest.MonkeyPatch
+):
+    log = tmp_path / "log"
+    log.write_text("an Error of before\n")
+    submit.write_text(f"#!/bin/sh\ncat >> {log} << 'END'\n{output}\nEND\nexit 1\n")
+    monkeypatch.setattr(OutputMark, "here", lambda: OutputMark(log, log.stat().st_size))
+    jvm = start_jvm({}, submit.parents[1], tmp_path)
+    with pytest.raises(StreamsRuntimeError, match="Java has ended with status 1 before Spark was up") as error:
         jvm.gateway()
-    assert not jvm.connection.parent.exists()
+    assert reason in str(error.value)
+
+
+def test_it_need_not_look_up_the_name_of_this_machine(submit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    submit.write_text('#!/bin/sh\necho "$SPARK_LOCAL_IP" > "$SPARK_HOME/said"\n')
+    for address, known in (("127.0.0.1", "127.0.0.1"), ("10.0.0.7", "10.0.0.7"), ("0.0.0.0", "")):
+        jvm = start_jvm({"spark.driver.bindAddress": address}, submit.parents[1], tmp_path)
+        assert jvm.process.wait(60) == 0
+        assert (tmp_path / "spark" / "said").read_text().strip() == known
 
 
 def test_nothing_of_pyspark_is_imported_before_the_jvm_is_started():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -15,15 +16,28 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from streams_orchestration.runtime.engine.spark import owner_sockets, owners
+from streams_orchestration.runtime.engine.spark.direct import _answers
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, connect, listen
-from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Worker
+from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, Worker
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 FORK = multiprocessing.get_context("fork")
 
 
+ANSWER_SECONDS = 60.0
+FORKS, FORKS_AND_ENDS = "forks", "forks and ends"
+
+
 def work(request: Any) -> Any:
-    """Says who ran it; an exception is raised, a signal kills."""
+    """Says who ran it; an exception is raised, a signal kills; and children are left behind, which live for a while."""
+    if request in (FORKS, FORKS_AND_ENDS) and not os.fork():
+        signal.alarm(round(10 * ANSWER_SECONDS))
+        Path(os.environ[DIRECTORY]).with_name(f"child-{os.getpid()}").touch()
+        while True:
+            signal.pause()
+    if request == FORKS_AND_ENDS:
+        os.kill(os.getpid(), signal.SIGKILL)
     if isinstance(request, Exception):
         raise request
     if isinstance(request, signal.Signals):
@@ -31,8 +45,10 @@ def work(request: Any) -> Any:
     return os.getpid(), request
 
 
-def _worker(pipe: Connection, query: Path) -> None:
+def _worker(pipe: Connection, query: Path, *, careless: bool) -> None:
     os.environ[DIRECTORY] = str(query / "workers")
+    if careless:
+        owner_sockets.keep_from_forks = owners.keep_from_forks = lambda _: None
     worker = Worker(work)
     worker.announce()
     pipe.send(None)
@@ -45,9 +61,16 @@ def _worker(pipe: Connection, query: Path) -> None:
 
 
 class Process:
-    def __init__(self, query: Path) -> None:
+    """A worker.
+
+    Args:
+        query: directory of the query.
+        careless: its children keep all descriptors, as those of code in C do.
+    """
+
+    def __init__(self, query: Path, *, careless: bool = False) -> None:
         self.pipe, inner = FORK.Pipe()
-        self.process = FORK.Process(target=_worker, args=(inner, query), daemon=True)
+        self.process = FORK.Process(target=_worker, args=(inner, query), kwargs={"careless": careless}, daemon=True)
         self.process.start()
         inner.close()
         self.pipe.recv()
@@ -59,6 +82,7 @@ class Process:
 
     def run(self, request: Any, task: str = "0-0") -> Any:
         self.pipe.send((task, request))
+        assert self.pipe.poll(ANSWER_SECONDS), "no answer"
         return self.pipe.recv()
 
     def end(self) -> None:
@@ -66,7 +90,7 @@ class Process:
         self.process.join()
 
 
-@pytest.fixture(params=["on this machine", "in executors"])
+@pytest.fixture(params=["on this machine", "on this machine, whose forks keep all", "in executors"])
 def start(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[], Process]]:
@@ -76,12 +100,15 @@ def start(
     (tmp_path / "pe-0" / "owners").mkdir(parents=True)
 
     def one() -> Process:
-        started.append(Process(tmp_path / "pe-0"))
+        started.append(Process(tmp_path / "pe-0", careless="whose forks" in request.param))
         return started[-1]
 
     yield one
     for process in started:
         process.end()
+    for child in (tmp_path / "pe-0").glob("child-*"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(child.name.partition("-")[2]), signal.SIGKILL)
 
 
 def test_the_first_worker_owns_the_task(start: Callable[[], Process]):
@@ -113,6 +140,35 @@ def test_an_owner_that_ends_under_way_is_an_error(start: Callable[[], Process]):
     assert isinstance(error, StreamsRuntimeError)
     assert "has ended" in str(error)
     assert second.run("b") == (second.pid, "b")
+
+
+def test_the_child_of_an_owner_that_has_ended_takes_not_its_place(start: Callable[[], Process]):
+    first, second, third = start(), start(), start()
+    first.run("a")
+    assert second.run(FORKS) == (first.pid, FORKS)
+    first.end()
+    assert [second.run("b"), third.run("c"), third.run("d", "0-1")] == [
+        (second.pid, "b"),
+        (second.pid, "c"),
+        (third.pid, "d"),
+    ]
+
+
+def test_an_owner_that_ends_under_way_is_an_error_though_its_child_lives(start: Callable[[], Process]):
+    first, second = start(), start()
+    first.run("a")
+    assert "has ended" in str(second.run(FORKS_AND_ENDS))
+    assert second.run("b") == (second.pid, "b")
+
+
+def test_batches_that_spark_does_not_see_end_with_their_owner_too(start: Callable[[], Process], tmp_path: Path):
+    first = start()
+    first.run("a")
+    connection = Owners().connection((tmp_path / "pe-0" / "owners" / "0-0").read_text())
+    assert connection is not None
+    request: Any = FORKS_AND_ENDS
+    with pytest.raises(StreamsRuntimeError, match="has ended"):
+        _answers([(connection, request)])
 
 
 def test_an_error_comes_back_in_words(start: Callable[[], Process]):
@@ -158,6 +214,13 @@ def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, bytes]:
     return address, bytes.fromhex(key)
 
 
+def test_who_listens_and_says_nothing_is_no_owner(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(owner_sockets, "HANDSHAKE_SECONDS", 1)
+    address, listener = listen()
+    assert connect(address, b"key") is None
+    listener.close()
+
+
 def test_an_owner_listens_where_it_would_reach_the_driver(owner: tuple[str, bytes]):
     assert owner[0].startswith("tcp://127.0.0.1:")
 
@@ -172,7 +235,7 @@ def test_who_says_nothing_keeps_no_one_from_connecting(owner: tuple[str, bytes])
         connection = connect(*owner)
         assert connection is not None
         connection.send("a")
-        assert connection.recv() == (True, (os.getpid(), "a"))
+        assert connection.receive() == (True, (os.getpid(), "a"))
         connection.close()
 
 

@@ -13,7 +13,6 @@ import os
 import pickle
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import start_jvm
+from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
@@ -79,13 +79,13 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
     if not alike:
         return QueryAnalysis()
     java_program()
-    with tempfile.TemporaryDirectory(prefix="streams-analysis-") as place:
-        directory = Path(place)
+    with PrivateDirectory.make() as private:
+        directory = private.path
         (directory / _PROGRAMS).write_bytes(pickle.dumps(([first for first, *_ in alike], str(base))))
         with (directory / _LOG).open("wb") as log:
             try:
                 subprocess.run(
-                    [sys.executable, "-m", __name__, place], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                    [sys.executable, "-m", __name__, str(directory)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                     timeout=SECONDS, check=False,
                 )  # fmt: skip
             except subprocess.TimeoutExpired as error:
@@ -140,7 +140,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
     import_from(base)
     settings = session_settings("analysis", directory, memory="512m", cores=1, queries=True)
     settings[JAVA_OPTIONS] += f" {ClassArchive.find(java_program(), settings[JAVA_OPTIONS], spark_home()).options}"
-    session = spark_session(settings, start_jvm(settings, spark_home(), directory).gateway())
+    session = spark_session(settings, start_jvm(settings, spark_home(), directory, directory).gateway())
     source = _EmptySource(directory / "empty")
     directories = directories_of(Home(directory), "analysis", 0, base)
     refusals: list[Refusal] = []

@@ -1,0 +1,86 @@
+"""Forks of this process that code of a user makes: what they inherit and must not keep.
+
+A child that an operator forks has every descriptor of its worker: while it lives, the sockets of a worker that has
+ended stay open, and whoever waits for the worker waits for ever. So the child lets go of those that are registered
+here. Their numbers then stand for the null device, so that nothing that the child opens is taken for one of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import weakref
+from pathlib import Path
+from typing import Protocol
+
+_DESCRIPTORS = Path("/dev/fd")
+
+
+class Descriptor(Protocol):
+    """A socket, a connection, a pipe or an open file."""
+
+    def fileno(self) -> int:
+        """Return its descriptor."""
+        ...
+
+
+class _Kept:
+    """The descriptors that only this process may have."""
+
+    def __init__(self) -> None:
+        self.objects: weakref.WeakSet[Descriptor] = weakref.WeakSet()
+        self.sockets: frozenset[int] = frozenset()
+        """Inodes of sockets that are no objects of ours; duplicates of a descriptor have the same."""
+        self.watched = self.taken = False
+
+    def leave(self) -> None:
+        """Let go of all of them in a process that was just forked."""
+        numbers = [number for number, inode in _sockets() if inode in self.sockets] if self.sockets else []
+        for each in list(self.objects):
+            with contextlib.suppress(OSError, ValueError):  # it is closed
+                numbers.append(each.fileno())
+        self.objects, self.sockets = weakref.WeakSet(), frozenset()
+        if numbers:
+            null = os.open(os.devnull, os.O_RDWR)
+            for number in numbers:
+                with contextlib.suppress(OSError):
+                    os.dup2(null, number, inheritable=False)
+            os.close(null)
+
+
+_KEPT = _Kept()
+
+
+def keep_from_forks(descriptor: Descriptor) -> None:
+    """Have children that this process forks let go of a descriptor."""
+    _watch()
+    _KEPT.objects.add(descriptor)
+
+
+def keep_sockets_from_forks() -> None:
+    """Have children that this process forks let go of all sockets that are open now, and of duplicates of these.
+
+    Only the first call counts, also in children: what they have inherited otherwise is meant for them.
+    """
+    if not _KEPT.taken:
+        _watch()
+        _KEPT.taken, _KEPT.sockets = True, frozenset(inode for _, inode in _sockets())
+
+
+def _watch() -> None:
+    if not _KEPT.watched:
+        _KEPT.watched = True
+        os.register_at_fork(after_in_child=_KEPT.leave)
+
+
+def _sockets() -> list[tuple[int, int]]:
+    """Return the descriptors of this process that are sockets, with their inodes."""
+    found: list[tuple[int, int]] = []
+    with contextlib.suppress(OSError):
+        for each in _DESCRIPTORS.iterdir():
+            with contextlib.suppress(OSError):  # that of the list itself
+                state = os.fstat(int(each.name))
+                if stat.S_ISSOCK(state.st_mode):
+                    found.append((int(each.name), state.st_ino))
+    return found
