@@ -50,11 +50,12 @@ def check(specs: tuple[Path, ...], options: Options, *, queries: bool) -> int:
     if len(findings) == 1:
         current().application = findings[0]["application"]
     failed = [each["spec"] for each in findings if not each["passed"]]
+    besides = any(each["error"] is not None for each in findings)
     return answer(
         lambda: {"specs": findings},
         status=APPLICATION if failed else 0,
         error=f"cannot run: {', '.join(failed)}" if failed else None,
-        kind="application",
+        kind="runtime" if besides else "application",
     )
 
 
