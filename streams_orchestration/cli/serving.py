@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+import click
 
 from streams_orchestration.cli.messages import note
 from streams_orchestration.orchestration.ui import serve
@@ -11,5 +14,9 @@ from streams_orchestration.runtime.storage.home import Home
 
 def ui(port: int, specs: Path, hosts: tuple[str, ...]) -> int:
     """Serve Dagster's UI and daemon on this machine until Ctrl-C."""
+    for host in hosts:
+        if re.fullmatch(r"[\w.-]+(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]+](:[0-9]{1,5})?", host) is None:
+            message = f"{host!r} is no HOST[:PORT]. Write it as it stands in an address, such as ui.example.org."
+            raise click.BadParameter(message, click.get_current_context(), param_hint="'--allow-host'")
     note("Starting Dagster ...")
     return serve(Home.default(), port, specs, hosts)

@@ -47,6 +47,11 @@ def test_ui_is_served_for_a_directory_of_specs(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(serving, "serve", lambda *arguments: served.append(arguments) or 0)
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     assert main(["ui", "--port", "3100", "--specs", str(tmp_path)]) == 0
-    assert [arguments[1:] for arguments in served] == [(3100, tmp_path)]  # pyright: ignore[reportIndexIssue]
+    assert [arguments[1:] for arguments in served] == [(3100, tmp_path, ())]  # pyright: ignore[reportIndexIssue]
     assert main(["ui", "--specs", str(tmp_path / "none")]) == 2
     assert "--specs" in capsys.readouterr().err
+    hosts = ("ui.example.org", "[::1]:8443")
+    assert main(["ui", "--specs", str(tmp_path), "--allow-host", hosts[0], "--allow-host", hosts[1]]) == 0
+    assert served[-1][3] == hosts  # pyright: ignore[reportIndexIssue]
+    assert main(["ui", "--specs", str(tmp_path), "--allow-host", "https://ui.example.org"]) == 2
+    assert "is no HOST[:PORT]" in capsys.readouterr().err

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib.util
+import shutil
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -23,6 +27,7 @@ from streams_orchestration.operators.standard.http_sink import HttpSink
 from streams_orchestration.operators.standard.http_source import HttpSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import receiving, reported
+from streams_orchestration_tests.waiting import until
 
 ROW = "k string, n bigint"
 JSON, LINES, CSV = ({"Content-Type": kind} for kind in ("application/json", "application/x-ndjson", "text/csv"))
@@ -209,6 +214,51 @@ def test_a_port_in_use_and_a_token_that_is_not_there_are_named(tmp_path: Path):
         reported(source, "refused")
         with pytest.raises(DataError, match=r"certificate /absent\.pem, privateKey /absent\.key: No such file"):
             made.produce()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_connections_that_never_greet_keep_nobody_out_of_https(tmp_path: Path):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    command = ["openssl", *words.split(), "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    _, source = bench(tmp_path, certificate=str(certificate), privateKey=str(key), connections=5)
+    with receiving(source), contextlib.ExitStack() as stack:
+        place = reported(source, "place")
+        for greeting in (b"", b"\x16\x03\x01\x02\x00\x01"):
+            for _ in range(10):
+                connection = socket.create_connection(("127.0.0.1", urlsplit(place).port), 20)
+                stack.enter_context(connection).sendall(greeting)
+            assert requests.post(place, b"[]", headers=JSON, timeout=20, verify=str(certificate)).status_code == 202
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://example.org"}, {"Origin": "null"}])
+def test_without_a_token_nothing_is_taken_from_web_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]
+):
+    monkeypatch.setenv("TOKEN", SECRET)
+    made, source = bench(tmp_path / "open", format="raw", schema="text string")
+    with receiving(source):
+        answer = post(source, b"planted", headers | {"Content-Type": "text/plain"})
+        assert (answer.status_code, "page" in answer.json()["error"]) == (403, True)
+        made.produce()
+    assert made.rows() == []
+    _, asking = bench(tmp_path / "asking", token="${env:TOKEN}")
+    with receiving(asking):
+        assert post(asking, b"[]", JSON | headers | {"Authorization": f"Bearer {SECRET}"}).status_code == 202
+
+
+def test_bodies_that_are_read_at_once_have_a_limit_together(tmp_path: Path):
+    _, source = bench(tmp_path, maxBodyBytes=1000)
+    with receiving(source), contextlib.ExitStack() as stack:
+        port = urlsplit(reported(source, "place")).port
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+        for _ in range(8):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 20)).sendall(head + b" " * 999)
+        until(lambda: post(source, b" " * 900 + b"[]", JSON).status_code == 503, lambda: "all bodies find room at once")
+        stack.close()
+        until(lambda: post(source, b" " * 900 + b"[]", JSON).status_code == 202, lambda: "no body finds room")
 
 
 WRONG = [

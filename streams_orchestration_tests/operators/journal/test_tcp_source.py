@@ -18,6 +18,7 @@ from streams_orchestration.operators.errors import DataError, UnknownAttributeEr
 from streams_orchestration.operators.journal import listening
 from streams_orchestration.operators.journal.framing import FrameError, Frames, Framing
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
+from streams_orchestration.operators.standard import tcp_source
 from streams_orchestration.operators.standard.tcp_source import TCPSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import (
@@ -337,3 +338,27 @@ def test_it_is_refused_in_a_parallel_region_and_with_attributes_that_are_not_the
     with pytest.raises(ValueError, match="put the source in front of the region"):
         TCPSource.check(source.context, source.parameters)
     assert files_of(source).id is None  # nothing was made
+
+
+def test_silent_connections_give_way_and_those_that_send_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tcp_source, "SILENT_SECONDS", 0.0)
+    made, source = bench(tmp_path, connections=3)
+    with receiving(source), contextlib.ExitStack() as stack:
+        for _ in range(10):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port(source)), 20.0))
+        assert send(port(source), [lines(row(1))]) == 1
+        assert reported(source, "counts")["silent"] > 0
+    made.produce()
+    assert numbers(made) == [1]
+
+
+def test_an_address_has_as_many_connections_as_it_may(tmp_path: Path):
+    _, source = bench(tmp_path, connectionsPerAddress=1)
+    with receiving(source), contextlib.ExitStack() as stack:
+        first = stack.enter_context(socket.create_connection(("127.0.0.1", port(source)), 20.0))
+        first.sendall(lines(row(1)))
+        assert first.recv(10) == b"1\n"
+        assert stack.enter_context(socket.create_connection(("127.0.0.1", port(source)), 20.0)).recv(1) == b""
+        other = stack.enter_context(socket.create_connection(("127.0.0.1", port(source)), 20.0, ("127.0.0.2", 0)))
+        other.sendall(lines(row(2)))
+        assert other.recv(10) == b"1\n"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from streams_orchestration.operators.standard import udp_source
 from streams_orchestration.operators.standard.udp_source import UDPSource
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.receiving import files_of, port, receiving, reported, wait_for_messages
@@ -49,3 +53,18 @@ def test_a_port_in_use_is_named(tmp_path: Path):
         with receiving(source):
             assert "another process has the port" in reported(source, "error")
             assert made.produce().offset == {"journal": files_of(source).id, "next": 1}
+
+
+def test_datagrams_that_wait_have_a_limit_of_number_and_bytes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(udp_source, "WAITING", 3)
+    monkeypatch.setattr(udp_source, "WAITING_BYTES", 10)
+
+    async def added() -> list[bool]:
+        waiting = udp_source._Waiting()
+        found = [waiting.add(value, "sender") for value in (b"12345", b"123456", b"", b"1234", b"")]
+        taken = await waiting.taken()
+        found.append(waiting.add(b"", "sender"))
+        waiting.written(taken)
+        return [*found, waiting.add(b"1234567890", "sender")]
+
+    assert asyncio.run(added()) == [True, False, True, True, False, False, True]
