@@ -13,6 +13,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection
@@ -21,6 +22,7 @@ from typing import Any
 
 from streams_orchestration.runtime.engine.spark.owner_sockets import (
     DRIVER,
+    FULL_SECONDS,
     OwnerConnection,
     accepted,
     admit,
@@ -221,7 +223,11 @@ class Worker:
                 connection = accepted(listener)
             except OSError:  # who connects has gone
                 continue
-            threading.Thread(target=self._serve, args=(connection, key), daemon=True).start()
+            try:
+                threading.Thread(target=self._serve, args=(connection, key), daemon=True).start()
+            except RuntimeError:  # no thread can be started now; who connects does so again
+                connection.close()
+                time.sleep(FULL_SECONDS)
 
     def _serve(self, connection: Connection, key: bytes) -> None:
         if not admit(connection, key):

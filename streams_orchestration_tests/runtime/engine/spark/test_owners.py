@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
@@ -237,6 +238,22 @@ def test_who_says_nothing_keeps_no_one_from_connecting(owner: tuple[str, bytes])
         connection.send("a")
         assert connection.receive() == (True, (os.getpid(), "a"))
         connection.close()
+
+
+def test_a_process_without_room_for_a_thread_accepts_later(owner: tuple[str, bytes], monkeypatch: pytest.MonkeyPatch):
+    start, full = threading.Thread.start, [True]
+
+    def starting(thread: threading.Thread) -> None:
+        if full and full.pop():
+            message = "can't start new thread"
+            raise RuntimeError(message)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starting)
+    assert connect(*owner) is None
+    connection = connect(*owner)
+    assert connection is not None
+    connection.close()
 
 
 def test_an_address_at_which_nobody_is_is_no_owner(monkeypatch: pytest.MonkeyPatch):
