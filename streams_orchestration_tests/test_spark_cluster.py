@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -126,6 +127,31 @@ def test_an_operator_that_stands_still_in_an_executor_is_one_reset(
         f"SELECT sum(n), count(*) FROM read_parquet('{home.results('keyed')}/out/part-*.parquet')"
     ).to_pylist()
     assert list(sums.values()) == [sum(range(COUNT)), COUNT]
+
+
+def test_an_executor_that_hangs_is_one_reset_although_its_python_lives_on(tmp_path: Path, two_workers: Cluster):
+    home, spec = Home(tmp_path / "home"), tmp_path / "keyed.yaml"
+    spec.write_text(KEYED.replace(f"iterations: {COUNT}", "period: 0.02"))
+    with streams(home, "run", str(spec)):
+        before = wait_for(home, lambda status: status.units[0].completed_epoch > 3, "keyed").units[0]
+        hung = two_workers.executors()[0]
+        pythons = hung.children(recursive=True)
+        for process in (hung, psutil.Process(hung.ppid())):  # and who would kill it
+            process.suspend()
+        reset = wait_for(
+            home, lambda status: status.units[0].resets > before.resets and status.units[0].works, "keyed"
+        ).units[0]
+        wait_for(home, lambda status: status.units[0].completed_epoch > reset.completed_epoch + 5, "keyed")
+        registers = home.data("keyed").glob(f"spark/pe-0-g{reset.generation}-*/owners/*-*")
+        owners = {int(register.read_text().partition("/streams-")[2].partition("-")[0]) for register in registers}
+        assert owners
+        assert not owners & {python.pid for python in pythons}
+        for process in (*pythons, hung):
+            process.kill()
+        wait_for(home, lambda status: status.units[0].completed_epoch > reset.completed_epoch + 20, "keyed")
+        assert read_status(home, "keyed").units[0].resets == before.resets + 1
+        with streams(home, "cancel", "keyed") as cancelling:
+            finish(cancelling)
 
 
 @pytest.fixture

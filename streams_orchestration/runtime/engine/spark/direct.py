@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from streams_orchestration.runtime.engine.spark.owner_sockets import OwnerConnection, answered
-from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, receive, send
+from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, SilentOwnerError, receive, send
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Request, Row, requests
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.queries.planner import Planner
@@ -92,6 +92,8 @@ class DirectBatches:
                     pending = requests(scratch, level, [row for row in rows if row[1] == level])
                     rows += _answers([(connections[level, request.partition], request) for request in pending])
             except StreamsRuntimeError as error:
+                if isinstance(error, SilentOwnerError):
+                    self._owners.suspect(error.connection)
                 scratch.fail(str(error), permanent=False)
                 raise
         return True

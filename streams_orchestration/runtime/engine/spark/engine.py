@@ -19,7 +19,7 @@ from streams_orchestration.runtime.engine.spark.cluster import PYTHON, cluster_s
 from streams_orchestration.runtime.engine.spark.fork_server import expect_fork_server, start_fork_server
 from streams_orchestration.runtime.engine.spark.java import java_program
 from streams_orchestration.runtime.engine.spark.jvm import Jvm, start_jvm
-from streams_orchestration.runtime.engine.spark.owners import DIRECTORY
+from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, forget_workers, take_silent
 from streams_orchestration.runtime.engine.spark.private_directory import PrivateDirectory
 from streams_orchestration.runtime.engine.spark.session_settings import AUTHENTICATE, JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import lean_home, spark_home
@@ -51,6 +51,7 @@ class SparkEngine:
         self._private = PrivateDirectory.make()
         self._forking = expect_fork_server(own)
         self._mark = use(own)
+        self._workers = own / "workers"
         self._forks: subprocess.Popen[bytes] | None = None
         # without that server the JVM's Python processes would work where the JVM does
         self._directory = own if self._forking is not None else None
@@ -69,7 +70,7 @@ class SparkEngine:
         self._error: Exception | None = None
         self._given_up = False
         """The cluster has ended the session's application."""
-        environment = {DIRECTORY: str(own / "workers")}
+        environment = {DIRECTORY: str(self._workers)}
         private = self._private.path
         self._jvm = start_jvm(settings, home, private, self._directory, start.settings, environment)
         threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
@@ -171,6 +172,8 @@ class SparkEngine:
 
     def query(self, start: QueryStart) -> SparkQuery:
         """Start a query of the session."""
+        if self._elsewhere:
+            self._give_up_executors()
         if start.program.engine == "dataframe":
             from streams_orchestration.runtime.engine.spark.frames.query import FrameQuery
 
@@ -178,6 +181,20 @@ class SparkEngine:
         from streams_orchestration.runtime.engine.spark.query import SparkQuery
 
         return SparkQuery(self.session, start, apart=self._elsewhere)
+
+    def _give_up_executors(self) -> None:
+        """Have no task of a new query run by an executor that was lost, or by its Python, which may live on a while.
+
+        One that only its workers' connections show to be lost is given up before Spark notices it.
+        """
+        context = self._context._jsc.sc()
+        with contextlib.suppress(Exception):  # of the JVM: the query says what is wrong
+            living = set(str(context.getExecutorIds().mkString(",")).split(","))
+            for executor in living.intersection(take_silent(self._workers)):
+                log.warning("executor %s is not heard, and is given up", executor)
+                context.killAndReplaceExecutor(executor)
+                living.discard(executor)
+            forget_workers(self._workers, living)
 
     def stop(self) -> None:
         """Stop the session; its JVM lives as long as this process."""

@@ -8,6 +8,7 @@ An owner that has ended is replaced; the operators are restored there as after a
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -15,10 +16,13 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from streams_orchestration.runtime.engine.spark.owner_sockets import (
     DRIVER,
@@ -45,10 +49,55 @@ CLAIMS = "claims"
 REGISTER_LINES = 3
 """Lines of the file that names an owner: its address, the key to it, and its process space."""
 
+EXECUTOR_OPTION = "--executor-id"
+"""Option of an executor's JVM, on every cluster, that names it."""
+
+SILENT = "silent"
+"""Directory beside the announcements of workers, with a file for each executor whose worker was not heard any more."""
+
 LOST = "the Python process that ran the task has ended, or its machine; look at the end of the host's log"
 
 Work = Callable[[Any], Any]
 """Runs a request; both the request and the result can be pickled."""
+
+
+class SilentOwnerError(StreamsRuntimeError):
+    """An owner whose machine is not heard any more."""
+
+    def __init__(self, connection: OwnerConnection) -> None:
+        super().__init__(LOST)
+        self.connection = connection
+
+
+@cache
+def executor_id() -> str:
+    """Return the id of the executor of a cluster that has started this process; empty on the host's own machine."""
+    with contextlib.suppress(psutil.Error):
+        for parent in psutil.Process().parents() if os.environ.get(DRIVER) else ():
+            words = parent.cmdline()
+            if EXECUTOR_OPTION in words[:-1]:
+                return words[words.index(EXECUTOR_OPTION) + 1]
+    return ""
+
+
+def forget_workers(workers: Path, living: Collection[str]) -> None:
+    """Remove the announcements of workers whose executors the cluster has given up; they may live on for a while.
+
+    Args:
+        workers: the directory of announcements.
+        living: ids of the executors that are there.
+    """
+    for each in tuple(workers.iterdir()) if workers.is_dir() else ():
+        if (executor := each.name.partition("@")[2]) and executor not in living:
+            each.unlink(missing_ok=True)
+
+
+def take_silent(workers: Path) -> list[str]:
+    """Return the ids of executors whose workers were not heard any more, once for each."""
+    silent = tuple((workers / SILENT).iterdir()) if (workers / SILENT).is_dir() else ()
+    for each in silent:
+        each.unlink(missing_ok=True)
+    return [each.name for each in silent]
 
 
 def owner_pids(registers: Iterable[str]) -> list[int]:
@@ -87,6 +136,16 @@ class Owners:
             self._connections[owner] = connection
         return connection
 
+    def suspect(self, connection: OwnerConnection) -> None:
+        """Note for the host which executor is not heard, so that it gets no more tasks."""
+        owner = next((owner for owner, known in self._connections.items() if known is connection), None)
+        workers = Path(os.environ.get(DIRECTORY, ""))
+        for each in workers.glob("*@*"):
+            with contextlib.suppress(OSError):
+                if each.read_text() == owner:
+                    (workers / SILENT).mkdir(exist_ok=True)
+                    (workers / SILENT / each.name.partition("@")[2]).touch()
+
 
 def send(connection: OwnerConnection, request: Any) -> None:
     """Send a request to an owner, which must have answered the one before.
@@ -97,7 +156,7 @@ def send(connection: OwnerConnection, request: Any) -> None:
     try:
         connection.send(request)
     except OSError as error:
-        raise StreamsRuntimeError(LOST) from error
+        raise _lost(connection, error) from error
 
 
 def receive(connection: OwnerConnection) -> Any:
@@ -109,10 +168,16 @@ def receive(connection: OwnerConnection) -> Any:
     try:
         done, result = connection.receive()
     except (OSError, EOFError) as error:
-        raise StreamsRuntimeError(LOST) from error
+        raise _lost(connection, error) from error
     if not done:
         raise StreamsRuntimeError(result)
     return result
+
+
+def _lost(connection: OwnerConnection, error: OSError | EOFError) -> StreamsRuntimeError:
+    unheard = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
+    silent = isinstance(error, OSError) and error.errno in unheard
+    return SilentOwnerError(connection) if silent else StreamsRuntimeError(LOST)
 
 
 class Worker:
@@ -143,8 +208,12 @@ class Worker:
             owner, connection = self._claimed(register)
         if connection is None:
             return self.work(request)
-        send(connection, request)
-        return receive(connection)
+        try:
+            send(connection, request)
+            return receive(connection)
+        except SilentOwnerError:
+            self._owners.suspect(connection)
+            raise
 
     def announce(self) -> None:
         """Say that this worker is there, and may own tasks.
@@ -158,7 +227,8 @@ class Worker:
         self._listen()
         if directory := os.environ.get(DIRECTORY):
             Path(directory).mkdir(mode=0o700, exist_ok=True)  # not its parent, which goes when the host has ended
-            _write(Path(directory) / f"{os.getpid()}-{process_space()}", self.address)
+            executor = f"@{executor_id()}" if executor_id() else ""
+            _write(Path(directory) / f"{os.getpid()}-{process_space()}{executor}", self.address)
 
     def _claimed(self, register: Path) -> tuple[str, OwnerConnection | None]:
         """A new owner, and the connection to it unless it is this process.
@@ -207,7 +277,7 @@ class Worker:
         """Remove the announcement of a worker that cannot be reached, so that it is not offered a task again."""
         directory = os.environ.get(DIRECTORY)
         for each in Path(directory).iterdir() if directory else ():
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 if each.read_text() == owner:
                     each.unlink()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import os
 import signal
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +22,15 @@ import pytest
 from streams_orchestration.runtime.engine.spark import owner_sockets, owners
 from streams_orchestration.runtime.engine.spark.direct import _answers
 from streams_orchestration.runtime.engine.spark.owner_sockets import DRIVER, connect, listen
-from streams_orchestration.runtime.engine.spark.owners import DIRECTORY, Owners, Worker
+from streams_orchestration.runtime.engine.spark.owners import (
+    DIRECTORY,
+    Owners,
+    SilentOwnerError,
+    Worker,
+    forget_workers,
+    receive,
+    take_silent,
+)
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 FORK = multiprocessing.get_context("fork")
@@ -261,3 +271,66 @@ def test_an_address_at_which_nobody_is_is_no_owner(monkeypatch: pytest.MonkeyPat
     address, listener = listen()
     listener.close()
     assert connect(address, b"key") is None
+
+
+@pytest.fixture
+def executors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Process, Process]]:
+    """Workers of two executors, `0` and `1`."""
+    monkeypatch.setenv(DRIVER, "127.0.0.1")
+    (tmp_path / "pe-0" / "owners").mkdir(parents=True)
+    made: list[Process] = []
+    for executor in ("0", "1"):
+        monkeypatch.setattr(owners, "executor_id", lambda executor=executor: executor)
+        made.append(Process(tmp_path / "pe-0"))
+    yield made[0], made[1]
+    for process in made:
+        process.end()
+
+
+def test_a_worker_whose_executor_was_lost_gets_no_task_of_the_next_generation(
+    tmp_path: Path, executors: tuple[Process, Process]
+):
+    first, second = executors
+    assert {first.run("a", f"1-{partition}")[0] for partition in range(2)} == {first.pid, second.pid}
+    forget_workers(tmp_path / "pe-0" / "workers", {"0"})
+    assert {first.run("a", f"2-{partition}")[0] for partition in range(4)} == {first.pid}
+
+
+def test_workers_of_executors_that_are_there_are_kept(tmp_path: Path, executors: tuple[Process, Process]):
+    first, second = executors
+    forget_workers(tmp_path / "pe-0" / "workers", {"0", "1"})
+    assert {first.run("a", f"1-{partition}")[0] for partition in range(2)} == {first.pid, second.pid}
+
+
+def test_an_executor_that_is_not_heard_is_named_once(
+    tmp_path: Path, executors: tuple[Process, Process], monkeypatch: pytest.MonkeyPatch
+):
+    workers = tmp_path / "pe-0" / "workers"
+    monkeypatch.setenv(DIRECTORY, str(workers))
+    (announced,) = workers.glob("*@1")
+    known = Owners()
+    connection = known.connection(announced.read_text())
+    assert connection is not None
+
+    def silence() -> None:
+        raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+
+    monkeypatch.setattr(connection, "receive", silence)
+    with pytest.raises(SilentOwnerError) as caught:
+        receive(connection)
+    known.suspect(caught.value.connection)
+    assert take_silent(workers) == ["1"]
+    assert take_silent(workers) == []
+    assert executors[0].run("a") == (executors[0].pid, "a")
+
+
+def test_the_executor_of_a_worker_is_read_from_its_parents(monkeypatch: pytest.MonkeyPatch):
+    lines = [["python", "-m", "daemon"], ["java", "Backend", "--executor-id", "7", "--cores", "1"], ["init"]]
+    parents = [SimpleNamespace(cmdline=lambda line=line: line) for line in lines]
+    monkeypatch.setattr(owners.psutil, "Process", lambda: SimpleNamespace(parents=lambda: parents))
+    owners.executor_id.cache_clear()
+    assert owners.executor_id() == ""
+    monkeypatch.setenv(DRIVER, "127.0.0.1")
+    owners.executor_id.cache_clear()
+    assert owners.executor_id() == "7"
+    owners.executor_id.cache_clear()
