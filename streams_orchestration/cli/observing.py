@@ -134,7 +134,7 @@ def details(status: ApplicationStatus, now: float, metrics: ApplicationMetrics) 
     for host in status.hosts:
         process = host.process + ("" if host.alive or host.pid is None else " (gone)")
         took = f"; start-up {in_words(host.start_up)}" if host.start_up else ""
-        lines.append(Text(f"host {host.id}  {host.state}, {process}{took}", "dim"))
+        lines.append(Text(f"host {host.id}  {host.shown_state}, {process}{took}", "dim"))
         if (trouble := host.storage_trouble(now)) is not None:
             lines.append(Text(f"{trouble}.", "red"))
         lines += [Text(f"{reason}; this is mended as soon as machines allow.", "red") for reason in host.misplaced]
@@ -171,7 +171,7 @@ def overview(statuses: list[ApplicationStatus], now: float) -> RenderableType:
     for status in statuses:
         table.add_row(
             status.application,
-            styled_state(status.state),
+            styled_state(status.shown_state),
             f"{duration(now - status.deployed_at)} ago",
             str(len(status.pes)),
             str(min((unit.completed_epoch for unit in status.units), default=0)),

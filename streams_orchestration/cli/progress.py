@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Mapping
 
 from rich.console import Group, RenderableType
@@ -29,6 +29,7 @@ STYLES = {
     "WAITING": "yellow",
     "STOPPED": "yellow",
     "RESETTING": "yellow",
+    "LOST": "bold red",
     "FAILED": "bold red",
     "MAXIMUM_RESET_ATTEMPTS_REACHED": "bold red",
 }
@@ -68,7 +69,7 @@ def progress_table(
         now: unix seconds.
         reported: units that have failed, whose failures are shown elsewhere; the first line names them.
     """
-    head = Text.assemble((status.application, "bold"), "  ", styled_state(status.state))
+    head = Text.assemble((status.application, "bold"), "  ", styled_state(status.shown_state))
     if reported:
         head.append(f", {short_list(sorted(reported))} failed", "red")
     head.append(f"  {_age(status, now)}", "dim")
@@ -83,11 +84,11 @@ def progress_table(
         table.add_row(
             str(pe.id),
             short_list(pe.operators),
-            styled_state(pe.state),
+            styled_state(status.state_of(pe)),
             str(pe.epoch) if pe.batch >= 0 and pe.state != "COMPLETED" else "-",
             count(pe.rows_in),
             count(pe.rows_out),
-            count(rate) if rate is not None and pe.state == "RUNNING" else "-",
+            count(rate) if rate is not None and status.state_of(pe) == "RUNNING" else "-",
         )
     errors = [Text(f"PE {pe.id}: {_message(pe)}", "red") for pe in status.pes if pe.error and pe.unit not in reported]
     errors += [Text(f"host {host.id}: {_first_line(host.error)}", "red") for host in status.hosts if host.error]
@@ -99,13 +100,14 @@ def progress_line(status: ApplicationStatus, rates: Mapping[int, float]) -> str:
     epochs = ", ".join(
         f"{unit.name} epoch {unit.completed_epoch} complete" for unit in status.units if _has_epochs(unit)
     )
+    states = {pe.id: status.state_of(pe) for pe in status.pes}
     if len(status.pes) > LISTED_PES:
-        pes = ["PEs: " + ", ".join(f"{number} {state}" for state, number in _tally(status.pes).items())]
+        pes = ["PEs: " + ", ".join(f"{number} {state}" for state, number in Counter(states.values()).items())]
     else:
-        pes = [f"PE {pe.id} {pe.state} {count(pe.rows_in)} in, {count(pe.rows_out)} out" for pe in status.pes]
-    works = any(pe.state == "RUNNING" for pe in status.pes)
+        pes = [f"PE {pe.id} {states[pe.id]} {count(pe.rows_in)} in, {count(pe.rows_out)} out" for pe in status.pes]
+    works = "RUNNING" in states.values()
     speed = f"{count(sum(rates.values()))} rows/s" if rates and works else ""
-    parts = [f"{status.application} {status.state}", *pes, speed, epochs]
+    parts = [f"{status.application} {status.shown_state}", *pes, speed, epochs]
     return "; ".join(part for part in parts if part)
 
 
@@ -145,13 +147,6 @@ def styled_state(state: str) -> Text:
 def _rows(pe: PeStatus) -> int:
     # the PE of a source reads nothing from other PEs, the PE of a sink writes nothing for them
     return max(pe.rows_in, pe.rows_out)
-
-
-def _tally(pes: tuple[PeStatus, ...]) -> dict[str, int]:
-    tally: dict[str, int] = {}
-    for pe in pes:
-        tally[pe.state] = tally.get(pe.state, 0) + 1
-    return tally
 
 
 def _message(pe: PeStatus) -> str:

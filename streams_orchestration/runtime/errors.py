@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ class StreamsRuntimeError(Exception):
 
 def explained(error: Exception) -> str:
     """Return an error in one line; for the file system also where it occurred and what to do."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}: close files and connections in operators, or raise `ulimit -n` of the host"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
     return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"

@@ -29,7 +29,7 @@ def test_details_show_hosts_results_and_logs():
     text = rendered(details(status(), NOW, metrics()), colour=False)
     for part in ("host 0  RUNNING, pid 4711", "Results  16 rows in 1 file  /results/Results", "logs  /logs"):
         assert part in text
-    assert "host 0  RUNNING, pid 4711 (gone)" in rendered(
+    assert "host 0  LOST, pid 4711 (gone)" in rendered(
         details(status(hosts=(host(alive=False),)), NOW, metrics()), colour=False
     )
 

@@ -56,6 +56,22 @@ def test_one_line_says_the_same():
     )
 
 
+def test_a_host_that_was_killed_is_lost_before_the_catalog_knows_it():
+    gone = status(hosts=(host(alive=False),))
+    assert "flights  LOST  deployed" in shown(gone)
+    assert row_of(shown(gone, {0: 50_000.4}), "0 ") == ["0", "Op0", "LOST", "5", "0", "1,234,567", "-"]
+    assert progress_line(gone, {0: 10.0}) == (
+        "flights LOST; PE 0 LOST 0 in, 1,234,567 out; PE 1 LOST 1,234,567 in, 32 out; region-0 epoch 4 complete"
+    )
+
+
+def test_what_is_complete_or_failed_is_not_lost_with_its_host():
+    gone = (host(alive=False),)
+    assert "flights  RUNNING" in shown(status(hosts=gone, pes=(pe(0, state="COMPLETED"),)))
+    assert row_of(shown(status(hosts=gone, pes=(pe(0, state="FAILED"),))), "0 ")[2] == "FAILED"
+    assert "LOST" not in shown(status(hosts=(host(alive=False, state="STOPPED"),), state="STOPPED"))
+
+
 def test_of_many_pes_the_line_counts_the_states():
     line = progress_line(status(pes=tuple(pe(number) for number in range(LISTED_PES + 1))), {})
     assert f"; PEs: {LISTED_PES + 1} RUNNING; " in line

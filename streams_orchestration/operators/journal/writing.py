@@ -6,7 +6,6 @@ import fcntl
 import itertools
 import os
 import threading
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,7 +52,10 @@ class Journal:
         self._lock = threading.Lock()
         directory.mkdir(parents=True, exist_ok=True)
         self._held = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        self._mark: int | None = None
         self._file: int | None = None
+        self._keys: dict[str, None] = {}
+        """Keys of the last messages, the newest last; another thread may look while one is added."""
         self._closed = False
         try:
             try:
@@ -65,7 +67,7 @@ class Journal:
             self._mark = os.open(directory / "durable", os.O_RDWR | os.O_CREAT, 0o644)
             self._recover()
         except BaseException:
-            os.close(self._held)  # the mark has nothing to lose; it goes with the process
+            self.close()  # whoever opens it tries again and again
             raise
 
     @property
@@ -124,8 +126,8 @@ class Journal:
         self._sizes[self._first] = self._at
         self.next = next
         for arrival in arrivals[: len(content)]:
-            self._remember(arrival.key)
-        self.files.mark_durable(self._mark, next)
+            _remember(self._keys, arrival.key)
+        self._tell_durable(next)
         return len(content)
 
     def trim(self, number: int) -> None:
@@ -143,18 +145,17 @@ class Journal:
             if self._closed:
                 return
             self._closed = True
-            if self._file is not None:
-                os.close(self._file)
-                self._file = None
-            os.close(self._mark)
-            os.close(self._held)
+            for file in (self._file, self._mark, self._held):
+                if file is not None:
+                    os.close(file)
+            self._file = None
 
     def _recover(self) -> None:
         """Find the end, and cut off what is behind it."""
-        self._keys: deque[str] = deque(maxlen=KEYS_REMEMBERED)
         durable = self.files.durable()
         segments = self._begun_segments(durable)
         self._sizes = {first: path.stat().st_size for first, path in segments}
+        keys: dict[str, None] = {}
         if not segments:
             self.next = durable
             self._begin_segment()
@@ -166,14 +167,15 @@ class Journal:
                 break
             self.next, self._at = place.record.next, place.end
             for key in (*place.record.keys, place.record.arrival.key):
-                self._remember(key)
+                _remember(keys, key)
         if self.next < durable:
             raise DamagedError(path, self._at, self.next, durable - 1)
+        self._keys = keys  # all at once: who asks meanwhile must not take what is known for new
         self._file = os.open(path, os.O_RDWR)
         os.ftruncate(self._file, self._at)
         os.fsync(self._file)
         self._sizes[self._first] = self._at
-        self.files.mark_durable(self._mark, self.next)
+        self._tell_durable(self.next)
 
     def _begun_segments(self, durable: int) -> list[tuple[int, Path]]:
         """The files that are there; a last one whose beginning a crash left unwritten goes."""
@@ -214,6 +216,15 @@ class Journal:
             finally:
                 os.close(file)
 
-    def _remember(self, key: str) -> None:
-        if key:
-            self._keys.append(key)
+    def _tell_durable(self, number: int) -> None:
+        assert self._mark is not None
+        self.files.mark_durable(self._mark, number)
+
+
+def _remember(keys: dict[str, None], key: str) -> None:
+    """Add a key as the newest one, and forget the oldest where there are too many."""
+    if key:
+        keys.pop(key, None)
+        keys[key] = None
+        if len(keys) > KEYS_REMEMBERED:
+            del keys[next(iter(keys))]

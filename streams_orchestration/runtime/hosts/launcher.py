@@ -13,6 +13,7 @@ from typing import Protocol
 from streams_orchestration.runtime.engine.spark.java import java_program, require_java
 from streams_orchestration.runtime.engine.spark.session_settings import ONE_THREAD
 from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.processes import ProcessIdentity, identify, place_for_others
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
@@ -57,9 +58,10 @@ class LocalLauncher:
 
         Raises:
             JavaError: there is no usable Java.
-            HostLaunchError: the process could not be started.
+            HostLaunchError: the process could not be started, or may not have the files open that it needs.
         """
         _require_java(java_program())
+        require_open_files(f"host {start.host} of {start.application}")
         log = start.home.logs(start.application) / f"host-{start.host}.log"
         try:
             log.parent.mkdir(parents=True, exist_ok=True)

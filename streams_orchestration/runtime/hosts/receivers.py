@@ -121,12 +121,16 @@ class Receiver:
 
     def _open(self) -> Intake:
         journal = Journal(self.directory, self.source.parameters.journal_limit)
-        with self._lock:
-            if self._ended:  # while it was opened
-                journal.close()
-            else:
-                journal.files.report({})
-            self.journal = journal
+        try:
+            with self._lock:
+                if self._ended:  # while it was opened
+                    journal.close()
+                else:
+                    journal.files.report({})
+                self.journal = journal
+        except BaseException:
+            journal.close()  # it is opened anew, which its lock would refuse
+            raise
         return Intake(journal, self.name)
 
 
@@ -186,12 +190,20 @@ class Receivers:
     def _do(self, work: object) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, name="receivers", daemon=True).start()
+            threading.Thread(target=_run, args=(self._loop,), name="receivers", daemon=True).start()
             asyncio.run_coroutine_threadsafe(self._trim_again_and_again(), self._loop)
         try:
             asyncio.run_coroutine_threadsafe(work, self._loop).result(END_SECONDS)  # type: ignore[arg-type]
         except TimeoutError:
             log.error("receivers do not end; the new ones begin when they have")
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped, and let go of its descriptors then."""
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 async def _replace(gone: Iterable[Receiver], new: Iterable[Receiver]) -> None:

@@ -17,6 +17,7 @@ from streams_orchestration.runtime.hosts.launcher import (
     host_environment,
     process_command,
 )
+from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
@@ -112,6 +113,7 @@ class Standbys:
                 self._drop(standby)
 
     def _start(self) -> Standby:
+        require_open_files("a standby")
         place = self._home.logs(".standby") / f"{self._machine}.log"
         place.parent.mkdir(parents=True, exist_ok=True)
         ours, its = os.pipe()

@@ -20,6 +20,8 @@ def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float)
     """
     failed = [asdict(failure) for failure in failures(status, now)]
     described = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
+    for each, host in zip(described["hosts"], status.hosts, strict=True):
+        each["lost"] = host.lost
     for each, unit in zip(described["units"], status.units, strict=True):
         each |= {
             "phases": unit.phases,

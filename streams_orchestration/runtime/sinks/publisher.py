@@ -119,15 +119,14 @@ class Publisher:
     def turn(self) -> int:
         """Make visible what can be; returns how many outputs that were."""
         now = self.clock()
-        with self._lock:
-            resting = {operator for operator, trouble in self.troubles.items() if trouble.next_try > now}
+        resting = self._troubled(lambda trouble: trouble.next_try > now)
         for operator, outputs in self._due_deliveries(resting):
             self._busy[operator] = threading.Thread(target=self.deliver, args=(operator, outputs), daemon=True)
             self._busy[operator].start()
         count, errors = publish_files(self.catalog, self.application, resting)
         for error in errors:
             self.failed(error)
-        for operator in set(self.troubles) - {error.operator for error in errors} - resting - set(self._busy):
+        for operator in self._troubled() - {error.operator for error in errors} - resting - set(self._busy):
             self.succeeded(operator)
         return count
 
@@ -139,7 +138,7 @@ class Publisher:
             except OutputError as error:
                 self.failed(error)
             else:
-                if operator in self.troubles:
+                if operator in self._troubled():
                     self.succeeded(operator)
         except StreamsRuntimeError as error:  # the catalog: what was delivered is delivered again, by the same key
             log.warning("%s", error)
@@ -173,6 +172,11 @@ class Publisher:
         self._waiting = len(ready) < len(sinks)
         return ready
 
+    def _troubled(self, which: Callable[[Trouble], bool] = lambda _: True) -> set[str]:
+        """Return the sinks that fail; the threads of deliveries change which these are."""
+        with self._lock:
+            return {operator for operator, trouble in self.troubles.items() if which(trouble)}
+
     def failed(self, error: OutputError) -> None:
         """Write down what is wrong with a sink, and let it rest."""
         with self._lock:
@@ -185,7 +189,7 @@ class Publisher:
     def succeeded(self, operator: str) -> None:
         """A sink that failed works again."""
         with self._lock:
-            del self.troubles[operator]
+            self.troubles.pop(operator, None)
         log.info("operator %s: its outputs become visible again", operator)
         record_success(self.catalog, self.application, operator)
 

@@ -46,6 +46,16 @@ class HostStatus:
         """Return where its log is, in words."""
         return place_of_log(self.log, self.machine, here=self.here)
 
+    @property
+    def lost(self) -> bool:
+        """Whether its process is gone, and the catalog does not know of that yet."""
+        return not self.alive and self.pid is not None and self.state in ("STARTING", "RUNNING")
+
+    @property
+    def shown_state(self) -> str:
+        """Return its state as it is now, `LOST` for a host that is lost."""
+        return "LOST" if self.lost else self.state
+
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
         """Read the status from a host's row in the catalog.
@@ -159,6 +169,16 @@ class UnitsStatus:
     pes: tuple[PeStatus, ...]
     units: tuple[UnitStatus, ...]
     logs: Path
+
+    @property
+    def shown_state(self) -> str:
+        """Return its state as it is now: `LOST` while a PE that is not complete has lost its host."""
+        return "LOST" if self.state == "RUNNING" and any(self.state_of(pe) == "LOST" for pe in self.pes) else self.state
+
+    def state_of(self, pe: PeStatus) -> str:
+        """Return the state of a PE as it is now: `LOST` while its host is lost, whatever it had reported."""
+        lost = pe.state in ("WANTED", "STARTING", "RUNNING") and any(h.id == pe.host and h.lost for h in self.hosts)
+        return "LOST" if lost else pe.state
 
     @property
     def log_places(self) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.journal import writing
-from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
+from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
 from streams_orchestration.operators.journal.records import Arrival, Record, load
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError, JournalHeldError
@@ -225,3 +226,54 @@ def test_a_journal_that_is_made_anew_is_another_one(tmp_path: Path):
         assert Journal(tmp_path / name, LIMIT).files.id in ids
     assert len(ids) == 2
     assert JournalFiles(tmp_path / "none").id is None
+
+
+def descriptors() -> int:
+    return psutil.Process().num_fds()
+
+
+@pytest.mark.parametrize("fails", ["_recover", "_begun_segments"])
+def test_a_journal_that_cannot_be_recovered_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+):
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    Journal(tmp_path, LIMIT).close()
+    before = descriptors()
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, fails, fail)
+        for _ in range(3):
+            with pytest.raises(OSError, match="Input/output error"):
+                Journal(tmp_path, LIMIT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing.os, "ftruncate", fail)
+        with pytest.raises(OSError, match="Input/output error"):
+            Journal(tmp_path, LIMIT)
+    assert descriptors() == before
+    Journal(tmp_path, LIMIT).close()
+
+
+def test_a_key_is_known_also_while_the_journal_is_looked_through_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    journal = Journal(tmp_path, LIMIT)
+    journal.append([Arrival([b"a"], "s", 5.0, "known")])
+    known: list[bool] = []
+
+    def looked_through(*arguments: Any) -> Any:
+        known.append(journal.knows("known"))
+        return places(*arguments)
+
+    monkeypatch.setattr(writing, "places", looked_through)
+    journal._take_back()
+    journal._recover()
+    assert known == [True, True]
+    assert journal.knows("known")
+    journal.close()
+
+
+def test_the_keys_that_came_last_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writing, "KEYS_REMEMBERED", 2)
+    journal = Journal(tmp_path, LIMIT)
+    journal.append([Arrival([b"a"], "s", 5.0, key) for key in ("one", "two", "one", "three")])
+    assert [journal.knows(key) for key in ("one", "two", "three")] == [True, False, True]
+    journal.close()
