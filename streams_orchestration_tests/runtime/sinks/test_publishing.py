@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from streams_orchestration.runtime.catalog.rows import SinkFileRow
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher, Trouble
+from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.sinks.sinks import SinkStatus, count_output
 from streams_orchestration.runtime.stepping import publish
@@ -377,26 +376,3 @@ def test_a_directory_that_was_removed_while_nothing_waited_is_made_again(local: 
     directory(local).rmdir()
     local.run()
     assert visible(local) == sorted(rows(COUNT)[5:])
-
-
-class _Guarded(dict[str, Trouble]):
-    """Troubles that say when they are looked through without their lock."""
-
-    publisher: Publisher
-
-    def __iter__(self) -> Iterator[str]:
-        assert self.publisher._lock.locked()
-        return super().__iter__()
-
-    def items(self) -> Any:
-        assert self.publisher._lock.locked()
-        return super().items()
-
-
-def test_troubles_are_looked_through_while_no_delivery_changes_them(local: LocalApplication):
-    publisher = Publisher(local.catalog, local.name)
-    troubles = publisher.troubles = _Guarded(Out=Trouble(), Gone=Trouble(next_try=math.inf))
-    troubles.publisher = publisher
-    local.commit(boundary=True)
-    publisher.turn()
-    assert dict.keys(troubles) == {"Gone"}

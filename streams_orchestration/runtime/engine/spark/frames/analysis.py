@@ -6,6 +6,7 @@ called here once more.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import logging
@@ -13,7 +14,8 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ from streams_orchestration.runtime.engine.spark.private_directory import Private
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -37,8 +40,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SECONDS = 120.0
-"""Seconds for the whole analysis; a quiet machine needs some seconds, most of them to start Spark."""
-_PROGRAMS, _ANSWER, _LOG = "programs.pickle", "answer.json", "log"
+"""Seconds of a machine with nothing else to do, for the whole analysis; it needs some, most of them to start Spark."""
+LONGEST = 10.0
+"""Times as long as that is waited at most, on a busy machine."""
+LOOK_SECONDS = 0.25
+TELL_SECONDS = 10.0
+"""Seconds between two messages on how far it is."""
+_PROGRAMS, _ANSWER, _LOG, _PROGRESS = "programs.pickle", "answer.json", "log", "progress"
 logger = logging.getLogger("streams.analysis")
 
 
@@ -72,25 +80,27 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
         base: directory of the spec, whose modules can be imported.
 
     Raises:
-        AnalysisError: Spark does not start.
+        AnalysisError: Spark does not start, or does not come to an end.
         JavaError: there is no Java.
+        HostLaunchError: this process may have too few files open.
     """
     alike = _alike(program for program in programs if program.engine == "dataframe")
     if not alike:
         return QueryAnalysis()
     java_program()
+    require_open_files("Spark's analysis of the queries")
     with PrivateDirectory.make() as private:
         directory = private.path
         (directory / _PROGRAMS).write_bytes(pickle.dumps(([first for first, *_ in alike], str(base))))
         with (directory / _LOG).open("wb") as log:
+            child = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(directory)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
             try:
-                subprocess.run(
-                    [sys.executable, "-m", __name__, str(directory)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                    timeout=SECONDS, check=False,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired as error:
-                message = f"Spark has not looked at the queries within {SECONDS:.0f} s; try again"
-                raise AnalysisError(message + where_it_stood(Path(log.name))) from error
+                _await(child, directory)
+            finally:
+                child.kill()
+                child.wait()
         try:
             answer = load(QueryAnalysis, (directory / _ANSWER).read_bytes())
         except FileNotFoundError as error:
@@ -101,11 +111,64 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
     return replace(answer, columns=dict(_of_all(alike, answer)))
 
 
+class Patience:
+    """The time that a process has had, in seconds of a machine with nothing else to do.
+
+    Args:
+        clock: seconds that never go back.
+        load: processes that want to run, for each processor.
+    """
+
+    def __init__(self, clock: Callable[[], float], load: Callable[[], float]) -> None:
+        self._clock, self._load = clock, load
+        self._began = self._at = clock()
+        self.used = 0.0
+
+    def look(self) -> float:
+        """Count the time since the last look, by the load of now; return the seconds since the beginning."""
+        now = self._clock()
+        self.used += (now - self._at) / min(max(self._load(), 1.0), LONGEST)
+        self._at = now
+        return now - self._began
+
+
+def _load() -> float:
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
+def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
+    """Wait until the child has ended, and tell how far it is.
+
+    Raises:
+        AnalysisError: it has had its time.
+    """
+    patience = Patience(time.monotonic, _load)
+    tell_at = TELL_SECONDS
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(LOOK_SECONDS)
+            return
+        passed = patience.look()
+        stands = _progress(directory)
+        if patience.used > SECONDS:
+            message = f"Spark has not looked at the queries within {passed:.0f} s ({stands}); try again"
+            raise AnalysisError(message + where_it_stood(directory / _LOG))
+        if passed >= tell_at:
+            tell_at = passed + TELL_SECONDS
+            logger.warning("Spark looks at the queries, for %.0f s so far: %s", passed, stands)
+
+
+def _progress(directory: Path) -> str:
+    with contextlib.suppress(FileNotFoundError):
+        return (directory / _PROGRESS).read_text(encoding="utf-8") or "it begins"
+    return "it starts"
+
+
 def where_it_stood(log: Path) -> str:
-    """Return where the main thread of a process stood after half of its time, by its log; empty if unknown."""
+    """Return where the main thread of a process stood at last, by its log; empty if unknown."""
     main_thread = log.read_text(errors="replace").rpartition("(most recent call first):")[2]
     places = [line.strip() for line in main_thread.splitlines() if line.startswith("  File ")]
-    return f". After {SECONDS / 2:.0f} s it stood at {places[0]}" if places else ""
+    return f". It stood at {places[0]}" if places else ""
 
 
 def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
@@ -145,7 +208,9 @@ def _analyse(directory: Path) -> QueryAnalysis:
     directories = directories_of(Home(directory), "analysis", 0, base)
     refusals: list[Refusal] = []
     columns: dict[int, tuple[Mapping[str, ColumnOrigin], ...]] = {}
-    for program in programs:
+    for number, program in enumerate(programs, start=1):
+        names = ", ".join(each.name for each in program.operators.values())
+        (directory / _PROGRESS).write_text(f"query {number} of {len(programs)}, {names}", encoding="utf-8")
         composition = Composition(session.newSession(), program, directories, source)
         try:
             composition.compose()
@@ -172,8 +237,13 @@ class _EmptySource:
 
 
 if __name__ == "__main__":
-    faulthandler.dump_traceback_later(SECONDS / 2)
+    faulthandler.dump_traceback_later(SECONDS / 2, repeat=True)
     place = Path(sys.argv[1])
-    write_whole(place / _ANSWER, dump(_analyse(place)), durably=False)
+    try:
+        write_whole(place / _ANSWER, dump(_analyse(place)), durably=False)
+    except StreamsRuntimeError as error:
+        print(error)  # the last line of the log is the reason
+        sys.stdout.flush()
+        os._exit(1)
     sys.stdout.flush()
     os._exit(0)  # the JVM ends with this process, and nothing of the session is needed any more
