@@ -187,6 +187,7 @@ def test_a_machine_whose_executor_is_killed_and_one_that_is_cut_off_change_nothi
             wait_for(home, lambda status: status.state == "COMPLETED" or status.units[0].generation > generation)
             machines[1].heal()
             finish(process)
+    assert read_status(home, "flights").units[0].generation <= generation + 1
     assert_same(result_of(home), wanted)
     assert read_status(home, "flights").pes[0].rows_in == 336_776
 

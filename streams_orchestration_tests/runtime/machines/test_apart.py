@@ -63,7 +63,7 @@ def start(place: Place) -> None:
         agent.turn()
     here = tables.host.c.machine.is_not(None) & (tables.host.c.state == "STARTING")
     place.set(tables.host, here, state="RUNNING", heartbeat_at=clock.now())
-    place.set(tables.unit, state="PROCESSING")
+    place.set(tables.unit, state="PROCESSING", period=3600.0, timer=None, deadline=None)  # no epoch ends by itself
 
 
 def lose(place: Place, machine: str) -> None:
