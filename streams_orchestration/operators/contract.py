@@ -233,6 +233,9 @@ class Operator:
 class SourceOperator(Operator):
     """An operator without input ports that can produce the same tuples again from an offset."""
 
+    until: Offset | None = None
+    """Where a run that takes only what is there ends, as `available` returned it; None in any other run."""
+
     def __init__(self, context: OperatorContext, parameters: Any) -> None:
         super().__init__(context, parameters)
         self.background = Background()
@@ -260,11 +263,32 @@ class SourceOperator(Operator):
         return offset
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
-        """Submit at most about `limit` tuples from `offset` on.
+        """Submit at most about `limit` tuples from `offset` on, and none behind `until`, where that is set.
 
-        Must submit the same tuples in the same order whenever it is called with the same offset.
+        Must submit the same tuples in the same order whenever it is called with the same offset. It is exhausted at its
+        end, and at `until`.
         """
         raise NotImplementedError
+
+    def available(self, offset: Offset) -> Offset | None:
+        """Return where what is there now ends: JSON that only the source understands, and finds in `until`.
+
+        Called once in a run that takes only what is there (`--available-now`), before `produce`. None while the
+        counterpart cannot be reached: it is asked again after `pause`.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def endless(cls, parameters: Any) -> str | None:
+        """Return why no run can take only what is there now; None if it can."""
+        if cls.available is SourceOperator.available:
+            return f"{cls.__name__} does not say where what is there now ends; give it a method `available`"
+        return None
+
+    @classmethod
+    def continued(cls, offset: Offset) -> Offset:
+        """Return the offset to go on from when an application that came to its end runs again."""
+        return offset
 
     def confirm(self, offset: Offset) -> None:
         """Tell the counterpart that no cut needs anything before `offset` any more, so that it may forget that.

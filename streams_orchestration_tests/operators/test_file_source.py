@@ -118,7 +118,8 @@ def test_lines_are_text_without_their_ends(tmp_path: Path):
     path = tmp_path / "poem.txt"
     path.write_bytes('eins\r\n\nzwei , "drei\nümlaut\n'.encode() + b"z" * 300_000)
     bench = source(path, "line string", format="line")
-    assert bench.produce() == ({"row": 5}, True)
+    offset, exhausted = bench.produce()
+    assert (offset["row"], exhausted) == (5, True)
     assert bench.rows() == [("eins",), ("",), ('zwei , "drei',), ("ümlaut",), ("z" * 300_000,)]
 
 
@@ -128,7 +129,8 @@ def test_an_empty_file_has_no_tuples_but_a_marker(tmp_path: Path, name: str):
     path.touch()
     parameters = {"hasHeaderLine": False} if name.endswith("csv") else {"format": "line"}
     bench = source(path, "line string", **parameters)
-    assert bench.produce() == ({"row": 0}, True)
+    offset, exhausted = bench.produce()
+    assert (offset["row"], exhausted) == (0, True)
     assert bench.items() == [Punctuation.WINDOW]
 
 
@@ -136,7 +138,8 @@ def test_a_file_with_nothing_but_a_header_is_empty(tmp_path: Path):
     path = tmp_path / "rows.csv"
     path.write_text("n,s\n")
     bench = source(path)
-    assert bench.produce() == ({"row": 0}, True)
+    offset, exhausted = bench.produce()
+    assert (offset["row"], exhausted) == (0, True)
     assert bench.items() == [Punctuation.WINDOW]
 
 

@@ -69,6 +69,17 @@ def test_directories_and_patterns_name_the_files_that_they_name_on_this_machine(
     assert there.rows() == here.rows()
 
 
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_an_object_that_was_replaced_is_named(s3: S3, directory: str, format: str):
+    """By one of the same size, within the second that the store counts in."""
+    file, encode, parameters = FORMATS[format]
+    address = s3.put(f"{directory}/{file}", encode(CSV.encode()))
+    offset = source(address, s3.storage, **parameters).produce(limit=5).offset
+    s3.put(f"{directory}/{file}", encode(CSV.replace("1", "2").encode()))
+    with pytest.raises(DataError, match=rf"{address}: 5 rows were read of it .* replaced"):
+        source(address, s3.storage, **parameters).produce(offset)
+
+
 def test_a_store_that_is_away_holds_up_and_is_tried_again(s3: S3, directory: str, proxy: Proxy):
     address = s3.put(f"{directory}/rows.csv", CSV.encode())
     proxy.cut()

@@ -20,16 +20,41 @@ class Positions:
     """The offset that is read next."""
     end: dict[Partition, int] | None = None
     """The offset at which a finite run ends; None where it does not end."""
+    topics: dict[str, str] = field(default_factory=dict)
+    """Topic -> the id that the cluster has given it, where it is known: a topic that is made anew has another one."""
 
     @classmethod
     def of(cls, offset: dict[str, Any]) -> Positions:
         """From an offset of the source, which is JSON."""
         end = _flat(offset["end"]) if "end" in offset else None
-        return cls(_flat(offset.get("next", {})), end)
+        return cls(_flat(offset.get("next", {})), end, dict(offset.get("topics", {})))
 
     def offset(self) -> dict[str, Any]:
         """As JSON."""
-        return {"next": _nested(self.next)} | ({} if self.end is None else {"end": _nested(self.end)})
+        offset: dict[str, Any] = {"next": _nested(self.next)}
+        if self.end is not None:
+            offset["end"] = _nested(self.end)
+        if self.topics:
+            offset["topics"] = dict(sorted(self.topics.items()))
+        return offset
+
+    def shown(self, topic: str) -> str:
+        """Return the positions in a topic, for messages."""
+        mine = sorted((number, at) for (name, number), at in self.next.items() if name == topic)
+        return ", ".join(f"offset {at} of partition {number}" for number, at in mine)
+
+    def begin(self, topic: str, ranges: dict[Partition, tuple[int, int]]) -> None:
+        """Go to the first offsets of a topic's partitions; a finite run ends with what they hold now.
+
+        Args:
+            topic: that is another one now than the positions were of.
+            ranges: first offset of each of its partitions, and the one behind the last.
+        """
+        self.next = {each: at for each, at in self.next.items() if each[0] != topic}
+        self.next |= {each: first for each, (first, _) in ranges.items()}
+        if self.end is not None:
+            self.end = {each: at for each, at in self.end.items() if each[0] != topic}
+            self.end |= {each: last for each, (_, last) in ranges.items()}
 
     def before_end(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Those of some messages, behind which the positions are, that a finite run reads."""
@@ -67,9 +92,10 @@ def divided(offsets: Sequence[dict[str, Any]], width: int) -> list[dict[str, Any
         raise RescaleError(message)
     every = {partition: next for each in begun for partition, next in each.next.items()}
     ends = {partition: end for each in begun for partition, end in (each.end or {}).items()}
+    topics = {topic: id for each in begun for topic, id in each.topics.items()}
     finite = any(each.end is not None for each in begun)
     return [
-        Positions(_of(every, channel, width), _of(ends, channel, width) if finite else None).offset()
+        Positions(_of(every, channel, width), _of(ends, channel, width) if finite else None, topics).offset()
         for channel in range(width)
     ]
 

@@ -23,6 +23,8 @@ WAIT_SECONDS = 0.05
 """For messages when there are none."""
 FIRST_SECONDS = 2.0
 """The same, after reading was begun somewhere else."""
+IDENTITY_SECONDS = 5.0
+"""Seconds that a cluster may take to tell the ids of topics."""
 AHEAD_KIB = 64 << 10
 """What the library reads ahead at most, of all partitions together."""
 AHEAD_MESSAGES = 1_000_000
@@ -91,6 +93,27 @@ class KafkaReader:
             if known[name].error is not None:
                 raise self._cluster.translated(known[name].error, f"topic {name}")
         return [(name, number) for name in names for number in known[name].partitions]
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Return the ids of topics; a topic that is made anew gets another one. A cluster without ids gives none.
+
+        Raises:
+            KafkaAwayError, KafkaRefusedError: the cluster does not say.
+        """
+        from confluent_kafka import KafkaException, TopicCollection
+        from confluent_kafka.admin import AdminClient
+
+        ids: dict[str, str] = {}
+        try:
+            admin: Any = AdminClient(self._cluster.settings())
+            answers = admin.describe_topics(TopicCollection(list(topics)), request_timeout=IDENTITY_SECONDS)
+            for topic, answer in answers.items():
+                id = answer.result().topic_id
+                if id.get_most_significant_bits() or id.get_least_significant_bits():
+                    ids[topic] = str(id)
+        except KafkaException as error:
+            raise self._cluster.translated(error, "ids of topics") from None
+        return ids
 
     def range_of(self, partition: Partition) -> tuple[int, int]:
         """The first offset that there is, and the one behind the last."""

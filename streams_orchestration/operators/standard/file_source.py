@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,15 @@ from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
+from streams_orchestration.operators.standard.file_identity import (
+    FileIdentity,
+    FilePart,
+    can_grow,
+    check_same,
+    identity_of,
+    stored_identity,
+    whole_lines,
+)
 from streams_orchestration.operators.standard.file_rows import Place, Rows
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters, FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -43,6 +53,9 @@ class FileSource(SourceOperator):
 
     Where a file is read in pieces, the offset also tells where the one begins that the next row is in: after a restore
     reading goes on there, and what lies before costs nothing.
+
+    The offset also has the identity of the file: one that was replaced is named. A file of text on this machine may
+    grow, line by line; what has come to it is read on from the row.
 
     Only the attributes of the output stream are read, by name where the format has names. The reader stays open between
     calls. A window marker follows the last tuple of a file.
@@ -110,6 +123,12 @@ class FileSource(SourceOperator):
         self.schema = schema
         self.outputs = FileOutputs(self)
         self.first, self.row = 0, -1
+        self.identity, self.ended = FileIdentity(0, 0, ""), False
+        """Of the file, as it was when it was opened; and whether all of it was read."""
+        self.size, self.part = 0, None
+        """Bytes that the file had when it was opened, and how many of them are read; None for all."""
+        self.waits = False
+        """The last line of the file is being written."""
         self.mark = Mark()
         """Of the last piece that has one."""
         self.rest: Rows | None = None
@@ -139,6 +158,19 @@ class FileSource(SourceOperator):
         self.hold_up.back()
         return produced
 
+    def available(self, offset: Offset) -> Offset | None:
+        """Return the last file, and the bytes that it has; None while the store cannot be reached."""
+        try:
+            last = self._files()[-1]
+            size = last.stat().st_size
+        except StorageRefusedError as error:
+            raise DataError(str(error)) from error
+        except StorageAwayError as error:
+            self.hold_up.away(error)
+            return None
+        self.hold_up.back()
+        return {"file": self._name(last), "size": size}
+
     def pause(self) -> float | None:
         """The time until the next try while the store cannot be reached."""
         return self.hold_up.pause or None
@@ -147,32 +179,97 @@ class FileSource(SourceOperator):
         if self.several is None:
             files = self._files()
             self.several = [str(file) for file in files] != [str(self.path)]
+        self._go_to(offset)
+        drives = self.context.region is not None and self.context.region.trigger
+        begin = self.row
+        while True:
+            if not self.ended:
+                if not self._advance(limit - (self.row - begin), submit=True):
+                    break
+                if self._goes_on():
+                    if self.row - begin >= limit or self.waits:
+                        break
+                    continue
+                self.outputs.end(self.path)
+                if drives:
+                    self.context.make_consistent()
+            following = self._following()
+            if following is None:
+                return ProducedTo(self._offset(), exhausted=True)
+            limit, begin = limit - (self.row - begin), 0
+            self.reached = {"row": 0, "file": self._name(following)}
+            self._open(following, Mark(), check=True)
+            if limit <= 0 or drives:
+                break
+        return ProducedTo(self._offset(), exhausted=False)
+
+    def _go_to(self, offset: Offset) -> None:
+        """Open the file of an offset at its row, unless reading stands there."""
         path = self.path
         if "file" in offset:
             path = self.storage.file(offset["file"])
         elif self.several:
             path = self._files()[0]
-        if (path, offset["row"]) != (self.path, self.row):
-            mark = Mark(**offset["piece"]) if "piece" in offset else Mark()
-            self._open(path, mark, check=self.several or self.remote)
-            self._advance(offset["row"] - mark.row, submit=False)
-            if self.row != offset["row"]:
-                message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
-                raise DataError(message)
-        drives = self.context.region is not None and self.context.region.trigger
-        while self._advance(limit, submit=True):
-            following = self._following()
-            self.outputs.end(self.path)
-            if drives:
-                self.context.make_consistent()
-            if following is None:
-                return ProducedTo(self._offset(), exhausted=True)
-            limit -= self.row - offset["row"]
-            offset = self.reached = {"row": 0, "file": self._name(following)}
-            self._open(following, Mark(), check=True)
-            if limit <= 0 or drives:
-                break
-        return ProducedTo(self._offset(), exhausted=False)
+        if (path, offset["row"]) == (self.path, self.row) and not self.ended:
+            return
+        mark = Mark(**offset["piece"]) if "piece" in offset else Mark()
+        known = stored_identity(offset["identity"]) if "identity" in offset else None
+        if offset.get("ended") and known is not None and not self._has_grown(path, known, offset["row"]):
+            self.path, self.row, self.mark, self.identity, self.ended = path, offset["row"], mark, known, True
+            return
+        self._open(path, mark, check=bool(self.several or self.remote), known=known, offset=offset)
+        self._advance(offset["row"] - mark.row, submit=False)
+        if self.row != offset["row"]:
+            message = f"{path}: {self.row} rows, but {offset['row']} were read before; was the file cut?"
+            raise DataError(message)
+
+    def _has_grown(self, path: File, known: FileIdentity, row: int) -> bool:
+        """Whether a file that was read to its end has more rows now; one that is gone has none."""
+        format = self.parameters.format
+        try:
+            now = identity_of(path, format)
+        except FileNotFoundError:
+            if self.several:
+                return False
+            raise
+        if row:
+            check_same(path, format, known, now, row, ended=True)
+        return now != known if not row else now.size > known.size
+
+    def _goes_on(self) -> bool:
+        """Open what came to the file since it was opened, or its last line without an end; False when all was read.
+
+        The last line of a file that is growing is read when it is complete; a run with a bound leaves it.
+        """
+        self.waits = False
+        path, format = self.path, self.parameters.format
+        if not isinstance(path, Path) or self.part is None:
+            self.ended = True
+            return False
+        with suppress(OSError):  # it is gone, but all that it held at first was read
+            status = path.stat()
+            bound = self._bound_of(path)
+            size = status.st_size if bound is None else min(status.st_size, bound)
+            stands = status.st_size == self.size
+            if str(status.st_ino) == self.identity.node and size > self.part:
+                part = size if stands else whole_lines(path, size)
+                if part > self.part:
+                    row = self.row
+                    self._open(path, self.mark, check=False, part=part)
+                    self._advance(row - self.mark.row, submit=False)
+                    return True
+                if bound is None:
+                    self.waits, self.size = True, status.st_size
+                    return True
+            self.identity = identity_of(path, format, self.part)._replace(node=self.identity.node)
+        self.ended = True
+        return False
+
+    def _bound_of(self, path: File) -> int | None:
+        """Bytes of a file up to which a run with a bound reads; None for all."""
+        if self.until is None or str(path) != str(self.storage.file(self.until["file"])):
+            return None
+        return self.until["size"]
 
     def _offset(self) -> Offset:
         offset: Offset = {"row": self.row}
@@ -180,6 +277,10 @@ class FileSource(SourceOperator):
             offset["piece"] = self.mark._asdict()
         if self.several:
             offset["file"] = self._name(self.path)
+        if self.row or self.ended:
+            offset["identity"] = list(self.identity)
+        if self.ended:
+            offset["ended"] = True
         return offset
 
     def _name(self, file: File) -> str:
@@ -197,19 +298,48 @@ class FileSource(SourceOperator):
         """The next file: files that come while others are read count, if their names come later."""
         if not self.several:
             return None
-        return next((file for file in self._files() if str(file) > str(self.path)), None)
+        last = None if self.until is None else str(self.storage.file(self.until["file"]))
+        later = (file for file in self._files() if str(file) > str(self.path))
+        return next((file for file in later if last is None or str(file) <= last), None)
 
-    def _open(self, path: File, mark: Mark, *, check: bool) -> None:
-        file = source_file(path, self.parameters, self.schema)
-        if check:
-            try:
+    def _open(
+        self, path: File, mark: Mark, *, check: bool, known: FileIdentity | None = None, offset: Offset | None = None,
+        part: int | None = None,
+    ) -> None:  # fmt: skip
+        """Open a file at a piece of it.
+
+        Args:
+            path: of the file.
+            mark: of the piece.
+            check: its columns are to be looked at.
+            known: identity that it had when rows of it were read.
+            offset: of these rows.
+            part: the bytes of it that are read; all, up to the last line that is complete, when None.
+        """
+        format = self.parameters.format
+        try:
+            now = identity_of(path, format)
+            if known is not None and offset is not None and offset["row"]:
+                check_same(path, format, known, now, offset["row"], ended="ended" in offset)
+            self.size, self.part = now.size, None
+            if can_grow(path, format):
+                assert isinstance(path, Path)
+                bound = self._bound_of(path)
+                self.part = part or whole_lines(path, now.size if bound is None else min(now.size, bound))
+                now = identity_of(path, format, self.part) if self.part != now.size else now
+            file = source_file(self._opened(path), self.parameters, self.schema)
+            if check:
                 file.check()
-            except (ValueError, OSError) as error:
-                raise DataError(str(error)) from error
+        except (ValueError, OSError) as error:
+            raise error if isinstance(error, DataError) else DataError(str(error)) from error
         if self.pieces is not None:
             self.pieces.close()
         self.path, self.pieces, self.rest = path, file.rows(self.background, Place(mark.place, mark.line)), None
+        self.identity, self.ended = now, False
         self.mark, self.first, self.row, self.outputs.malformed = mark, mark.row, mark.row, mark.malformed
+
+    def _opened(self, path: File) -> File:
+        return FilePart(path, self.part) if isinstance(path, Path) and self.part is not None else path
 
     def place(self) -> str:
         """The file and its rows, counted from 1, that were submitted last."""

@@ -24,6 +24,7 @@ from streams_orchestration.operators.kafka.metadata import check_metadata, metad
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, shown
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
+from streams_orchestration.operators.kafka.topic_ids import made_anew
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Decoded, decode
@@ -41,6 +42,7 @@ from streams_orchestration.operators.state import State
 
 LOGGED = 5
 """Bad messages that are logged one by one."""
+NEVER = float("-inf")
 BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "string", "message": "string"}
 """Attributes that the second output port may have, with their types."""
 
@@ -77,7 +79,8 @@ class KafkaSource(SourceOperator):
 
     Messages of a partition come in order; those of several as they arrive. Where reading begins, and where a finite run
     ends, is found out once and written down in the state directory, so that a reset to the beginning begins there, too.
-    Partitions that come later are read from their first message on.
+    Partitions that come later are read from their first message on. The offset has the ids of the topics, so that one
+    that was deleted and made anew is told from the one that was read.
     """
 
     Parameters = KafkaSourceParameters
@@ -118,7 +121,7 @@ class KafkaSource(SourceOperator):
         self.hold_up = HoldUp(self.context)
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None
-        self.looked = 0.0
+        self.looked = NEVER
         """When partitions were looked for last."""
         self.bad = 0
         self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
@@ -230,11 +233,34 @@ class KafkaSource(SourceOperator):
         return mine(every, self.context.channel, self.context.max_channels)
 
     def _discover(self, reader: KafkaReader, positions: Positions) -> None:
-        """See that the topics are there, and where there are more partitions; a finite run reads none of these."""
-        for partition in self._mine(reader):
+        """See that the topics are those that were read, and where there are more partitions.
+
+        A finite run does not read new partitions.
+        """
+        partitions = self._mine(reader)
+        self._identify(reader, positions, partitions)
+        for partition in partitions:
             if positions.end is None and partition not in positions.next:
                 positions.next[partition] = reader.range_of(partition)[0]
                 self.context.logger.info("%s is new", shown(partition))
+
+    def _identify(self, reader: KafkaReader, positions: Positions, partitions: Sequence[Partition]) -> None:
+        """Tell topics that were made anew from those that the positions are of: read them from the start, or fail."""
+        for topic in made_anew(reader, positions, {topic for topic, _ in partitions}):
+            text = (
+                f"topic {topic} at {self.parameters.brokers} was deleted and made anew since it was read up to "
+                f"{positions.shown(topic)}"
+            )
+            if self.parameters.on_lost_data == "fail":
+                message = (
+                    f"{text}: what the former one held and was not read is lost; with onLostData: skip the new one "
+                    "is read from its first message on, --fresh begins anew"
+                )
+                raise KafkaRefusedError(message)
+            self.context.logger.warning("%s: it is read from its first message on", text)
+            about = "topics that were deleted and made anew while they were read"
+            self.context.metrics.counter("made_anew", about).add(1)
+            positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
     def _beginning(self, reader: KafkaReader) -> Offset:
         """Where reading begins, the same whenever it is asked for."""
@@ -249,15 +275,20 @@ class KafkaSource(SourceOperator):
         else:
             next = reader.at_time(partitions, self.parameters.start_time())
         end = {each: max(last, next[each]) for each, (_, last) in ranges.items()} if self.parameters.until else None
-        offset = Positions(next, end).offset()
+        positions = Positions(next, end)
+        self._identify(reader, positions, partitions)
+        offset = positions.offset()
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, json.dumps(offset))
         return offset
 
     def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
         """A position is not there: skip what is lost, or fail."""
-        first, last = reader.range_of(partition)
         next = positions.next[partition]
+        self._discover(reader, positions)
+        if positions.next.get(partition) != next:  # of a topic that was made anew
+            return
+        first, last = reader.range_of(partition)
         text = (
             f"{shown(partition)}: offset {next} was to be read next, and there are offsets {first} to {last - 1} only"
         )
@@ -321,6 +352,7 @@ class KafkaSource(SourceOperator):
         self.submit(TupleBatch.from_columns({name: columns[name] for name in schema.names}, schema), 1)
 
     def _close(self) -> None:
+        self.looked = NEVER
         if self.reader is not None:
             self.reader.close()
             self.reader = None

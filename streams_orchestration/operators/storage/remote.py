@@ -226,11 +226,22 @@ class RemoteFile:
         return io.BufferedReader(_Raw(self, raw), BUFFER_BYTES)
 
     def stat(self) -> Any:
-        """Return an object with the size in bytes as `st_size`."""
+        """Return an object with the size in bytes as `st_size`, and the time in nanoseconds as `st_mtime_ns`."""
         info = self.storage.call(str(self), lambda system: system.get_file_info(self.address.path))
         if not info.is_file:
             raise FileNotFoundError(str(self))
-        return SimpleNamespace(st_size=info.size)
+        return SimpleNamespace(st_size=info.size, st_mtime_ns=info.mtime_ns or 0)
+
+    def etag(self) -> str:
+        """Return the mark that a store gives the content of an object; empty where it gives none."""
+
+        def marked(system: Any) -> str:
+            with system.open_input_file(self.address.path) as file:
+                known = {key.lower(): value for key, value in (file.metadata() or {}).items()}
+            mark = known.get(b"etag") or known.get("etag") or ""
+            return mark.decode() if isinstance(mark, bytes) else mark
+
+        return self.storage.call(str(self), marked)
 
     def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
         """Remove it."""

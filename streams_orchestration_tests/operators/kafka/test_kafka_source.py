@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 SCHEMA = "n bigint, s string"
 PLACES = "n bigint, s string, p int, o bigint"
+POLICIES = ("fail", "skip")
 METADATA = {"p": "partition", "o": "offset"}
 
 
@@ -45,6 +46,14 @@ def run(bench: Bench, offset: dict[str, Any] | None = None, limit: int = 7) -> d
     offset, exhausted = offset or {}, False
     while not exhausted:
         offset, exhausted = bench.produce(offset, limit)
+    return offset
+
+
+def upto(bench: Bench, rows: int, offset: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Read until a source that does not end has submitted some rows in all; the offset behind them."""
+    offset, until = offset or {}, time.monotonic() + 60
+    while len(bench.rows()) < rows and time.monotonic() < until:
+        offset = bench.produce(offset, 100).offset
     return offset
 
 
@@ -99,7 +108,7 @@ def test_channels_share_the_partitions_and_a_new_width_moves_their_offsets(kafka
 def test_latest_begins_with_what_comes_after_the_first_look_also_after_a_reset(kafka: Broker, tmp_path: Path):
     topic = filled(kafka, 5)
     bench = source(kafka, tmp_path, topic, until=None, startAt="latest")
-    assert bench.produce({}, 10).offset == {"next": {topic: {"0": 5}}}
+    assert bench.produce({}, 10).offset["next"] == {topic: {"0": 5}}
     kafka.send(topic, [message(5)])
     again = source(kafka, tmp_path, topic, until=None, startAt="latest")
     until(again, {}, 1)
@@ -213,6 +222,30 @@ def test_lost_data_fails_with_partition_and_offsets_or_is_skipped(kafka: Broker,
     skipping = source(kafka, tmp_path, topic, onLostData="skip")
     run(skipping, offset)
     assert ([row[0] for row in skipping.rows()], skipping.metrics["lost"]) == (list(range(10, 20)), 6)
+
+
+@pytest.mark.parametrize("again", [5, 30])
+@pytest.mark.parametrize("is_open", [True, False], ids=["while it is read", "between two runs"])
+def test_a_topic_that_is_made_anew_fails_by_name_or_is_read_from_its_beginning(
+    kafka: Broker, tmp_path: Path, again: int, is_open: bool
+):
+    """Whether the new one holds fewer messages than were read of the former one, or more."""
+    topic = filled(kafka, 20)
+    given: dict[str, Any] = {"until": None, "discovery": 0.001}
+    failing, skipping = (source(kafka, tmp_path / policy, topic, onLostData=policy, **given) for policy in POLICIES)
+    offsets = {bench: upto(bench, 20) for bench in (failing, skipping)}
+    kafka.delete(topic)
+    kafka.topic(1, topic)
+    kafka.send(topic, [message(100 + number) for number in range(again)])
+    if not is_open:
+        failing, skipping = (source(kafka, tmp_path / policy, topic, onLostData=policy, **given) for policy in POLICIES)
+        offsets = dict(zip((failing, skipping), offsets.values(), strict=True))
+    wanted = rf"topic {topic} at \S+ was deleted and made anew since it was read up to offset 20 of partition 0.*skip"
+    with pytest.raises(DataError, match=wanted):
+        upto(failing, 21, offsets[failing])
+    already = len(skipping.rows())
+    upto(skipping, already + again, offsets[skipping])
+    assert [row[0] for row in skipping.rows()[already:]] == list(range(100, 100 + again))
 
 
 @pytest.mark.parametrize("parameter", ["topic", "pattern"])

@@ -1,0 +1,191 @@
+"""The identity of an input file, which an offset has with its row: one that was replaced is told from one that grew."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any, Literal, NamedTuple
+
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.storage.port import File
+from streams_orchestration.operators.storage.remote import RemoteFile
+
+HEAD_BYTES = 4096
+"""Bytes at the beginning of a file whose checksum is part of its identity."""
+BLOCK_BYTES = 1 << 20
+TEXT_FORMATS = ("csv", "line", "jsonl")
+
+
+class FileIdentity(NamedTuple):
+    """A file as it was when it was opened."""
+
+    size: int
+    """Bytes."""
+    modified: int
+    """Nanoseconds since 1970."""
+    node: str
+    """The inode, or the ETag of an object; empty where a store gives none."""
+    head: int = 0
+    """CRC-32 of its first bytes, `HEAD_BYTES` at most; 0 of a file that cannot grow."""
+
+    @property
+    def shown(self) -> str:
+        """The identity in words."""
+        when = datetime.fromtimestamp(self.modified / 1e9, UTC).isoformat(timespec="seconds")
+        return f"{self.size} bytes of {when}"
+
+
+def can_grow(file: File, format: str) -> bool:
+    """Return True if rows can be appended to a file: one of text on this machine, not compressed."""
+    return isinstance(file, Path) and format in TEXT_FORMATS and file.suffix not in (".gz", ".zip")
+
+
+def identity_of(file: File, format: str, size: int | None = None) -> FileIdentity:
+    """Return the identity that a file has now; that of its first `size` bytes where these are given.
+
+    Raises:
+        OSError, StorageError: it cannot be looked at.
+    """
+    status = file.stat()
+    if isinstance(file, RemoteFile):
+        return FileIdentity(status.st_size, status.st_mtime_ns, file.etag())
+    held: int = status.st_size if size is None else size
+    head = _head(file, held) if can_grow(file, format) else 0
+    return FileIdentity(held, status.st_mtime_ns, str(status.st_ino), head)
+
+
+def check_same(
+    file: File, format: str, before: FileIdentity, now: FileIdentity, row: int, *, ended: bool = False
+) -> None:
+    """Check that a file is the one that was read before, or that one with more rows behind it.
+
+    Args:
+        file: as it is now.
+        format: of its rows.
+        before: its identity when it was read.
+        now: its identity.
+        row: the number of rows that were read.
+        ended: these were all of it.
+
+    Raises:
+        DataError: it was replaced, cut or written anew.
+    """
+    same_version = not isinstance(file, RemoteFile) or before.node == now.node
+    if before.size == now.size and before.modified == now.modified and same_version:
+        return
+    if can_grow(file, format) and before.node == now.node and now.size > before.size:
+        if _head(file, before.size) != before.head:
+            what = "its beginning is another one"
+        elif ended and _splits_line(file, before.size):
+            what = "its last line was read before it was complete; append whole lines"
+        else:
+            return
+    else:
+        what = "it was cut, replaced or written anew"
+    message = (
+        f"{file}: {row} rows were read of it when it had {before.shown}; it has {now.shown} now: {what}; "
+        "put the former file back, or read this one from its beginning with --fresh"
+    )
+    raise DataError(message)
+
+
+def whole_lines(file: Path, size: int) -> int:
+    """Return how many of the first bytes of a file hold whole lines; all where there is no other line.
+
+    A last line with an odd number of quotes ends a record of several lines, and belongs to what is before it.
+    """
+    with file.open("rb") as opened:
+        end, tail = size, b""
+        while end > 0 and b"\n" not in tail:
+            begin = max(end - BLOCK_BYTES, 0)
+            opened.seek(begin)
+            tail, end = opened.read(end - begin) + tail, begin
+    line = tail.rpartition(b"\n")[2]
+    return size if line.count(b'"') % 2 or len(line) == size else size - len(line)
+
+
+def _head(file: File, size: int) -> int:
+    with file.open("rb") as opened:
+        return zlib.crc32(opened.read(min(size, HEAD_BYTES)))
+
+
+def _splits_line(file: File, place: int) -> bool:
+    """Whether a byte of a file is in the middle of a line."""
+    with file.open("rb") as opened:
+        opened.seek(max(place - 1, 0))
+        around = opened.read(2 if place else 1)
+    return bool(place) and not any(byte in b"\r\n" for byte in around)
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """The first bytes of a file of this machine, with the methods of `pathlib.Path` that readers of files use."""
+
+    path: Path
+    size: int
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """Return the name without its directory."""
+        return self.path.name
+
+    @property
+    def suffix(self) -> str:
+        """Return the suffix of the name, as in `pathlib`."""
+        return self.path.suffix
+
+    def open(self, mode: Literal["rb"], /) -> IO[bytes]:
+        """Open it for reading bytes, seekable."""
+        return io.BufferedReader(_First(self.path.open(mode, buffering=0), self.size), BLOCK_BYTES)
+
+    def stat(self) -> Any:
+        """Return an object with the size in bytes as `st_size`."""
+        return SimpleNamespace(st_size=self.size)
+
+    def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
+        """Remove the file."""
+        self.path.unlink(missing_ok=missing_ok)
+
+
+class _First(io.RawIOBase):
+    """The first bytes of an open file."""
+
+    def __init__(self, file: io.FileIO, size: int) -> None:
+        self._file = file
+        self._size = size
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = max(self._size - self._file.tell(), 0)
+        return self._file.readinto(memoryview(buffer)[:left]) or 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_END:
+            offset, whence = self._size + offset, io.SEEK_SET
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def stored_identity(values: Sequence[Any]) -> FileIdentity:
+    """Return an identity as an offset has it."""
+    return FileIdentity(*values)
