@@ -38,6 +38,11 @@ MAX_ROWS = 40
 @from_option
 @drop_state_option
 @click.option(
+    "--available-now",
+    is_flag=True,
+    help="Take only what is there now, complete the epoch, and stop. The next run goes on behind it.",
+)
+@click.option(
     "--max-rows",
     type=click.IntRange(min=0),
     default=MAX_ROWS,
@@ -51,6 +56,9 @@ def run() -> None:
     """Compile an application, run it to its end, show the result.
 
     Ctrl-C stops it cleanly, and running it again goes on from there. What fails goes back to its last complete epoch.
+    With --available-now each source is asked once where its input ends, and the run stops when everything up to there
+    is delivered: windows stay open, and state is kept. A schedule may run it so. An application that is complete goes
+    on when there is more input.
     With --from it begins where a savepoint was taken; state that does not fit keeps it from that, unless --drop-state
     says that it may be lost. Options of the compiler that are left out are as deployed, unless it starts anew.
     """

@@ -78,7 +78,7 @@ class Follower:
             now = self.clock()
             self.show(status, now)
             self._collect(status)
-            if status.state == "COMPLETED":
+            if status.state == "COMPLETED" or status.taken_at is not None:
                 self._record_all(status)
             if status.state in ("COMPLETED", "STOPPED"):
                 return status

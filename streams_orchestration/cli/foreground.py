@@ -25,8 +25,9 @@ from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.deployment.control import await_engines, await_running, launch
+from streams_orchestration.runtime.deployment.control import await_engines, await_running, cancel, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.going_on import Run
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
@@ -93,12 +94,13 @@ class Foreground:
         """Changes of the catalog up to the last look whether the application has ended."""
         self._recording: Background[None] | None = None
 
-    def deploy(self, spec: Path, wanted: Deployable, *, fresh: bool, started: Callable[[], None]) -> None:
+    def deploy(self, spec: Path, wanted: Deployable, run: Run, *, fresh: bool, started: Callable[[], None]) -> None:
         """Write the wanted state, launch the hosts, and wait until every PE runs.
 
         Args:
             spec: path of the spec.
             wanted: the application.
+            run: that begins.
             fresh: drop what is kept of an earlier run.
             started: called when the hosts are launched.
 
@@ -110,7 +112,7 @@ class Foreground:
         if wrong := list(violations(wanted.compilation)):
             message = f"{self._name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
             raise NotDeployableError(message)
-        deploy(self._home, wanted, fresh=fresh)
+        deploy(self._home, wanted, fresh=fresh, run=run)
         launch(self._home, self._name, asked_at=this_process_began())
         started()
         try:
@@ -141,6 +143,10 @@ class Foreground:
     def cancel(self) -> None:
         """Stop the application."""
         self._jobs.cancel()
+
+    def settle(self) -> None:
+        """Wait until the hosts of an application that has stopped by itself are gone."""
+        cancel(self._home, self._name)
 
     def begin_reset(self, failure: UnitFailure) -> None:
         """Begin the reset of a failed unit, unless another process has done so. Resets run in parallel."""
@@ -180,7 +186,7 @@ def _step_back() -> None:
 
 
 def run_application(
-    home: Home, spec: Path, wanted: Deployable, *, fresh: bool, started: Callable[[], None]
+    home: Home, spec: Path, wanted: Deployable, run: Run, *, fresh: bool, started: Callable[[], None]
 ) -> tuple[ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it.
 
@@ -188,6 +194,7 @@ def run_application(
         home: the state directory.
         spec: path of its spec.
         wanted: the application.
+        run: that begins.
         fresh: drop what is kept of an earlier run.
         started: called when its hosts are launched.
 
@@ -200,12 +207,15 @@ def run_application(
         note(str(orphan))
 
     def deploy() -> None:
-        application.deploy(spec, wanted, fresh=fresh, started=started)
+        application.deploy(spec, wanted, run, fresh=fresh, started=started)
 
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:
         with interrupts, display:
             after = run_in_foreground(deploy, application, display, interrupts)
+            if after.taken_at is not None:
+                application.settle()
+                after = application.status()
             if problem := application.recorded():
                 display.say(problem)
     except KeyboardInterrupt:

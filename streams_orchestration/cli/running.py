@@ -33,9 +33,16 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def run(
-    spec: Path, options: GivenOptions, max_rows: int, origin: str | None, drop_state: tuple[str, ...], *, fresh: bool
+    spec: Path,
+    options: GivenOptions,
+    max_rows: int,
+    origin: str | None,
+    drop_state: tuple[str, ...],
+    *,
+    fresh: bool,
+    available_now: bool,
 ) -> int:
-    """Compile an application, run it to its end, show the result; the exit status."""
+    """Compile an application, run it to its end or to that of what is there, show the result; the exit status."""
     require_origin(origin, drop_state)
     home, goes_on = Home.default(), not fresh and origin is None
     kept_of = partial(deployed_options, home) if goes_on else nothing_kept
@@ -48,7 +55,7 @@ def run(
         if before is not None and before.fingerprint != identity:
             changes = difference(deployed_compilation(home, name), compilation)
             raise ApplicationChangedError(name, changes, complete=before.state == "COMPLETED")
-        if before is not None and before.state == "COMPLETED":
+        if before is not None and before.state == "COMPLETED" and not _has_more(home, name):
             note(f"{name} was complete already. `{again} --fresh` computes it anew.")
             return _completed(home, before, max_rows)
         alive = [host.process for host in before.hosts if host.alive] if before is not None else []
@@ -63,8 +70,13 @@ def run(
             fresh = False
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
+        from streams_orchestration.runtime.deployment.going_on import Run
 
-        after, interrupted = run_application(home, spec, wanted, fresh=fresh, started=lock.release)
+        begins = Run(bounded=available_now, reopens=True)
+        after, interrupted = run_application(home, spec, wanted, begins, fresh=fresh, started=lock.release)
+    if after.taken_at is not None:
+        note(f"{name} has taken all that was there. `{again} --available-now` goes on behind it.")
+        return _completed(home, after, max_rows)
     if after.state == "STOPPED":
         how = "" if interrupted else " by another command"
         message = f"{name} is stopped{how}. `{again}` goes on from {_place(after)}."
@@ -82,6 +94,20 @@ def _is_complete(home: Home, application: str, identity: str) -> bool:
     except CatalogError:  # of an older version, maybe, which is upgraded before the application is run
         return False
     return status is not None and status.state == "COMPLETED" and status.fingerprint == identity
+
+
+def _has_more(home: Home, application: str) -> bool:
+    """Whether sources of a complete application have more input than they had at its end."""
+    from streams_orchestration.runtime.deployment.going_on import sources_with_more
+
+    try:
+        sources = sources_with_more(home, application)
+    except Exception as error:  # noqa: BLE001 - of anybody's source
+        note(f"It cannot be seen from here whether {application} has more input: {error}")
+        return False
+    if sources:
+        note(f"{application} was complete, and there is more input for {', '.join(sources)}.")
+    return bool(sources)
 
 
 def _place(status: ApplicationStatus) -> str:

@@ -319,6 +319,14 @@ def check_produced(produced: ProducedTo) -> ProducedTo:
     return produced
 
 
+def check_available(bound: Offset | None) -> Offset | None:
+    """Return the result of `available`; raises ResultError when it has a wrong type."""
+    if bound is not None and not isinstance(bound, dict):
+        message = f"its `available` returned {described(bound)}; it returns a dict of JSON, or None"
+        raise ResultError(message)
+    return bound
+
+
 def check_pause(pause: float | None) -> float | None:
     """Return the result of `pause`; raises ResultError when it has a wrong type."""
     if pause is not None and not (isinstance(pause, int | float) and pause >= 0):

@@ -22,6 +22,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import base_directory, deploy
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
 from streams_orchestration.runtime.engine.spark.rows import PLAN, Row, record_batches
 from streams_orchestration.runtime.engine.spark.stages import PeLevel
@@ -38,6 +39,8 @@ from streams_orchestration.runtime.sinks.publishing import complete, due, publis
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
+from streams_orchestration.runtime.units.bounded_run import end_bounded_run
+from streams_orchestration.runtime.units.reading import has_ended
 from streams_orchestration.runtime.units.watch import observe
 
 QUERY_SECONDS = 300.0
@@ -63,6 +66,8 @@ class SteppedApplication:
     """Approximate number of tuples that a source produces in a batch."""
     engine: Callable[[], Engine] | None = None
     """Gives what runs PEs that are queries of Spark's, if there are any."""
+    begins: Run = ENDLESS
+    """The run that begins."""
     results: list[TaskResult] = field(default_factory=list[TaskResult])
     scratches: dict[int, Scratch] = field(default_factory=dict[int, Scratch])
     queries: dict[int, Query] = field(default_factory=dict[int, Query])
@@ -76,7 +81,7 @@ class SteppedApplication:
             name = next(iter(queries[0].operators.values())).name
             message = f"{name} is a query of Spark's, and nothing here runs Spark"
             raise StepError(message)
-        deploy(self.home, wanted, asks_spark=False)
+        deploy(self.home, wanted, asks_spark=False, run=self.begins)
         self.catalog = Catalog(self.home)
         self.name = wanted.name
         self.programs = programs
@@ -210,12 +215,19 @@ class SteppedApplication:
             idle = 0 if any(stepped) else idle + 1
             if idle:
                 self.publish()  # of a last batch whose process ended between its commit and this
-                if complete(self.catalog, self.name):
+                if self.is_over():
                     return
             if idle > 2 * trigger_every:
                 break
         message = "the application does not come to its end"
         raise StepError(message)
+
+    def is_over(self) -> bool:
+        """Whether the application is at its end, or a run that takes only what is there has stopped."""
+        ended = complete(self.catalog, self.name)
+        end_bounded_run(self.catalog, self.name, self.programs)
+        with self.catalog.read() as connection:
+            return ended or has_ended(connection, self.name)
 
     def published(self, sink: str) -> list[Path]:
         """The files that a `FileSink` has published, by name."""

@@ -17,11 +17,12 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.redeployment import redeploying
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, preview_redeploy
-from streams_orchestration.runtime.redeployment.draining import close_epochs, give_up_epochs, hold, under_way
+from streams_orchestration.runtime.redeployment.draining import give_up_epochs
 from streams_orchestration.runtime.redeployment.redeploying import _switch
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.tasks.stored_states import state_files
+from streams_orchestration.runtime.units.holding import close_epochs, hold, under_way
 from streams_orchestration.runtime.units.trial import read_trial
 from streams_orchestration_tests.runtime.applications import compiled, node, published, rows, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication

@@ -86,6 +86,11 @@ class JournalSource(SourceOperator):
         return True
 
     @classmethod
+    def endless(cls, parameters: JournalParameters) -> str:
+        """It takes what others send while it runs."""
+        return f"a {cls.__name__} receives what others send while it runs, so there is nothing that it could end with"
+
+    @classmethod
     def restored(cls, offset: Offset) -> Offset:
         """A savepoint has no journal: where the one that it names is not there, the own one is read from its start."""
         return offset | {"restored": True} if offset else offset

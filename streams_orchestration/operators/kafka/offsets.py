@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,16 @@ class Positions:
         if self.end is not None:
             self.end = {each: at for each, at in self.end.items() if each[0] != topic}
             self.end |= {each: last for each, (_, last) in ranges.items()}
+
+    def end_at(self, ends: dict[Partition, int], first: Callable[[Partition], int]) -> None:
+        """End at some offsets; partitions that are new are read from their beginning.
+
+        Args:
+            ends: partition -> the offset behind the last message that is read.
+            first: gives the first offset of a partition.
+        """
+        self.next |= {each: first(each) for each in ends if each not in self.next}
+        self.end = {each: max(ends.get(each, next), next) for each, next in self.next.items()}
 
     def before_end(self, messages: Sequence[Any]) -> Sequence[Any]:
         """Those of some messages, behind which the positions are, that a finite run reads."""

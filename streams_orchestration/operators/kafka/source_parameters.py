@@ -8,12 +8,15 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.kafka.client import KafkaParameters
 from streams_orchestration.operators.messages.registered import TopicFormat, check_registry
 from streams_orchestration.operators.messages.registry import RegistryParameters
 
 METADATA = ("key", "topic", "partition", "offset", "timestamp")
 HEADER = "header."
+BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "string", "message": "string"}
+"""Attributes that the second output port may have, with their types."""
 
 
 class KafkaSourceParameters(KafkaParameters):
@@ -84,3 +87,17 @@ class KafkaSourceParameters(KafkaParameters):
             message = f"startAt: {self.start_at} has no zone; write one, as +00:00"
             raise ValueError(message)
         return int(moment.timestamp() * 1000)
+
+
+def check_second_port(context: OperatorContext, parameters: KafkaSourceParameters) -> None:
+    """Raises ValueError when the second output port and `onBadTuple` do not go together."""
+    second = context.outputs[1] if len(context.outputs) > 1 else None
+    if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
+        message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"
+        raise ValueError(message)
+    if len(context.outputs) > 1 and (second is None or any(BAD.get(each.name) != str(each.type) for each in second)):
+        message = (
+            "the second output port has attributes among `topic string, partition int, offset bigint, reason string, "
+            "message string`"
+        )
+        raise ValueError(message)

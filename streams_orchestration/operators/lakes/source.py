@@ -102,6 +102,25 @@ class LakeSource(SourceOperator):
         self._reached: Offset = {}
         """Where the next call goes on if this one fails."""
 
+    def available(self, offset: Offset) -> Offset | None:
+        """Return the newest version; None while the table cannot be reached."""
+        try:
+            self._open(offset)
+            version = self._table.newest()
+        except LakeError as error:
+            if not is_away(error):
+                raise
+            self._hold_up.away(error)
+            self._history = self._reader = None
+            return None
+        self._hold_up.back()
+        return {"version": version}
+
+    @classmethod
+    def continued(cls, offset: Offset) -> Offset:
+        """It ends later."""
+        return offset | {"until": None} if offset else offset
+
     def place(self) -> str:
         """Data file and version that were read last."""
         return self._place
@@ -133,27 +152,48 @@ class LakeSource(SourceOperator):
         return produced
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
-        if self._history is None:
-            self._history = self.history()
-            self._check_columns()
-            if offset:
-                self._check_same(Position(**offset))
+        self._open(offset)
         if not offset:
-            return ProducedTo(_offset(self._first()), exhausted=False)
-        position = Position(**offset)
+            return ProducedTo(self._first()._asdict(), exhausted=False)
+        position = self._bounded(Position(**offset))
         self._idle = False
+        if self._begins_later(position):
+            return ProducedTo(offset, exhausted=True)
         while limit > 0:
             if position.done:
                 following = self._following(position)
                 if following is None:
                     ended = position.until is not None
                     self._idle = not ended
-                    return ProducedTo(_offset(position), exhausted=ended)
+                    return ProducedTo(self._stored(position), exhausted=ended)
                 position = following
             position, rows = self._step(position, limit)
-            self._reached = _offset(position)
+            self._reached = self._stored(position)
             limit -= rows
-        return ProducedTo(_offset(position), exhausted=False)
+        return ProducedTo(self._stored(position), exhausted=False)
+
+    def _stored(self, position: Position) -> Offset:
+        """Return a position as an offset; where a run ends that takes only what is there is not of it."""
+        return (position if self.until is None else position._replace(until=None))._asdict()
+
+    def _open(self, offset: Offset) -> None:
+        if self._history is None:
+            self._history = self.history()
+            self._check_columns()
+            if offset:
+                self._check_same(Position(**offset))
+
+    def _bounded(self, position: Position) -> Position:
+        """Return a position with the version at which this run ends."""
+        until = self.until["version"] if self.until is not None else position.until
+        if until is None and self.parameters.until == "latest":
+            until = self._table.newest()
+        return position._replace(until=until)
+
+    def _begins_later(self, position: Position) -> bool:
+        """Whether a version whose additions were not begun to be read comes behind the last one."""
+        until, begun = position.until, position.part or position.row or position.done or position.whole
+        return until not in (None, position.version) and not begun and self._table.is_at(position.version, until)
 
     @property
     def _table(self) -> TableHistory:
@@ -168,12 +208,8 @@ class LakeSource(SourceOperator):
 
     def _first(self) -> Position:
         start = self._table.start(self.parameters.start_at)
-        until = self._table.newest() if self.parameters.until == "latest" else None
-        begins_later = until is not None and not start.done and start.version != until and self._table.is_at(
-            start.version, until
-        )  # fmt: skip
-        table = self._table.id_at(self._table.newest(), None)
-        return start._replace(until=until, done=start.done or begins_later, table=table)
+        until = self._table.newest() if self.parameters.until == "latest" and self.until is None else None
+        return start._replace(until=until, table=self._table.id_at(self._table.newest(), None))
 
     def _check_same(self, position: Position) -> None:
         """See that the table is the one that was read before, where the offset says which."""
@@ -316,7 +352,3 @@ class LakeSource(SourceOperator):
                     f"the attribute is {type_name(field.type)}"
                 )
                 raise DataError(message)
-
-
-def _offset(position: Position) -> Offset:
-    return position._asdict()

@@ -81,6 +81,15 @@ class Beacon(SourceOperator):
         defaults = {field.name: _default(field.type) for field in target if field.name not in texts}
         return Assignments(texts | defaults, _counter(), target)
 
+    @classmethod
+    def endless(cls, parameters: BeaconParameters) -> str | None:
+        """Without `iterations` there is no end."""
+        return "a Beacon without iterations has no end" if parameters.iterations is None else None
+
+    def available(self, offset: Offset) -> Offset:
+        """Return where all `iterations` end."""
+        return {"iteration": self.parameters.iterations}
+
     def setup(self) -> None:
         """Parse the expressions."""
         self.assignments = self._compile(self.context, self.parameters)

@@ -156,7 +156,11 @@ class DirectoryScan(SourceOperator):
             DataError: the store refuses for good.
         """
         waiting = [Listed(*each) for each in offset.get("waiting", ())]
-        if not waiting:
+        if self.until is not None and not waiting:
+            if offset == self.until | {"waiting": []}:
+                return ProducedTo(offset, exhausted=True)
+            offset = dict(self.until)
+        elif not waiting:
             offset = self._look(offset)
         else:
             drives = self.context.region is not None and self.context.region.trigger
@@ -166,8 +170,21 @@ class DirectoryScan(SourceOperator):
             if drives:
                 self.context.make_consistent()
         self.waits = not offset.get("waiting")
-        ended = self.parameters.until is not None and "known" in offset and self.waits
+        if self.until is not None:
+            return ProducedTo(offset, exhausted=offset == self.until | {"waiting": []})
+        ended = self.parameters.until is not None and "known" in offset and "again" not in offset and self.waits
         return ProducedTo(offset, exhausted=ended)
+
+    def available(self, offset: Offset) -> Offset | None:
+        """Return the files that there are, and those that are new; None while the directory cannot be read."""
+        self.due = 0.0
+        looked = self._look(self.continued(offset))
+        return looked if "known" in looked and "again" not in looked else None
+
+    @classmethod
+    def continued(cls, offset: Offset) -> Offset:
+        """It looks again."""
+        return offset | {"again": True} if "known" in offset else offset
 
     def pause(self) -> float | None:
         """The time until the next look, or the next try while the store cannot be reached."""
@@ -179,7 +196,8 @@ class DirectoryScan(SourceOperator):
 
     def _look(self, offset: Offset) -> Offset:
         """The offset with the files that are new."""
-        if time.monotonic() < self.due or (self.parameters.until is not None and "known" in offset):
+        looked = "known" in offset and "again" not in offset
+        if time.monotonic() < self.due or (self.parameters.until is not None and looked):
             return offset
         try:
             files = self.storage.listed(self.parameters.directory)

@@ -23,7 +23,7 @@ from streams_orchestration.operators.kafka.client import (
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, shown
-from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
+from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
 from streams_orchestration.operators.kafka.topic_ids import made_anew
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -43,8 +43,6 @@ from streams_orchestration.operators.state import State
 LOGGED = 5
 """Bad messages that are logged one by one."""
 NEVER = float("-inf")
-BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "string", "message": "string"}
-"""Attributes that the second output port may have, with their types."""
 
 
 class Piece(NamedTuple):
@@ -104,7 +102,7 @@ class KafkaSource(SourceOperator):
                 raise UnknownAttributeError(message)
             check_metadata(attribute, schema.field(attribute).type, parameters.metadata[attribute])
         check_readable(_decoded(schema, parameters), parameters.format, parameters.separator)
-        _check_second_port(context, parameters)
+        check_second_port(context, parameters)
         require_package("KafkaSource", "confluent_kafka", "kafka", "confluent-kafka")
         require_format(parameters.format, "KafkaSource")
 
@@ -153,10 +151,30 @@ class KafkaSource(SourceOperator):
             self._set_aside(taken.bad)
         if taken.tuples is not None and len(taken.tuples):
             self.submit(taken.tuples)
-        produced = ProducedTo(taken.positions.offset(), taken.positions.exhausted())
+        offset = taken.positions.offset()
+        produced = ProducedTo(offset if self.until is None else self.continued(offset), taken.positions.exhausted())
         if lag > limit // 2 and not produced.exhausted:
             self._read_ahead(produced.offset, limit)
         return produced
+
+    def available(self, offset: Offset) -> Offset | None:
+        """Return the offset behind the last message of every partition; None while the cluster cannot be reached."""
+        try:
+            reader = self._opened()
+            ends = {each: reader.range_of(each)[1] for each in self._mine(reader)}
+        except RefusedError as error:
+            raise DataError(str(error)) from error
+        except KafkaAwayError as error:
+            self.hold_up.away(error)
+            self._close()
+            return None
+        self.hold_up.back()
+        return Positions({}, ends).offset()
+
+    @classmethod
+    def continued(cls, offset: Offset) -> Offset:
+        """It ends later."""
+        return {name: value for name, value in offset.items() if name != "end"}
 
     def pause(self) -> float | None:
         """The time until the next try while the cluster or the registry cannot be reached."""
@@ -188,11 +206,12 @@ class KafkaSource(SourceOperator):
         self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), Taken.nbytes))
 
     def _take(self, offset: Offset, limit: int, *, patient: bool = False) -> Taken:
-        reader = self.reader
-        if reader is None:
-            committed = self.parameters.isolation == "read_committed"
-            reader = self.reader = KafkaReader(self.parameters, committed=committed)
+        reader = self._opened()
         positions = Positions.of(offset or self._beginning(reader))
+        if self.until is not None:
+            positions.end_at(Positions.of(self.until).end or {}, lambda each: reader.range_of(each)[0])
+        elif self.parameters.until and positions.end is None:
+            positions.end = {each: max(reader.range_of(each)[1], next) for each, next in positions.next.items()}
         if time.monotonic() - self.looked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
@@ -214,6 +233,12 @@ class KafkaSource(SourceOperator):
         tuples = TupleBatch.concat((piece.tuples for piece in pieces), self.schema)
         return Taken(positions, places, tuples, [each for piece in pieces for each in piece.bad], pieces[-1].newest)
 
+    def _opened(self) -> KafkaReader:
+        if self.reader is None:
+            committed = self.parameters.isolation == "read_committed"
+            self.reader = KafkaReader(self.parameters, committed=committed)
+        return self.reader
+
     def _piece(self, messages: Sequence[Any]) -> Piece:
         """Messages decoded, with their metadata."""
         result = self._decode([message.value() for message in messages])
@@ -228,7 +253,6 @@ class KafkaSource(SourceOperator):
         return Piece(TupleBatch.from_columns(columns, self.schema), bad, newest)
 
     def _mine(self, reader: KafkaReader) -> list[Partition]:
-        self.looked = time.monotonic()
         every = reader.partitions(self.parameters.topics, self.parameters.pattern)
         return mine(every, self.context.channel, self.context.max_channels)
 
@@ -238,6 +262,7 @@ class KafkaSource(SourceOperator):
         A finite run does not read new partitions.
         """
         partitions = self._mine(reader)
+        self.looked = time.monotonic()
         self._identify(reader, positions, partitions)
         for partition in partitions:
             if positions.end is None and partition not in positions.next:
@@ -269,6 +294,7 @@ class KafkaSource(SourceOperator):
         if place.exists():
             return json.loads(place.read_text(encoding="utf-8"))
         partitions, start = self._mine(reader), self.parameters.start_at
+        self.looked = time.monotonic()
         ranges = {partition: reader.range_of(partition) for partition in partitions}
         if start in ("earliest", "latest"):
             next = {partition: ends[start == "latest"] for partition, ends in ranges.items()}
@@ -361,16 +387,3 @@ class KafkaSource(SourceOperator):
 def _decoded(schema: pa.Schema, parameters: KafkaSourceParameters) -> pa.Schema:
     """What comes from the values of messages."""
     return pa.schema([field for field in schema if field.name not in parameters.metadata])
-
-
-def _check_second_port(context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-    second = context.outputs[1] if len(context.outputs) > 1 else None
-    if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
-        message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"
-        raise ValueError(message)
-    if len(context.outputs) > 1 and (second is None or any(BAD.get(each.name) != str(each.type) for each in second)):
-        message = (
-            "the second output port has attributes among `topic string, partition int, offset bigint, reason string, "
-            "message string`"
-        )
-        raise ValueError(message)

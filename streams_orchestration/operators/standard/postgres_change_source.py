@@ -105,6 +105,26 @@ class PostgresChangeSource(SourceOperator):
         self._hold_up.back()
         return produced
 
+    def available(self, offset: Offset) -> Offset | None:
+        """Return the end of the server's log; None while the database cannot be reached."""
+        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
+
+        try:
+            end = self._connected().newest()
+        except DatabaseAwayError as error:
+            self._let_go()
+            self._hold_up.away(error)
+            return None
+        except DatabaseError as error:
+            raise DataError(str(error)) from error
+        self._hold_up.back()
+        return {"end": end}
+
+    @classmethod
+    def continued(cls, offset: Offset) -> Offset:
+        """It ends later."""
+        return {name: value for name, value in offset.items() if name != "end"}
+
     def pause(self) -> float | None:
         """Until the next look at the slot."""
         if self._hold_up.pause:
@@ -154,7 +174,7 @@ class PostgresChangeSource(SourceOperator):
         return self._until(slot, {"lsn": state.confirmed, "rows": 0})
 
     def _until(self, slot: Slot, offset: Offset) -> Offset:
-        return offset | {"end": slot.newest()} if self.parameters.until else offset
+        return offset | {"end": slot.newest()} if self.parameters.until and self.until is None else offset
 
     def _snapshot(self, slot: Slot, offset: Offset) -> Offset:
         """Submit all rows that there are."""
@@ -187,14 +207,20 @@ class PostgresChangeSource(SourceOperator):
         if wanted:
             self._submit_changes(slot, wanted)
         end = offset.get("end")
-        ended = end is not None and not self._changes.more and reached.lsn >= end
+        if self.until is not None:
+            offset, end = self.continued(offset), self.until["end"]
+        elif end is None and self.parameters.until:
+            end = slot.newest()
+        ended = end is not None and reached.lsn >= end and (self.until is not None or not self._changes.more)
         self._measure(slot, reached, rows)
         idle = not rows and position == former and reached.rows == position.rows
         if idle and not ended and reached.lsn - position.lsn < MOVED:
             return ProducedTo(offset, exhausted=False)
         if ended:
             self.punctuate(Punctuation.WINDOW)
-        following: Offset = {"lsn": reached.lsn, "rows": reached.rows} | ({} if end is None else {"end": end})
+        following: Offset = {"lsn": reached.lsn, "rows": reached.rows}
+        if end is not None and self.until is None:
+            following["end"] = end
         if reached.visible is not None:
             following |= {"visible": reached.visible, "until": reached.until}
         return ProducedTo(following, exhausted=ended)

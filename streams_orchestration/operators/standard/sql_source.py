@@ -107,6 +107,26 @@ class SqlSource(SourceOperator):
         self._hold_up.back()
         return produced
 
+    def available(self, offset: Offset) -> Offset | None:
+        """Return the largest value of the growing column; None while the database cannot be reached."""
+        from streams_orchestration.operators.databases.errors import DatabaseAwayError, DatabaseError
+
+        try:
+            self._connect()
+            highest = self._highest()
+        except DatabaseAwayError as error:
+            self._hold_up.away(error)
+            return None
+        except DatabaseError as error:
+            raise DataError(str(error)) from error
+        self._hold_up.back()
+        return {"value": highest}
+
+    @classmethod
+    def continued(cls, offset: Offset) -> Offset:
+        """It ends later."""
+        return {name: value for name, value in offset.items() if name != "until"}
+
     def pause(self) -> float | None:
         """Until rows can have settled, or the table is looked at again."""
         if self._hold_up.pause:
@@ -121,17 +141,17 @@ class SqlSource(SourceOperator):
         return self._place
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
-        from streams_orchestration.operators.databases.growing import GrowingTable, Range
+        from streams_orchestration.operators.databases.growing import Range
         from streams_orchestration.operators.databases.values import cut_value, value_of
 
-        if self._source is None:
-            p = self.parameters
-            self._source = GrowingTable(p.url, table=p.table, query=p.query, column=p.column, columns=self.columns)
-        offset = self._begun(offset)
-        until = value_of(offset["until"]) if self.parameters.until else None
+        self._connect()
+        assert self._source is not None
+        offset = self._begun(offset if self.until is None else self.continued(offset))
+        finite = self.until is not None or self.parameters.until is not None
+        until = value_of(offset["until"] if self.until is None else self.until["value"]) if finite else None
         after = value_of(offset["value"])
         self._look(until)
-        if until is None and self.parameters.until:
+        if until is None and finite:
             return self._ended(offset)
         offset = self._inspect(offset, after, until)
         ceiling = self._settled()
@@ -149,6 +169,13 @@ class SqlSource(SourceOperator):
             }
         self._more = rows.number > 0 and rows.upper != ceiling
         return self._ended(offset) if until is not None and not self._more else ProducedTo(offset, exhausted=False)
+
+    def _connect(self) -> None:
+        from streams_orchestration.operators.databases.growing import GrowingTable
+
+        if self._source is None:
+            p = self.parameters
+            self._source = GrowingTable(p.url, table=p.table, query=p.query, column=p.column, columns=self.columns)
 
     def _ended(self, offset: Offset) -> ProducedTo:
         self.punctuate(Punctuation.WINDOW)
@@ -171,7 +198,7 @@ class SqlSource(SourceOperator):
             start = self.parameters.start_at
             value = None if start == "earliest" else self._highest() if start == "latest" else start
             offset = {"value": value, "since": value, "rows": 0}
-        if self.parameters.until and "until" not in offset:
+        if self.until is None and self.parameters.until and "until" not in offset:
             offset = offset | {"until": self._highest()}
         return offset
 

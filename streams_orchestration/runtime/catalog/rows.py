@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.runtime.catalog.reading import CatalogRow
@@ -26,6 +26,7 @@ class StoredPosition(TypedDict):
     sources: dict[str, dict[str, Any]]
     exhausted: list[str]
     outputs: dict[str, int]
+    reached: NotRequired[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class ApplicationRow(CatalogRow):
     settings: dict[str, Any]
     wanted: Literal["RUNNING", "STOPPED"]
     runs_until: float | None
+    bounded: str | None
+    taken_at: float | None
     state: ApplicationState
     deployed_at: float
     plan: int
@@ -208,6 +211,7 @@ class PeRow(CatalogRow):
     final: bool
     initial: StoredPosition
     position: StoredPosition
+    bounds: dict[str, Any] | None
     rows_in: int
     rows_out: int
     busy_seconds: float

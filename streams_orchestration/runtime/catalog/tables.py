@@ -34,6 +34,8 @@ application = Table(
     Column("settings", JSON, nullable=False),  # what its hosts start with
     Column("wanted", String, nullable=False),  # RUNNING or STOPPED
     Column("runs_until", Float),  # of one that is stopped and runs only until it is at its cut; renewed meanwhile
+    Column("bounded", String),  # the run that takes only what is there, a new text for each; none of any other run
+    Column("taken_at", Float),  # when that run had taken all, and stopped
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
     Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
@@ -214,6 +216,7 @@ pe = Table(
     Column("final", Boolean, nullable=False, default=False),
     Column("initial", JSON, nullable=False),  # the position before the first batch
     Column("position", JSON, nullable=False),
+    Column("bounds", JSON(none_as_null=True)),  # of a bounded run: its text, and where it ends for each source
     Column("rows_in", Count, nullable=False, default=0),
     Column("rows_out", Count, nullable=False, default=0),
     Column("busy_seconds", Float, nullable=False, default=0.0),

@@ -96,7 +96,8 @@ def _start_missing(
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working)))
-    missing = [host for host in hosts if not HostStatus.of(host, now).alive]
+    # one that is complete tidies up, and is of no more use
+    missing = [host for host in hosts if host.state == "COMPLETED" or not HostStatus.of(host, now).alive]
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
     places = arrange(residents(rows, application, [host.id for host in missing], now), machines, now)
     for host in missing:
@@ -203,6 +204,8 @@ def await_running(
         if failed is not None and all(each.came_back_from(failed) for each in units.values()):
             return True
         if status.state == "STOPPED":
+            if _has_taken_all(catalog, application):
+                return True
             message = f"{application} was stopped"
             raise HostLaunchError(message)
         observe(catalog, application)
@@ -228,6 +231,13 @@ def await_running(
         message = f"the PEs of {unit or application} did not all run after {timeout:.0f} s (logs: {late.log_places})"
         raise HostLaunchError(message)
     return status
+
+
+def _has_taken_all(catalog: Catalog, application: str) -> bool:
+    """Whether an application has stopped since it has taken all that was there."""
+    a = tables.application
+    with catalog.read() as connection:
+        return connection.scalar(select(a.c.taken_at).where(a.c.name == application)) is not None
 
 
 def _require_working(status: UnitsStatus) -> None:

@@ -26,6 +26,7 @@ from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run, begin_run, reopen, require_ends
 from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
 from streams_orchestration.runtime.errors import ApplicationChangedError
 from streams_orchestration.runtime.programs.batches import Position
@@ -41,7 +42,7 @@ FIRST_PLAN = 1
 """Number of the first plan: the application was not redeployed since its start from nothing."""
 
 
-def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True) -> None:
+def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True, run: Run = ENDLESS) -> None:
     """Write the wanted state of an application; hosts are started by `launch`.
 
     Deploying what is deployed already changes nothing but that it is wanted to run again: it goes on where it stood.
@@ -51,9 +52,10 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
         wanted: the application.
         fresh: drop everything that is kept of it, published results too, and start from nothing.
         asks_spark: have Spark look at its queries, if there are any and they are new.
+        run: that begins.
 
     Raises:
-        NotDeployableError: it is running and was to be dropped.
+        NotDeployableError: it is running and was to be dropped, or the run that is to begin is not possible.
         ApplicationError: Spark cannot run a query of it.
         SettingError: a setting in the environment cannot be used.
         AnalysisError, JavaError: Spark could not be asked.
@@ -63,11 +65,13 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
     """
     Settings.from_environment()
     with lock_start(home.prepare(), wanted.name, "deploy"):
-        _deploy(home, wanted, fresh=fresh, asks_spark=asks_spark)
+        _deploy(home, wanted, run, fresh=fresh, asks_spark=asks_spark)
 
 
-def _deploy(home: Home, wanted: Deployable, *, fresh: bool, asks_spark: bool) -> None:
+def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark: bool) -> None:
     application, programs = wanted.name, wanted.plan.programs
+    if run.bounded:
+        require_ends(home, programs)
     catalog = create_catalog(home)
     if fresh:
         refuse_running(home, application)
@@ -81,16 +85,17 @@ def _deploy(home: Home, wanted: Deployable, *, fresh: bool, asks_spark: bool) ->
         refuse_left_files(home, programs)
     with catalog.write() as connection:
         if known:
-            compilation = _go_on(connection, wanted)
+            compilation = _go_on(connection, wanted, run)
         else:
             _insert(connection, compilation, wanted.fingerprint, wanted.plan)
             for program in programs:
                 insert_sinks(connection, home, program)
+            begin_run(connection, application, run)
         declare(connection, compilation)
         connect(connection)
 
 
-def _go_on(connection: Connection, wanted: Deployable) -> Compilation:
+def _go_on(connection: Connection, wanted: Deployable, run: Run) -> Compilation:
     """Have a deployed application run again; returns its compilation, with the numbers that its PEs have.
 
     Raises:
@@ -102,7 +107,10 @@ def _go_on(connection: Connection, wanted: Deployable) -> Compilation:
     if row.fingerprint != wanted.fingerprint:
         changes = difference(read_stored(row), compilation)
         raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
-    resume(connection, wanted.name, row.state)
+    begin_run(connection, wanted.name, run)
+    reopened = (run.bounded or run.reopens) and reopen(connection, wanted.name)
+    stopped = row.wanted == "STOPPED" and row.state != "COMPLETED"
+    resume(connection, wanted.name, "STOPPED" if reopened or stopped else row.state)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # what runs has other numbers than what was compiled

@@ -33,6 +33,7 @@ from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
 from streams_orchestration.runtime.sinks.publishing import complete
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.bounded_run import end_bounded_run
 from streams_orchestration.runtime.units.cut_files import check_cuts
 from streams_orchestration.runtime.units.garbage import Garbage, sweep, unknown_pes
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
@@ -164,6 +165,8 @@ class Host:
                 self.observed = began
                 self._observe(began)
             self.news = self._reconcile()
+            if row.bounded is not None:
+                end_bounded_run(self.catalog, self.application, list(self.queries.programs.values()))
             self.outage.over()
             if not self.started:
                 self._see_start()

@@ -36,6 +36,7 @@ class Wanted(CatalogRow):
     settings: dict[str, Any]
     wanted: Literal["RUNNING", "STOPPED"]
     plan: int
+    bounded: str | None
     incarnation: str | None
     launched_at: float
     asked_at: float | None
@@ -133,7 +134,7 @@ class Presence:
             return Wanted.one_or_none(
                 connection,
                 select(
-                    *(a.c.life, a.c.base, a.c.settings, a.c.wanted, a.c.plan),
+                    *(a.c.life, a.c.base, a.c.settings, a.c.wanted, a.c.plan, a.c.bounded),
                     *(h.c.incarnation, h.c.launched_at, h.c.asked_at),
                 )
                 .join(h, h.c.application == a.c.name)

@@ -38,10 +38,12 @@ def read_status(home: Home, application: str, catalog: Catalog | None = None) ->
         NotDeployedError: the catalog does not know it.
     """
     with opened_catalog(home, application, catalog).read() as connection:
-        units = units_status(connection, home, application)
+        units, row = units_status(connection, home, application), application_row(connection, home, application)
         return ApplicationStatus(
             **{field.name: getattr(units, field.name) for field in fields(units)},
             sinks=read_sinks(connection, application),
             imports=read_imports(connection, application),
             exports=read_exports(connection, application),
+            bounded=row.bounded is not None,
+            taken_at=row.taken_at,
         )

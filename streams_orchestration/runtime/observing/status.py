@@ -68,3 +68,7 @@ class ApplicationStatus(UnitsStatus):
     sinks: tuple[SinkStatus, ...]
     imports: tuple[ImportStatus, ...] = ()
     exports: tuple[ExportStatus, ...] = ()
+    bounded: bool = False
+    """Whether its last run takes only what was there when it began, and then stops."""
+    taken_at: float | None = None
+    """When that run had taken all, and stopped, in unix seconds; None before, and in any other run."""

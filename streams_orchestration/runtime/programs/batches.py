@@ -34,6 +34,8 @@ class Position:
     """Source operators that have no more tuples, foreign streams that have ended."""
     outputs: dict[str, int] = field(default_factory=dict)
     """Stream -> number of the next segment to write."""
+    reached: dict[str, str] = field(default_factory=dict)
+    """Source operator -> the bounded run that it has come to the end of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class TaskInput:
     """(operator, input port, segment), in order."""
     filters: dict[str, str] = field(default_factory=dict)
     """Stream -> the condition under which its tuples are taken."""
+    bounds: dict[str, dict[str, Any]] | None = None
+    """Source operator -> where a bounded run ends, where that is known; None in any other run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class BatchPlan:
     plan_seconds: float = 0.0
     token: str = ""
     """Token by which a planner recognizes its commit; empty when it commits once only."""
+    bounded: str | None = None
+    """The bounded run, which ends with what was there when it began; None in any other run."""
 
     def header(self) -> BatchPlan:
         """Return the plan without the inputs, as tasks of later levels need it."""
@@ -141,6 +147,10 @@ class TaskResult:
     """Seconds that the task took, without making its operators."""
     sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     exhausted: tuple[str, ...] = ()
+    bounds: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Source -> where the bounded run ends, which the task has asked it."""
+    reached: tuple[str, ...] = ()
+    """Sources that have come to the end of the bounded run."""
     pauses: dict[str, float] = field(default_factory=dict)
     """Source -> seconds until it may have tuples, where it reports that."""
     segments: tuple[Segment, ...] = ()

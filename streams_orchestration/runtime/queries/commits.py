@@ -34,7 +34,7 @@ _STANDING = (
         *(_p.c.unit, _p.c.feeds, _p.c.state, _p.c.batch, _p.c.rows_in, _p.c.rows_out, _p.c.busy_seconds),
         *(_u.c.generation, _u.c.region, _u.c.state.label("unit_state"), _u.c.outage),
         *(_u.c.current_epoch, _u.c.final_epoch, _u.c.unclosed, _a.c.life),
-        *(_m.c.since, _m.c.sampled_at, _m.c.counts),
+        *(_m.c.since, _m.c.sampled_at, _m.c.counts, _p.c.bounds),
     )
     .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
     .join(_a, _a.c.name == _p.c.application)
@@ -67,6 +67,7 @@ class _Standing(CatalogRow):
     since: float | None
     sampled_at: float | None
     counts: Counts | None
+    bounds: dict[str, Any] | None
 
     @property
     def total(self) -> Total | None:
@@ -120,6 +121,8 @@ def commit_batch(
         with catalog.together(connection):
             _insert_outputs(connection, program, plan, results, key, now)
             kept = {name: progress[name] for name in _KEPT}
+            if any(result.bounds for result in results):
+                progress["bounds"] = _bounds(row, plan, results)
             marks = {"epoch": plan.epoch, "generation": plan.generation, "boundary": plan.boundary}
             connection.execute(_COMMIT, [key | kept | marks | {"token": plan.token or None}])
             connection.execute(_PE, {"of": application, "at": pe, "batch": plan.batch, **progress})
@@ -172,6 +175,13 @@ def _progress(
     }
 
 
+def _bounds(row: _Standing, plan: BatchPlan, results: Sequence[TaskResult]) -> dict[str, Any]:
+    """Where the bounded run ends for each source that was asked; no reset takes that back."""
+    known = row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == plan.bounded else {}
+    found = {name: bound for result in results for name, bound in result.bounds.items()}
+    return {"run": plan.bounded, "ends": known | found}
+
+
 def _insert_outputs(
     connection: Connection, program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], key: dict[str, Any],
     now: float,
@@ -221,7 +231,9 @@ def _advance(plan: BatchPlan, results: Sequence[TaskResult]) -> Position:
     for result in results:
         sources |= result.sources
         exhausted |= set(result.exhausted)
-    return replace(plan.position, sources=sources, exhausted=tuple(sorted(exhausted)))
+    through = {name: plan.bounded for result in results for name in result.reached if plan.bounded is not None}
+    reached = plan.position.reached | through
+    return replace(plan.position, sources=sources, exhausted=tuple(sorted(exhausted)), reached=reached)
 
 
 def _report_drain(connection: Connection, application: str, unit: str, epoch: int) -> None:

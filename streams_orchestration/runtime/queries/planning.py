@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from streams_orchestration.compiler.pe_program import InputStream, PeProgram, Task
 from streams_orchestration.runtime.limits import OUTSTANDING_LIMIT, SEGMENTS_LIMIT
@@ -58,6 +59,10 @@ class PeView:
     """The unit is drained for another plan: its sources stand still, and of the streams from outside only these are
     read, which come from units that are drained, too. None while it works, and where it is on its way to the end of an
     epoch that only its trigger operator can end."""
+    bounded: str | None = None
+    """The run, if it takes only what was there when it began."""
+    bounds: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Source operator -> where that run ends, as far as it is known."""
     outstanding: int = 0
     """Segments that the slowest consumer of any of its streams has still to read, or complete epochs of a sink that it
     could not make visible, or batches of one that shows them uncommitted, whichever is more."""
@@ -98,11 +103,13 @@ def plan_batch(
     }
     taken = {s.stream: _readable(view, s)[: counts[s.stream]] for s in streams}
     names = {source: program.operators[source].name for source in program.sources}
-    producing = {s: name for s, name in names.items() if name not in view.position.exhausted}
+    through = {name for name, run in view.position.reached.items() if run == view.bounded}
+    producing = {s: name for s, name in names.items() if name not in through.union(view.position.exhausted)}
     closing_foreign = _ended_streams(program, view, taken)
     exhausted = tuple(sorted({*view.position.exhausted, *closing_foreign}))
     work = bool(producing and sources_due and not still) or any(taken.values()) or exhausted != view.position.exhausted
-    ended = not producing and not program.imports and all(stream.stream in exhausted for stream in program.inputs)
+    over = (*names.values(), *(stream.stream for stream in program.inputs))
+    ended = not program.imports and all(name in exhausted for name in over)
     if program.autonomous:
         boundary, final = True, ended
         work = work or final
@@ -125,6 +132,7 @@ def plan_batch(
                 for segment in taken[stream.stream]
             ),
             filters={stream.stream: stream.filter for stream in _imported(view, task) if stream.filter is not None},
+            bounds=None if view.bounded is None else view.bounds,
         )
         for task in program.levels[0]
     )
@@ -133,10 +141,11 @@ def plan_batch(
         sources=dict(view.position.sources),
         exhausted=exhausted,
         outputs=dict(view.position.outputs),
+        reached={name: run for name, run in view.position.reached.items() if run == view.bounded},
     )
     return BatchPlan(
         view.life, view.generation, view.batch + 1, view.epoch, boundary, final, source_limit, position, inputs,
-        view.states,
+        view.states, bounded=view.bounded,
     )  # fmt: skip
 
 

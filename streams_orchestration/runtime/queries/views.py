@@ -30,7 +30,7 @@ _STANDING = (
     select(
         *(_p.c.batch, _p.c.epoch, _p.c.final, _p.c.position, _u.c.generation, _u.c.trigger_epoch, _u.c.drain_asked),
         *(_u.c.held_until, _u.c.completed_epoch, _u.c.shown_epoch, _u.c.final_epoch, _u.c.period),
-        *(_u.c.state.label("unit_state"), _a.c.life, _a.c.wanted),
+        *(_u.c.state.label("unit_state"), _a.c.life, _a.c.wanted, _a.c.bounded, _p.c.bounds),
     )
     .join(_u, (_u.c.application == _p.c.application) & (_u.c.name == _p.c.unit))
     .join(_a, _a.c.name == _p.c.application)
@@ -86,6 +86,8 @@ def read_view(catalog: Catalog, program: PeProgram) -> PeView:
                 if is_held(row.held_until) and not (program.driven and _has_begun(connection, program))
                 else None
             ),
+            bounded=row.bounded,
+            bounds=row.bounds["ends"] if row.bounds is not None and row.bounds["run"] == row.bounded else {},
             outstanding=max(
                 outstanding(connection, program, position, row.completed_epoch, shown),
                 late_outputs(connection, program.application, program.pe, shown) if program.sinks else 0,

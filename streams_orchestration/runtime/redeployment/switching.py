@@ -26,13 +26,13 @@ from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.stored_compilation import stored
 from streams_orchestration.runtime.redeployment.carrying import Carried, CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.counters import read_counters
-from streams_orchestration.runtime.redeployment.draining import under_way
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.stored_states import state_files
 from streams_orchestration.runtime.transport.connections import carry_connections, connect, declare, next_number
 from streams_orchestration.runtime.transport.readers import drop_unread_exports
 from streams_orchestration.runtime.units.boundaries import forget_units, insert_cut, insert_states, place_hosts
+from streams_orchestration.runtime.units.holding import under_way
 from streams_orchestration.runtime.units.plan_before import read_plan
 from streams_orchestration.runtime.units.trial import open_trial
 

@@ -28,7 +28,7 @@ from streams_orchestration.runtime.hosts.pes import deployed_pes
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.redeployment.carrying import CommonCut, read_cut
 from streams_orchestration.runtime.redeployment.deployed import deployed_plan, stored_facts
-from streams_orchestration.runtime.redeployment.draining import HOLD_SECONDS, drain, held, under_way
+from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.trying import await_trial
 from streams_orchestration.runtime.savepoints.manifest import (
     SCHEMA_VERSION,
@@ -48,6 +48,7 @@ from streams_orchestration.runtime.savepoints.surroundings import sinks
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.holding import HOLD_SECONDS, under_way
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
 WITHIN_SECONDS = 120.0

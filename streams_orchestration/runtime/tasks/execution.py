@@ -19,7 +19,15 @@ from streams_orchestration.compiler.pe_program import (
 )
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, Punctuation, SourceOperator, check_pause, check_produced
+from streams_orchestration.operators.contract import (
+    Operator,
+    ProducedTo,
+    Punctuation,
+    SourceOperator,
+    check_available,
+    check_pause,
+    check_produced,
+)
 from streams_orchestration.operators.encoding import forget
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.results import check_nothing, type_text
@@ -81,14 +89,21 @@ class TaskRun:
             OperatorError: an operator raised.
         """
         sources: dict[str, dict] = {}
+        bounds: dict[str, dict] = {}
         exhausted: list[str] = []
+        reached: list[str] = []
         pauses: dict[str, float] = {}
         if inputs is not None:
             for name, offset in inputs.sources.items():
-                produced = self._produce(name, offset)
+                if inputs.bounds is not None and name not in inputs.bounds:
+                    bound = self._available(name, offset)
+                    if bound is not None:
+                        bounds[name] = bound
+                known = None if inputs.bounds is None else inputs.bounds | bounds
+                produced = self._produce(name, offset, known)
                 sources[name] = produced.offset
                 if produced.exhausted:
-                    exhausted.append(name)
+                    (exhausted if known is None else reached).append(name)
                 elif (pause := self._pause(name)) is not None:
                     pauses[name] = pause
             for operator, port, segment in inputs.segments:
@@ -111,8 +126,8 @@ class TaskRun:
         written = sum(segment.rows for segment in segments) + sum(file.rows for file in checkpoint.files)
         return TaskResult(
             self.task.level, self.task.partition, self.rows_in, written, self.bytes_in, 0.0, sources, tuple(exhausted),
-            pauses, segments, tuple(checkpoint.states), tuple(checkpoint.files), dict(self.outbox.copies),
-            dict(self.outbox.enqueued), self.consistent,
+            bounds, tuple(reached), pauses, segments, tuple(checkpoint.states), tuple(checkpoint.files),
+            dict(self.outbox.copies), dict(self.outbox.enqueued), self.consistent,
         )  # fmt: skip
 
     def _read(self, operator: int, port: int, segment: Segment, condition: str | None) -> None:
@@ -137,10 +152,22 @@ class TaskRun:
                         continue
             self._enter(operator, port, item)
 
-    def _produce(self, name: str, offset: dict):
+    def _source(self, name: str) -> tuple[OperatorProgram, SourceOperator]:
         program = next(p for p in self.program.operators.values() if p.name == name)
         source = self._instance(program.index).operator
         assert isinstance(source, SourceOperator)
+        return program, source
+
+    def _available(self, name: str, offset: dict) -> dict | None:
+        """Return where a source says that what is there now ends; None while it cannot say."""
+        program, source = self._source(name)
+        return self._calls.call(program, lambda: check_available(source.available(offset)))
+
+    def _produce(self, name: str, offset: dict, bounds: dict[str, dict] | None) -> ProducedTo:
+        program, source = self._source(name)
+        source.until = None if bounds is None else bounds.get(name)
+        if bounds is not None and source.until is None:
+            return ProducedTo(offset, exhausted=False)
         self.changed.add(program.index)
         submit = source.context.submit
         self.meter.produces(program.index)
@@ -175,9 +202,7 @@ class TaskRun:
 
     def _pause(self, name: str) -> float | None:
         """Return the seconds until a source may have tuples again; None where it does not know."""
-        program = next(p for p in self.program.operators.values() if p.name == name)
-        source = self._instance(program.index).operator
-        assert isinstance(source, SourceOperator)
+        program, source = self._source(name)
         return self._calls.call(program, lambda: check_pause(source.pause()))
 
     def _enter(self, operator: int, port: int, item: Item) -> None:

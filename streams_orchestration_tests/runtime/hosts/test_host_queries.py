@@ -15,8 +15,8 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment.draining import hold, release
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.holding import hold, release
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.catalog import tables
-from streams_orchestration.runtime.redeployment.draining import hold
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.holding import hold
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.redeployed import drained, run_some, set_rows, visits
 from streams_orchestration_tests.runtime.running import FakeHosts

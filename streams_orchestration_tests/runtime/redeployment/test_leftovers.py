@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streams_orchestration.runtime.redeployment.draining import hold, release
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.garbage import sweep, unknown_pes
+from streams_orchestration.runtime.units.holding import hold, release
 from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 

@@ -1,4 +1,4 @@
-"""Storage: whether a host reaches it. Logs: where they are. Sinks: checksums, who merges. Redeploys: a plan before."""
+"""Storage: who reaches it. Logs: where. Sinks: checksums, who merges. Redeploys: a plan before. Runs with a bound."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -28,3 +28,6 @@ def upgrade() -> None:
     )
     op.add_column("sink_file", sa.Column("checksum", Count))
     op.add_column("sink", sa.Column("gatherer", sa.String()))
+    op.add_column("application", sa.Column("bounded", sa.String()))
+    op.add_column("application", sa.Column("taken_at", sa.Float()))
+    op.add_column("pe", sa.Column("bounds", sa.JSON(none_as_null=True)))

@@ -1,0 +1,207 @@
+"""Runs that take only what is there, and applications that go on after their end because there is more input."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select, update
+
+from streams_orchestration.compiler.documents import load
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.contract import Offset, SourceOperator
+from streams_orchestration.operators.implementation import import_operator, make_operator
+from streams_orchestration.operators.import_path import import_from
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.rows import HostRow, PeRow, StoredPosition, UnitRow
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.hosts.pes import deployed_pes
+from streams_orchestration.runtime.sinks.outputs import operators_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import application_row, opened_catalog
+from streams_orchestration.runtime.units.status import HostStatus
+from streams_orchestration.runtime.units.unit_store import count_unclosed
+
+LOOK_SECONDS = 10.0
+"""Seconds within which a source says whether it has more; one that has not said so by then counts as having more."""
+PAUSE_SECONDS = 0.05
+
+
+class Run(NamedTuple):
+    """The run that begins when an application is deployed."""
+
+    bounded: bool = False
+    """It takes only what is there now, and stops at a cut; the next one goes on behind it."""
+    reopens: bool = False
+    """It goes on after the end, where the application came to it; a bounded one always does."""
+
+
+ENDLESS = Run()
+
+
+def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
+    """Check that a run of these PEs can take only what is there.
+
+    Raises:
+        NotDeployableError: a source has no end, or an Import reads what another application goes on writing.
+    """
+    reasons: list[str] = []
+    for program in programs:
+        for name, implementation, _, parameters in operators_of(home, program):
+            if issubclass(implementation, SourceOperator) and (why := implementation.endless(parameters)):
+                reasons.append(f"{name}: {why}")
+        for index, port in program.imports:
+            name = program.operators[index].name
+            reasons.append(f"{name}: its input port {port} imports what another application goes on writing")
+    if reasons:
+        lines = "\n".join(sorted(reasons))
+        message = f"{lines}\nSo --available-now, which takes only what is there now, would not end: run it without"
+        raise NotDeployableError(message)
+
+
+def begin_run(connection: Connection, application: str, wanted: Run) -> None:
+    """Record what kind of run begins; a bounded one asks each source anew where what is there ends.
+
+    A bounded run that is under way goes on as it is.
+
+    Raises:
+        NotDeployableError: the application runs without an end.
+    """
+    a, h = tables.application, tables.host
+    row = connection.execute(select(a.c.bounded, a.c.wanted).where(a.c.name == application)).one()
+    run = None
+    if wanted.bounded:
+        now = clock.now()
+        hosts = HostRow.all(connection, select(h).where(h.c.application == application))
+        runs = row.wanted == "RUNNING" and any(HostStatus.of(host, now).alive for host in hosts)
+        if runs and row.bounded is None:
+            message = (
+                f"{application} runs already, and without an end, so there is nothing to take that it does not take "
+                f"itself. Stop it first if it is to run by schedule: streams cancel {application}"
+            )
+            raise NotDeployableError(message)
+        run = row.bounded if runs else uuid.uuid4().hex
+    connection.execute(update(a).where(a.c.name == application).values(bounded=run, taken_at=None))
+
+
+def reopen(connection: Connection, application: str) -> bool:
+    """Have an application that came to its end, or parts of which did, go on where it stands.
+
+    The state is that behind the final punctuation, so windows that the end closed stay closed. An application whose
+    last epoch is under way comes to its end first.
+
+    Returns:
+        Whether there was anything to reopen.
+
+    Raises:
+        NotDeployableError: a query of Spark has closed all its windows for good.
+    """
+    u, p = tables.unit, tables.pe
+    units = {each.name: each for each in UnitRow.all(connection, select(u).where(u.c.application == application))}
+    pes = PeRow.all(connection, select(p).where(p.c.application == application))
+    ended = [pe for pe in pes if pe.final or pe.position["exhausted"]]
+    if not ended or any(
+        units[pe.unit].state != "COMPLETED" and (pe.final or units[pe.unit].final_epoch is not None) for pe in ended
+    ):
+        return False
+    for pe in ended:
+        _reopen_pe(connection, application, pe)
+    for name in {pe.unit for pe in ended}:
+        unit = units[name]
+        this = (u.c.application == application, u.c.name == name)
+        state = "STOPPED" if unit.state == "COMPLETED" else unit.state
+        unclosed = count_unclosed(unit, unit.current_epoch)
+        connection.execute(update(u).where(*this).values(state=state, final_epoch=None, unclosed=unclosed))
+    a = tables.application
+    connection.execute(update(a).where(a.c.name == application, a.c.state == "COMPLETED").values(state="STOPPED"))
+    return True
+
+
+def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
+    """Have a PE stand at its last commit as one that did not end."""
+    assert pe.program is not None
+    program = load(PeProgram, pe.program)
+    if any(kept.get("flushed") for kept in pe.position["sources"].values()):
+        queries = ", ".join(operator.name for operator in program.operators.values())
+        message = (
+            f"{application} is complete, and {queries} closed all windows at its end: Spark takes no later rows. Have "
+            "it run with --available-now from the beginning, which leaves windows open, or set flush: false; --fresh "
+            "computes everything anew"
+        )
+        raise NotDeployableError(message)
+    position = _continued(program, pe.position)
+    p, c = tables.pe, tables.commit
+    values: dict[str, Any] = {"position": position, "exhausted": False, "final": False}
+    mine = (p.c.application == application, p.c.id == pe.id)
+    connection.execute(update(p).where(*mine).values(**values, state="STOPPED"))
+    last = (c.c.application == application, c.c.pe == pe.id, c.c.batch == pe.batch)
+    connection.execute(update(c).where(*last).values(**values))
+
+
+def _continued(program: PeProgram, position: StoredPosition) -> StoredPosition:
+    sources = dict(position["sources"])
+    for _, name, kind in _sources(program):
+        if name in position["exhausted"] and name in sources:
+            sources[name] = kind.continued(sources[name])
+    return {**position, "sources": sources, "exhausted": []}
+
+
+def _sources(program: PeProgram) -> Iterator[tuple[int, str, type[SourceOperator]]]:
+    for index in program.sources:
+        kind = import_operator(program.operators[index].implementation)
+        assert issubclass(kind, SourceOperator)
+        yield index, program.operators[index].name, kind
+
+
+def sources_with_more(home: Home, application: str) -> Sequence[str]:
+    """Return the sources of a complete application that have more input than they had at its end.
+
+    They are asked here, in this process, and write nothing.
+
+    Raises:
+        NotDeployedError: the catalog does not know the application.
+        Exception: a source cannot be asked here.
+    """
+    catalog = opened_catalog(home, application)
+    with catalog.read() as connection:
+        base = application_row(connection, home, application).base
+        rows = PeRow.all(connection, select(tables.pe).where(tables.pe.c.application == application))
+    import_from(base)
+    positions = {pe.id: pe.position for pe in rows}
+    return [
+        name
+        for placed in deployed_pes(catalog, application)
+        for name, offset in positions[placed.program.pe]["sources"].items()
+        if name in positions[placed.program.pe]["exhausted"] and _has_more(home, base, placed.program, name, offset)
+    ]
+
+
+def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
+    """Whether a source submits anything from an offset on."""
+    for each, kind, context, parameters in operators_of(home, program):
+        if each != name or not issubclass(kind, SourceOperator) or kind.endless(parameters):
+            continue
+        tuples = 0
+
+        def count(_: int, batch: Any) -> None:
+            nonlocal tuples
+            tuples += len(batch)
+
+        context.base, context.submit = Path(base), count
+        source = make_operator(kind, context, parameters)
+        assert isinstance(source, SourceOperator)
+        offset, until = kind.continued(offset), time.monotonic() + LOOK_SECONDS
+        while not tuples:
+            produced = source.produce(offset, 1)
+            offset = produced.offset
+            if produced.exhausted:
+                return tuples > 0
+            if time.monotonic() > until:
+                break
+            time.sleep(min(source.pause() or 0.0, PAUSE_SECONDS))
+        return True
+    return False

@@ -1,0 +1,103 @@
+"""A bounded run: its sources take what was there when it began, and when all of that is delivered it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, select, update
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.units.holding import HOLD_SECONDS, at_cut, close_epochs, hold, under_way
+from streams_orchestration.runtime.units.trial import is_on_trial
+from streams_orchestration.runtime.units.watch import observe
+
+
+def end_bounded_run(catalog: Catalog, application: str, programs: Sequence[PeProgram]) -> bool:
+    """Bring an application whose sources have taken all that was there to its cut, and stop it there.
+
+    Called again and again, by any process; every call is a step, and does nothing to an application that is no bounded
+    run, or whose sources have not come to their ends. It stops once all units stand at cuts, no stream holds anything
+    unread, and every output is delivered.
+
+    Args:
+        catalog: of the application.
+        application: its name.
+        programs: of all its PEs.
+
+    Returns:
+        Whether it was stopped.
+    """
+    a = tables.application
+    units = {program.unit for program in programs}
+    with catalog.read() as connection:
+        row = connection.execute(select(a.c.bounded, a.c.wanted).where(a.c.name == application)).one_or_none()
+        if row is None or row.bounded is None or row.wanted != "RUNNING":
+            return False
+        if not _all_taken(connection, application, programs, row.bounded) or is_on_trial(connection, application):
+            return False
+        rest = under_way(connection, application, programs, units)
+        held = _is_held(connection, application, units)
+    if rest:
+        if not held:
+            hold(catalog, application, units)
+        _end_driven_epochs(catalog, application, units)
+        close_epochs(catalog, application, units)
+        return False
+    return _stop(catalog, application, programs, units, row.bounded)
+
+
+def _all_taken(connection: Connection, application: str, programs: Sequence[PeProgram], run: str) -> bool:
+    """Whether every source has come to the end of the run."""
+    p = tables.pe
+    rows = connection.execute(select(p.c.id, p.c.position).where(p.c.application == application)).all()
+    positions = {row.id: row.position for row in rows}
+    for program in programs:
+        position = positions.get(program.pe)
+        if position is None:  # of another plan
+            return False
+        sources = {program.operators[index].name for index in program.sources} - set(position["exhausted"])
+        if any(position.get("reached", {}).get(name) != run for name in sources):
+            return False
+    return True
+
+
+def _is_held(connection: Connection, application: str, units: Collection[str]) -> bool:
+    """Whether all units are held for a while yet."""
+    u = tables.unit
+    mine = (u.c.application == application, u.c.name.in_(units))
+    soon = clock.now() + HOLD_SECONDS / 2
+    return all(until is not None and until > soon for until in connection.scalars(select(u.c.held_until).where(*mine)))
+
+
+def _end_driven_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
+    """End the epoch of regions that an operator drives, which has nothing more to drive."""
+    u = tables.unit
+    open_epochs = (
+        *(u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None), u.c.period.is_(None)),
+        *(u.c.state == "PROCESSING", u.c.drain_asked.is_(None) | (u.c.drain_asked < u.c.current_epoch)),
+    )
+    with catalog.read() as connection:
+        names = connection.scalars(select(u.c.name).where(*open_epochs)).all()
+        names = [name for name in names if not at_cut(connection, application, name)]
+    for name in names:
+        with catalog.write_unit(application, name) as connection:
+            connection.execute(update(u).where(*open_epochs, u.c.name == name).values(drain_asked=u.c.current_epoch))
+    if names:
+        observe(catalog, application, names)
+
+
+def _stop(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], run: str) -> bool:
+    """Stop the application, if it still stands where it has taken all."""
+    a, u = tables.application, tables.unit
+    this = (a.c.name == application, a.c.bounded == run, a.c.wanted == "RUNNING")
+    with catalog.write() as connection:
+        if not _all_taken(connection, application, programs, run):
+            return False
+        if under_way(connection, application, programs, units):
+            return False
+        stopped = connection.execute(update(a).where(*this).values(wanted="STOPPED", taken_at=clock.now()))
+        connection.execute(update(u).where(u.c.application == application).values(held_until=None))
+    return stopped.rowcount == 1

@@ -1,0 +1,115 @@
+"""Holding units: nothing new comes in, and what is under way flows on, until all stand at cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from sqlalchemy import Connection, select, update
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import UnitRow
+from streams_orchestration.runtime.units.watch import observe
+
+HOLD_SECONDS = 30.0
+"""A hold ends by itself after this time, unless it is renewed: the process that drains may die."""
+
+
+def hold(catalog: Catalog, application: str, units: Collection[str]) -> None:
+    """Hold units for `HOLD_SECONDS`: their sources and foreign inputs deliver nothing new.
+
+    Units that are at a cut stay there. A temporary run of the application is prolonged for as long.
+
+    What runs only until it is at its cut runs on for as long.
+    """
+    u, a = tables.unit, tables.application
+    until = clock.now() + HOLD_SECONDS
+    with catalog.write() as connection:
+        for_a_while = (a.c.name == application, a.c.runs_until.is_not(None))
+        connection.execute(update(a).where(*for_a_while).values(runs_until=until))
+        there = connection.scalars(select(u.c.name).where(u.c.application == application, u.c.name.in_(units))).all()
+        still = [name for name in there if at_cut(connection, application, name)]
+        mine = (u.c.application == application, u.c.name.in_(units))
+        connection.execute(update(u).where(*mine).values(held_until=until))
+        periods = (u.c.application == application, u.c.name.in_(still), u.c.timer == "period")
+        connection.execute(update(u).where(*periods).values(deadline=until))
+
+
+def release(catalog: Catalog, application: str) -> None:
+    """Release all held units of an application."""
+    u = tables.unit
+    held = (u.c.application == application, u.c.held_until.is_not(None))
+    with catalog.write() as connection:
+        connection.execute(update(u).where(*held, u.c.timer == "period").values(deadline=clock.now()))
+        connection.execute(update(u).where(*held).values(held_until=None))
+
+
+def close_epochs(catalog: Catalog, application: str, units: Collection[str]) -> None:
+    """Close the epoch of held regions that are not at a cut now, instead of at the end of their period."""
+    u = tables.unit
+    now = clock.now()
+    early = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period", u.c.deadline > now)
+    with catalog.read() as connection:
+        waiting = connection.scalars(select(u.c.name).where(*early)).all()
+        if all(at_cut(connection, application, name) for name in waiting):
+            return
+    with catalog.write() as connection:
+        # looked at again: a region that has come to its cut meanwhile is to stay there
+        open_units = [
+            name
+            for name in connection.scalars(select(u.c.name).where(*early)).all()
+            if not at_cut(connection, application, name)
+        ]
+        connection.execute(update(u).where(*early, u.c.name.in_(open_units)).values(deadline=now))
+    observe(catalog, application, open_units)
+
+
+def under_way(connection: Connection, application: str, programs: Iterable[PeProgram], units: Collection[str]) -> str:
+    """Describe what is not at rest in held units; empty when all is.
+
+    Args:
+        connection: of a transaction.
+        application: its name.
+        programs: of all its PEs.
+        units: the held ones.
+    """
+    for name in sorted(units):
+        if not at_cut(connection, application, name):
+            return f"{name} has not closed its epoch"
+    members = [program for program in programs if program.unit in units]
+    of_unit = {program.pe: program.unit for program in members}
+    p, s, f = tables.pe, tables.segment, tables.sink_file
+    positions = {
+        row.id: row.position
+        for row in connection.execute(select(p.c.id, p.c.position).where(p.c.application == application))
+    }
+    for program in members:
+        for stream in program.inputs:
+            producer = of_unit.get(stream.producer)
+            if producer is None or producer == program.unit:
+                continue
+            # not by the number that the producer writes next: what a reset has taken back leaves a gap before it
+            unread = (s.c.stream == stream.stream, s.c.number >= positions[program.pe]["inputs"].get(stream.stream, 0))
+            left = select(s.c.number).where(s.c.application == application, *unread, ~s.c.retracted)
+            if connection.execute(left.limit(1)).first() is not None:
+                return f"PE {program.pe} has not read all that PE {stream.producer} has given to {stream.stream}"
+    waiting = select(f.c.operator).where(f.c.application == application, f.c.pe.in_(of_unit), ~f.c.retracted)
+    operator = connection.scalar(waiting.order_by(f.c.operator).limit(1))
+    return f"outputs of {operator} are not visible yet" if operator is not None else ""
+
+
+def at_cut(connection: Connection, application: str, unit: str) -> bool:
+    """Whether a unit is at its cut: no PE has committed since the last complete epoch, and no epoch is being closed."""
+    u, p, c = tables.unit, tables.pe, tables.commit
+    row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
+    if row.state not in ("PROCESSING", "STARTED", "COMPLETED", "STOPPED"):
+        return False
+    closing = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch) & c.c.boundary
+    open_pes = (
+        select(p.c.id)
+        .outerjoin(c, closing & (c.c.epoch == row.completed_epoch))
+        .where(p.c.application == application, p.c.unit == unit, p.c.batch >= 0, c.c.pe.is_(None))
+    )
+    return connection.execute(open_pes).first() is None

@@ -1,0 +1,215 @@
+"""Runs that take only what is there: each goes on behind the one before, and nothing is lost or doubled in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.going_on import Run, sources_with_more
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.queries.commits import commit_batch
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import (
+    PERIODIC,
+    compiled,
+    expected_totals,
+    node,
+    published,
+    rows,
+    sink,
+    source,
+    write_rows,
+)
+from streams_orchestration_tests.runtime.local import LocalApplication
+
+pytestmark = pytest.mark.slow
+AVAILABLE, ON = Run(bounded=True), Run(reopens=True)
+AUTONOMOUS: Any = {"annotations": {"autonomous": True}}
+BY_KEY = {"parallel": {"width": 2, "partitionBy": [{"port": "In", "attributes": ["k"]}]}}
+
+
+def application(directory: Path, **consistent: Any) -> Compilation:
+    """Two regions and what is outside of regions, with state everywhere, over two directories of files."""
+    region = {"annotations": {"consistent": consistent or PERIODIC["consistent"]}}
+    graph = [
+        source("Rows", directory / "first", **region),
+        node("PerKey", "TotalsOfKeys", "Rows", schema="Total", annotations=BY_KEY),
+        sink("Totals", "PerKey"),
+        source("Other", directory / "second"),
+        node("Held", "Holding", "Other"),
+        node("HeldTotals", "RunningTotals", "Held", schema="Total"),
+        sink("Others", "HeldTotals"),
+        node("Tail", "KeyedTotals", "Rows", schema="Total", **AUTONOMOUS),
+        sink("Tails", "Tail"),
+        node("Either", "Passing", "Rows", **AUTONOMOUS) | {"inputs": [["Rows", "Other"]]},
+        {"name": "Both", "operator": "FileSink", "inputs": ["Either"], "parameters": {"file": "Both"}},
+    ]
+    graph[1]["outputs"] = ["PerKey"]
+    inner = [node("Kept", "Doubling", "In"), node("Sums", "KeyedTotals", "Kept", schema="Total")]
+    composites = {"TotalsOfKeys": {"inputs": ["In"], "outputs": ["Sums"], "graph": inner}}
+    return compiled(graph, composites, fusion="manual", pes=4)
+
+
+class Feed:
+    """The input files, and the rows that were written into them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.first: list[Any] = []
+        self.second: list[Any] = []
+        self._directory, self._files = directory, 0
+        for name in ("first", "second"):
+            (directory / name).mkdir(parents=True)
+        self.add()
+
+    def add(self, count: int = 23) -> None:
+        """A file more in both directories."""
+        self._files += 1
+        for name, begin, known in (("first", 0, self.first), ("second", 1000, self.second)):
+            write_rows(self._directory / name / f"{self._files:03d}.parquet", count, begin + len(known))
+            known.extend(rows(count, begin + len(known)))
+
+    def expected(self) -> dict[str, list[Any]]:
+        """What the sinks hold once all of it is taken; `Held` waits for the end of its epoch."""
+        return {
+            "Totals": expected_totals(self.first),
+            "Others": expected_totals(self.second, factor=1),
+            "Tails": expected_totals(self.first, factor=1),
+            "Both": sorted(self.first + self.second),
+        }
+
+
+def results(local: LocalApplication) -> dict[str, list[Any]]:
+    return {name: published(local.published(name)) for name in ("Totals", "Others", "Tails", "Both")}
+
+
+def started(tmp_path: Path, compilation: Compilation, run: Run = AVAILABLE) -> LocalApplication:
+    return LocalApplication(Home(tmp_path / "home"), compilation, source_limit=10, begins=run)
+
+
+def state(local: LocalApplication) -> tuple[str, str]:
+    a = tables.application
+    with local.catalog.read() as connection:
+        return tuple(connection.execute(select(a.c.wanted, a.c.state).where(a.c.name == local.name)).one())
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> Feed:
+    return Feed(tmp_path / "data")
+
+
+def test_each_run_takes_what_is_there_and_goes_on_behind_the_one_before(tmp_path: Path, feed: Feed):
+    compilation = application(tmp_path / "data")
+    for count in (23, 0, 7):
+        local = started(tmp_path, compilation)
+        local.run()
+        assert results(local) == feed.expected()
+        assert state(local) == ("STOPPED", "RUNNING")
+        if count:
+            feed.add(count)
+
+
+def test_what_comes_while_it_runs_is_left_for_the_next_run(tmp_path: Path, feed: Feed):
+    compilation = application(tmp_path / "data")
+    local = started(tmp_path, compilation)
+    for program in local.programs:
+        local.step(program)
+    before = feed.expected()
+    feed.add()
+    local.run()
+    assert results(local) == before
+    local = started(tmp_path, compilation)
+    local.run()
+    assert results(local) == feed.expected()
+
+
+@pytest.mark.parametrize("turns", [2, 5, 9, 14])
+def test_a_run_that_dies_anywhere_is_made_good_by_the_next_one(tmp_path: Path, feed: Feed, turns: int):
+    """Its processes are gone between two steps, after a batch was run and not committed, and before it was shown."""
+    compilation = application(tmp_path / "data")
+    for _ in range(2):
+        local = started(tmp_path, compilation)
+        for turn in range(turns):
+            if turn % 3 == 2:
+                local.trigger()
+            for program in local.programs:
+                plan = local.plan(program)
+                if plan is not None:
+                    done = local.execute(program, plan)
+                    if (turn, program.pe % 2) != (turns - 1, 0):
+                        commit_batch(local.catalog, program, plan, done, 0.0)
+            local.is_over()
+        feed.add(9)
+    local = started(tmp_path, compilation)
+    local.run()
+    assert results(local) == feed.expected()
+
+
+def test_a_reset_within_a_run_keeps_its_bound(tmp_path: Path, feed: Feed):
+    compilation = application(tmp_path / "data")
+    local = started(tmp_path, compilation)
+    for _ in range(3):
+        for program in local.programs:
+            local.step(program)
+    before = feed.expected()
+    feed.add()
+    u = tables.unit
+    with local.catalog.write() as connection:
+        regions = (u.c.application == local.name, u.c.region.is_not(None))
+        connection.execute(update(u).where(*regions).values(state="STARTED", dirty=True, cause="a test"))
+        connection.execute(update(u).where(*regions).values(asked=u.c.generation))
+    local.report_running()
+    local.run()
+    assert results(local) == before
+
+
+def test_a_region_that_its_source_drives_ends_its_epoch_with_the_run(tmp_path: Path, feed: Feed):
+    compilation = application(tmp_path / "data", trigger="operatorDriven")
+    for _ in range(3):
+        local = started(tmp_path, compilation)
+        local.run()
+        assert results(local) == feed.expected()
+        feed.add(8)
+
+
+def test_a_plain_run_behind_it_comes_to_the_end(tmp_path: Path, feed: Feed):
+    compilation = application(tmp_path / "data")
+    started(tmp_path, compilation).run()
+    feed.add()
+    local = started(tmp_path, compilation, Run())
+    local.run()
+    assert (results(local), state(local)) == (feed.expected(), ("RUNNING", "COMPLETED"))
+
+
+@pytest.mark.parametrize("run", [ON, AVAILABLE], ids=["to the new end", "what is there"])
+def test_an_application_that_is_complete_goes_on_when_there_is_more(tmp_path: Path, feed: Feed, run: Run):
+    compilation = application(tmp_path / "data")
+    started(tmp_path, compilation, Run()).run()
+    for _ in range(2):
+        assert sources_with_more(Home(tmp_path / "home"), "app") == [] or run is AVAILABLE
+        feed.add(11)
+        local = started(tmp_path, compilation, run)
+        local.run()
+        assert results(local) == feed.expected()
+
+
+def test_a_complete_application_names_the_sources_that_have_more(tmp_path: Path, feed: Feed):
+    started(tmp_path, application(tmp_path / "data"), Run()).run()
+    home = Home(tmp_path / "home")
+    assert sources_with_more(home, "app") == []
+    write_rows(tmp_path / "data" / "second" / "002.parquet", 3)
+    assert sources_with_more(home, "app") == ["Other"]
+
+
+def test_what_has_no_end_is_refused_by_name_before_anything_is_written(tmp_path: Path):
+    beacon = node("Ticks", "Beacon", annotations=PERIODIC)
+    http = node("Calls", "HttpSource", annotations=PERIODIC, parameters={"port": 1})
+    compilation = compiled([beacon, http, sink("Out", "Ticks", "Calls")])
+    with pytest.raises(NotDeployableError, match=r"(?s)Calls: a HttpSource receives.*Ticks: a Beacon without iter"):
+        started(tmp_path, compilation)
+    assert not Catalog(Home(tmp_path / "home")).exists
