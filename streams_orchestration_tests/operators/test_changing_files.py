@@ -86,6 +86,18 @@ def test_a_copy_with_its_time_is_the_same_file(tmp_path: Path):
     assert read(path, offset)[0] == rows(30, 100)
 
 
+def test_from_a_savepoint_a_copy_stands_for_the_file_and_another_one_is_named(tmp_path: Path):
+    path = tmp_path / "rows.csv"
+    path.write_text(HEAD + text(0, 100))
+    offset = FileSource.restored(read(path, limit=30)[1])
+    path.unlink()
+    path.write_text(HEAD + text(0, 100))
+    assert read(path, offset)[0] == rows(30, 100)
+    rewritten(path)
+    with pytest.raises(DataError, match=r"30 rows were read of it when it had 794 bytes"):
+        read(path, offset)
+
+
 def test_a_file_of_which_no_row_was_read_may_be_replaced(tmp_path: Path):
     path = tmp_path / "rows.csv"
     path.write_text(HEAD)

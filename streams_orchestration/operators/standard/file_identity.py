@@ -27,15 +27,17 @@ class FileIdentity(NamedTuple):
     size: int
     """Bytes."""
     modified: int
-    """Nanoseconds since 1970."""
+    """Nanoseconds since 1970; 0 where a copy elsewhere may stand for the file."""
     node: str
-    """The inode, or the ETag of an object; empty where a store gives none."""
+    """The inode, or the ETag of an object; empty where a store gives none, and where a copy may stand for the file."""
     head: int = 0
     """CRC-32 of its first bytes, `HEAD_BYTES` at most; 0 of a file that cannot grow."""
 
     @property
     def shown(self) -> str:
         """The identity in words."""
+        if not self.modified:
+            return f"{self.size} bytes"
         when = datetime.fromtimestamp(self.modified / 1e9, UTC).isoformat(timespec="seconds")
         return f"{self.size} bytes of {when}"
 
@@ -75,10 +77,11 @@ def check_same(
     Raises:
         DataError: it was replaced, cut or written anew.
     """
-    same_version = not isinstance(file, RemoteFile) or before.node == now.node
-    if before.size == now.size and before.modified == now.modified and same_version:
+    same_node = before.node in ("", now.node)
+    same_version = same_node or not isinstance(file, RemoteFile)
+    if before.size == now.size and before.modified in (0, now.modified) and same_version:
         return
-    if can_grow(file, format) and before.node == now.node and now.size > before.size:
+    if can_grow(file, format) and same_node and now.size > before.size:
         if _head(file, before.size) != before.head:
             what = "its beginning is another one"
         elif ended and _splits_line(file, before.size):
@@ -189,3 +192,8 @@ class _First(io.RawIOBase):
 def stored_identity(values: Sequence[Any]) -> FileIdentity:
     """Return an identity as an offset has it."""
     return FileIdentity(*values)
+
+
+def identity_elsewhere(values: Sequence[Any]) -> list[Any]:
+    """Return an identity as an offset has it, for which a copy of the file on another machine may stand."""
+    return list(stored_identity(values)._replace(modified=0, node=""))

@@ -24,6 +24,7 @@ from streams_orchestration.operators.standard.file_identity import (
     FilePart,
     can_grow,
     check_same,
+    identity_elsewhere,
     identity_of,
     stored_identity,
     whole_lines,
@@ -75,6 +76,11 @@ class FileSource(SourceOperator):
     def initial_offset(cls) -> Offset:
         """Row 0 of the first file."""
         return {"row": 0}
+
+    @classmethod
+    def restored(cls, offset: Offset) -> Offset:
+        """A copy of the file may stand for it where the savepoint is."""
+        return offset | {"identity": identity_elsewhere(offset["identity"])} if "identity" in offset else offset
 
     @classmethod
     def mentions(cls, parameters: FileSourceParameters) -> Mentions:
