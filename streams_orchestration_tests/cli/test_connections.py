@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from streams_orchestration.cli.connections import connection_lines
 from streams_orchestration.runtime.observing.status import (
@@ -18,7 +19,7 @@ LOSING = ConnectionStatus("flights", "Delays", "slow", "Late", 0, False, 0, 0, 5
 OTHER = ConnectionStatus("flights", "Raw", "alarms", "Late", 2, False, 0, 0, 0, "its tuples are (a int)")
 
 
-def lines(**links: tuple) -> list[str]:
+def lines(**links: Any) -> list[str]:
     status = ApplicationStatus("app", "RUNNING", "f", 0.0, (), (), (), Path(), (), **links)
     return [line.plain for line in connection_lines(status)]
 
