@@ -19,10 +19,12 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import load_application, read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
+from streams_orchestration.orchestration.available_schedule import available_schedule
 from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.jobs import (
+    available_job,
     cancel_job,
     compile_job,
     deploy_job,
@@ -46,12 +48,13 @@ from streams_orchestration.runtime.storage.home import Home
 
 NIGHTLY = "0 3 * * *"
 HOURLY = "0 * * * *"
+QUARTERLY = "*/15 * * * *"
 SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
 
 logger = logging.getLogger(__name__)
 
 
-def build_application_definitions(
+def build_application_definitions(  # noqa: PLR0913 - each is a setting of its own
     spec: str | Path,
     home: Home | None = None,
     *,
@@ -59,6 +62,7 @@ def build_application_definitions(
     options: Options | None = None,
     redeploy: str = NIGHTLY,
     profile: str = HOURLY,
+    available: str = QUARTERLY,
     gain: float = GAIN,
     rescale: Rescaling | None = None,
     change: SpecChange = lambda asset: asset,
@@ -75,6 +79,7 @@ def build_application_definitions(
         options: how to compile it unless a run says otherwise.
         redeploy: cron expression of the schedule that redeploys; the schedule is off until someone starts it.
         profile: the same of the one that profiles, off as well.
+        available: the same of the one that takes what is there, completes the epoch and stops, off as well.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         rescale: when a sensor, off as well, changes the width of a parallel region.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
@@ -92,13 +97,15 @@ def build_application_definitions(
         for stage in STAGES
     ]
     compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
-    redeploying = redeploy_job(source.name, recompile_op(source))
+    recompiling = recompile_op(source)
+    redeploying = redeploy_job(source.name, recompiling)
+    taking = available_job(source.name, recompiling)
     measuring = profile_job(source.name)
     decoupling = decouple_job(source.name, decouple_op(source))
     return dg.Definitions(
         assets=[*stages, *map(change, [*external_assets(lineage), *profiling_specs(source)])],
         asset_checks=[deployment_checks(source.name), state_check(source)],
-        jobs=[compiling, deploy_job(source.name), redeploying, cancel_job(source.name), measuring, decoupling],
+        jobs=[compiling, deploy_job(source.name), redeploying, taking, cancel_job(source.name), measuring, decoupling],
         sensors=[
             *([own_sensor(source.name, reset_job(source.name))] if watched else []),
             gain_sensor(source.name, decoupling, gain),
@@ -106,6 +113,7 @@ def build_application_definitions(
         ],
         schedules=[
             redeploy_schedule(source, redeploying, redeploy),
+            available_schedule(source.name, taking, available),
             dg.ScheduleDefinition(
                 name=f"profile_{source.name}",
                 job=measuring,

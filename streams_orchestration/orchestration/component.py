@@ -14,6 +14,7 @@ from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import (
     HOURLY,
     NIGHTLY,
+    QUARTERLY,
     application_name,
     build_application_definitions,
 )
@@ -80,6 +81,9 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     decoupling: str | None = Field(default=None, description="Path of a decision, as for --decoupling.")
     redeploy: str = Field(default=NIGHTLY, description="Cron expression of the redeploy schedule, which starts off.")
 
+    available: str = Field(
+        default=QUARTERLY, description="Cron expression of the schedule that takes what is there, which starts off."
+    )
     measure: str = Field(default=HOURLY, description="Cron expression of the profile schedule, which starts off.")
     gain: float = Field(
         default=GAIN, description="Predicted speed-up from which the sensor, which starts off, applies a decision."
@@ -111,6 +115,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             options=self._options(context.path),
             redeploy=self.redeploy,
             profile=self.measure,
+            available=self.available,
             gain=self.gain,
             rescale=Rescaling.model_validate(self.rescale),
             change=self.get_asset_spec,

@@ -44,9 +44,10 @@ class Deployments(dg.ConfigurableResource):
     def _home(self) -> Home:
         return Home(Path(self.home))
 
-    def write(self, compilation: Compilation, *, fresh: bool) -> None:
+    def write(self, compilation: Compilation, *, fresh: bool, available_now: bool = False) -> None:
         """Write the wanted state of an application. See `runtime.deployment.deployment.deploy`."""
-        _runtime().deploy(self._home.prepare(), _deployable(compilation), fresh=fresh)
+        run = _runtime().Run(bounded=available_now)
+        _runtime().deploy(self._home.prepare(), _deployable(compilation), fresh=fresh, run=run)
 
     def write_changed(self, compilation: Compilation, drop: Collection[str] = ()) -> Redeployment | None:
         """Deploy an application, or replace the deployed plan with its state kept.

@@ -13,16 +13,20 @@ import dagster as dg
 from streams_orchestration.orchestration.ops import (
     APPLICATION_TAG,
     await_heartbeats,
+    await_taken,
     await_unit,
     claim,
     launch_hosts,
     record,
     stop_hosts,
+    write_bounded_run,
     write_wanted_state,
 )
 
 MAX_RUNTIME = 900
 """Seconds after which a run is ended; a crashed machine leaves runs that nothing else would end."""
+MAX_AVAILABLE_RUNTIME = 24 * 3600
+"""The same of a run that takes what is there, which has a time limit of its own."""
 
 
 def job_tags(application: str) -> dict[str, str]:
@@ -76,6 +80,27 @@ def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefiniti
         await_heartbeats(launch_hosts(write_wanted_state(recompile.alias("compile_stages")())))
 
     return redeploy
+
+
+def available_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefinition:
+    """Return the job that takes what is there now, and ends when all of it is delivered.
+
+    Args:
+        application: its name.
+        recompile: the op that compiles it.
+    """
+
+    @dg.job(
+        name=f"available_{application}",
+        executor_def=dg.in_process_executor,
+        tags=job_tags(application) | {dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_AVAILABLE_RUNTIME)},
+        description=f"Have {application} take what is there now, complete the epoch, and stop. The next run goes on "
+        "behind it.",
+    )
+    def available() -> None:
+        await_taken(launch_hosts(write_bounded_run(recompile.alias("compile_stages")())))
+
+    return available
 
 
 def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDefinition:

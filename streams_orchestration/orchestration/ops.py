@@ -25,6 +25,7 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import FailedAgainError, failed_units
+from streams_orchestration.runtime.units.healing import Known, heal
 
 APPLICATION_TAG = "streams/application"
 """Run tag of every job of an application; the ops are shared and learn from it whom they serve."""
@@ -32,6 +33,11 @@ APPLICATION_TAG = "streams/application"
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
 RETRY_SECONDS = 2.0
+HEAL_SECONDS = 0.5
+"""Seconds in which the sensor may reset a failed unit first; to be second does no harm."""
+LOOK_SECONDS = 0.5
+STOP_SECONDS = 60.0
+ENDED = ("COMPLETED", "STOPPED")
 Result = TypeVar("Result")
 
 
@@ -69,6 +75,14 @@ class CancelApplication(dg.Config):
     """How to cancel."""
 
     timeout: float = Field(default=60.0, gt=0, description="Seconds until every host must have ended.")
+
+
+class AwaitTaken(dg.Config):
+    """How long to wait for a run of what is there."""
+
+    timeout: float = Field(
+        default=3600.0, gt=0, description="Seconds until all that is there must be taken; then the run fails."
+    )
 
 
 class ResetUnit(dg.Config):
@@ -145,6 +159,36 @@ def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deploy
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, deployments)
     _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
+
+
+@dg.op(ins=AFTER, out=NOTHING)
+@_patient
+def write_bounded_run(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deployments: Deployments) -> None:
+    """Write into the catalog that the application, as compiled, is to take what is there now, and then to stop."""
+    deployments.write(artifact_store.compilation(application_of(context)), fresh=False, available_now=True)
+
+
+@dg.op(ins=AFTER, out=NOTHING)
+@_patient
+def await_taken(context: dg.OpExecutionContext, config: AwaitTaken, deployments: Deployments) -> None:
+    """Wait until the application has taken all that was there, and reset what fails meanwhile."""
+    application, known, until = application_of(context), dict[str, Known](), time.monotonic() + config.timeout
+    while (status := deployments.observed(application)).state not in ENDED:
+        healing = heal(status, clock.now(), known, patience=HEAL_SECONDS)
+        known = healing.known
+        for request in healing.resets:
+            deployments.reset(application, request.failure.unit, generation=request.failure.generation, force=False)
+        if healing.exhausted or time.monotonic() > until:
+            deployments.cancel(application, STOP_SECONDS)
+            reasons = [f"{each.unit}: {each.reason}" for each in healing.exhausted]
+            late = f"it has not taken all that was there within {config.timeout:g} s"
+            message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run goes on where it stands."
+            raise dg.Failure(description=message, allow_retries=False)
+        time.sleep(LOOK_SECONDS)
+    _record(context, deployments, deployments.cancel(application, STOP_SECONDS))  # its hosts are about to end
+    if status.state != "COMPLETED" and status.taken_at is None:
+        message = f"{application} was stopped by another command. The next run goes on where it stands."
+        raise dg.Failure(description=message, allow_retries=False)
 
 
 Units = dict[str, int | None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.runtime.deployment.control import await_running, cancel, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.going_on import Run
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
 from streams_orchestration.runtime.machines.register import read_machines
@@ -25,6 +26,7 @@ from streams_orchestration.runtime.units.cut_files import look_at_cuts
 from streams_orchestration.runtime.units.reading import deployed_applications
 
 __all__ = [
+    "Run",
     "await_running",
     "cancel",
     "deploy",

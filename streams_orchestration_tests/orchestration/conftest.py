@@ -14,6 +14,7 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -71,6 +72,7 @@ def defs(spec: Path, home: Home) -> dg.Definitions:
 class Runtime(SimpleNamespace):
     """Stands in for `runtime.deployment`: records calls, answers with `status`, or with `error` (to `refused` only)."""
 
+    Run = Run
     status: ApplicationStatus | None
     machines: tuple[Any, ...] = ()
 
@@ -84,8 +86,8 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
-    def deploy(self, home: Home, wanted: Deployable, *, fresh: bool = False) -> None:
-        self._called("deploy", wanted.name, fresh)
+    def deploy(self, home: Home, wanted: Deployable, *, fresh: bool = False, run: Run = ENDLESS) -> None:
+        self._called("deploy available" if run.bounded else "deploy", wanted.name, fresh)
         self.status = self.status or running()
 
     def deploy_or_redeploy(self, home: Home, wanted: Deployable, *, drop: Collection[str]) -> Redeployment | None:

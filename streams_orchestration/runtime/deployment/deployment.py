@@ -109,8 +109,7 @@ def _go_on(connection: Connection, wanted: Deployable, run: Run) -> Compilation:
         raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
     begin_run(connection, wanted.name, run)
     reopened = (run.bounded or run.reopens) and reopen(connection, wanted.name)
-    stopped = row.wanted == "STOPPED" and row.state != "COMPLETED"
-    resume(connection, wanted.name, "STOPPED" if reopened or stopped else row.state)
+    resume(connection, wanted.name, "STOPPED" if reopened else row.state)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # what runs has other numbers than what was compiled
@@ -229,8 +228,10 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
 def resume(connection: Connection, application: str, state: str) -> None:
     """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
     a, u = tables.application, tables.unit
+    # one that has stopped by itself, and whose command has died, is wanted no more, and not yet entered as stopped
+    ends = connection.scalar(select(a.c.wanted).where(a.c.name == application)) == "STOPPED" and state != "COMPLETED"
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
-    if state != "STOPPED":
+    if state != "STOPPED" and not ends:
         return
     settings = asdict(Settings.from_environment())
     connection.execute(update(a).where(a.c.name == application).values(state="RUNNING", settings=settings))

@@ -1,0 +1,39 @@
+"""The schedule that has an application take what is there, from time to time."""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import dagster as dg
+
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
+
+
+def available_schedule(application: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinition:
+    """A schedule that requests runs of what is there, one at a time; off until someone starts it.
+
+    Args:
+        application: its name.
+        job: of `available_job`.
+        cron: expression.
+    """
+
+    @dg.schedule(
+        name=f"available_{application}",
+        job=job,
+        cron_schedule=cron,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=f"Has {application} take what is there, complete the epoch, and stop.",
+    )
+    def take_available(deployments: Deployments) -> dg.RunRequest | dg.SkipReason:
+        try:
+            status = deployments.status(application)
+        except NotDeployedError:
+            return dg.RunRequest()
+        except StreamsRuntimeError as error:
+            return dg.SkipReason(str(error))
+        if status.state == "RUNNING" and any(host.alive for host in status.hosts):
+            how = "takes what is there already" if status.bounded else "runs without an end"
+            return dg.SkipReason(f"{application} {how}")
+        return dg.RunRequest()
+
+    return take_available

@@ -1,0 +1,109 @@
+"""The job and the schedule of runs that take only what is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from streams_orchestration.orchestration import ops
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+
+pytestmark = pytest.mark.slow
+
+UNDER_WAY = running(bounded=True)
+TAKEN = running(state="STOPPED", bounded=True, taken_at=NOW)
+MENDED = replace(UNDER_WAY, units=(replace(UNDER_WAY.units[0], generation=2),))
+
+
+@pytest.fixture
+def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[ApplicationStatus]:
+    """The statuses that the job sees, one at each look."""
+    statuses: list[ApplicationStatus] = []
+
+    def look(*_: Any) -> None:
+        if statuses:
+            runtime.status = statuses.pop(0)
+
+    monkeypatch.setattr(ops.time, "sleep", look)
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    return statuses
+
+
+def run(defs: dg.Definitions, **config: Any) -> dg.ExecuteInProcessResult:
+    settings = {"ops": {"await_taken": {"config": config}}}
+    return defs.resolve_job_def("available_demo").execute_in_process(settings, raise_on_error=False)
+
+
+def failure(result: dg.ExecuteInProcessResult) -> str:
+    (event,) = [each for each in result.all_events if each.is_step_failure]
+    data = event.step_failure_data.user_failure_data
+    assert data is not None
+    return str(data.description)
+
+
+def test_the_job_takes_what_is_there_and_ends(defs: dg.Definitions, runtime: Runtime, looks: list[Any]):
+    runtime.status = UNDER_WAY
+    looks += [UNDER_WAY, TAKEN]
+    assert run(defs).success
+    names = [name for name in runtime.names if name in ("deploy available", "launch", "cancel", "reset")]
+    assert names == ["deploy available", "launch", "cancel"]
+
+
+def test_what_fails_meanwhile_is_reset(defs: dg.Definitions, runtime: Runtime, looks: list[Any]):
+    runtime.status = failed(UNDER_WAY, state="UNHEALTHY")
+    looks += [runtime.status, runtime.status, MENDED, TAKEN]
+    later = iter(range(100))
+    clock.now = lambda: NOW + next(later)  # the fixture puts it back
+    assert run(defs).success
+    assert ("reset", "demo", "region-0", 1, False) in runtime.calls
+
+
+def test_a_unit_that_is_reset_no_more_stops_it_with_the_reason(
+    defs: dg.Definitions, runtime: Runtime, looks: list[Any]
+):
+    runtime.status = failed(UNDER_WAY, attempts=5, state="MAXIMUM_RESET_ATTEMPTS_REACHED")
+    looks += [TAKEN]
+    text = failure(run(defs))
+    assert "demo was stopped: region-0: " in text
+    assert "out of order" in text
+    assert "cancel" in runtime.names
+
+
+def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(
+    defs: dg.Definitions, runtime: Runtime, looks: list[Any]
+):
+    runtime.status = UNDER_WAY
+    assert "it has not taken all that was there within 1e-09 s" in failure(run(defs, timeout=1e-9))
+    looks += [running(state="STOPPED", bounded=True)]
+    assert "demo was stopped by another command" in failure(run(defs))
+
+
+@pytest.mark.parametrize(
+    ("status", "skipped"),
+    [
+        (None, None),
+        (TAKEN, None),
+        (running(state="COMPLETED"), None),
+        (UNDER_WAY, "demo takes what is there already"),
+        (running(), "demo runs without an end"),
+        (replace(running(), hosts=(replace(running().hosts[0], alive=False),)), None),
+    ],
+)
+def test_the_schedule_requests_one_run_at_a_time(
+    defs: dg.Definitions, runtime: Runtime, home: Home, status: ApplicationStatus | None, skipped: str | None
+):
+    runtime.status = status
+    schedule = defs.resolve_schedule_def("available_demo")
+    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+    assert schedule.cron_schedule == "*/15 * * * *"
+    context = dg.build_schedule_context(resources={"deployments": Deployments(home=str(home.root))})
+    result = schedule(context)
+    assert (result.skip_message if isinstance(result, dg.SkipReason) else None) == skipped
