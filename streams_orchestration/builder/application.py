@@ -25,7 +25,7 @@ from streams_orchestration.builder.nodes import (
     name_in,
     reached,
 )
-from streams_orchestration.builder.places import calling_place, located
+from streams_orchestration.builder.places import Place, calling_place, located
 from streams_orchestration.builder.reading import read_into
 from streams_orchestration.builder.schemas import Schema
 from streams_orchestration.builder.streams import (
@@ -176,11 +176,13 @@ class Application(Declarations):
         node.inputs = ports_of(inputs)
         for port in node.inputs:
             port.streams = [reached(each, graph, place) for each in port.streams]
-        if isinstance(outputs, int):
+        if isinstance(outputs, int) and not isinstance(outputs, bool) and outputs >= 0:
             node.outputs = [Output(graph, node) for _ in range(outputs)]
         elif outputs is not None:
-            pairs = [(each, None) if isinstance(each, str) else each for each in outputs]
-            node.outputs = [Output(graph, node, stream, self._ddl(schema)) for stream, schema in pairs]
+            node.outputs = [
+                Output(graph, node, stream, None if schema is None else self._ddl(schema))
+                for stream, schema in _pairs(outputs, place)
+            ]
         graph.nodes.append(node)
         return node
 
@@ -314,6 +316,27 @@ class Application(Declarations):
             message = "an application runs from a file of Python that holds it in a variable; save it, or `to_yaml` it"
             raise BuildError(message, self._place)
         return f"{self._place.file}:{names[0]}"
+
+
+def _pairs(outputs: Any, place: Place) -> list[tuple[str, Any]]:
+    """The name and the schema of each output.
+
+    Raises:
+        BuildError: `outputs` is neither a number nor a list of names, each with its schema where it has one.
+    """
+    pairs: list[tuple[str, Any]] = []
+    for each in outputs if isinstance(outputs, list | tuple) else [None]:
+        pair: Any = (each, None) if isinstance(each, str) else each
+        is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+        if not (is_pair and isinstance(pair[0], str) and pair[0].isidentifier()):
+            what = f"{each!r:.80} in it" if isinstance(outputs, list | tuple) else f"{outputs!r:.80}"
+            message = (
+                f"outputs: {what} is no output; say how many streams there are, or what each is called, with its "
+                'schema where it has one: outputs=2, outputs=["few", ("many", "n bigint")]'
+            )
+            raise BuildError(message, place)
+        pairs.append((pair[0], pair[1]))
+    return pairs
 
 
 class Drawing:

@@ -2,7 +2,9 @@
 
 An invocation has the name that the application gives it. Without one it takes that of the variable that its statement
 assigns, unless another invocation of the same statement reads it: in `late = flights.filter(...).map(...)` the last one
-is `late`. Others are called like their operator. A number makes a name unique that is taken already.
+is `late`, and the one within is `late_Filter`. Where a statement assigns nothing an invocation is called by the stream
+that it reads: `late.to_files(...)` is `late_FileSink`. So a name depends on nothing but its own statement and what that
+reads. What reads nothing, and a composite, is called by its kind. A number makes a name unique that is taken already.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 from streams_orchestration.builder.places import Place, located
 from streams_orchestration.builder.values import plain
-from streams_orchestration.model.standard import STANDARD
+from streams_orchestration.model.standard import KEEPS_TYPE, STANDARD
 
 Json = dict[str, Any]
 
@@ -159,6 +161,8 @@ class Graph:
     names: dict[Node, str] = field(default_factory=dict[Node, str])
     streams: dict[Output, str] = field(default_factory=dict[Output, str])
     taken: set[str] = field(default_factory=set[str])
+    inner: set[Node] = field(default_factory=set["Node"])
+    """Invocations that are read by another one of the same statement."""
 
     def name_all(self) -> None:
         """Decide what invocations and their streams are called: explicit names first."""
@@ -169,15 +173,32 @@ class Graph:
         for output in (*ports, *outputs):
             if output.name:
                 self.streams[output] = output.name
-        inner = {writer for node in self.nodes for writer in _read(node) if _statement(writer) == _statement(node)}
         for node in self.nodes:
-            wanted = "" if node in inner or len(node.place.targets) != 1 else node.place.targets[0]
-            self.names[node] = node.name or self.unique(wanted if _usable(wanted) else node.kind)
+            self.names[node] = node.name or self.unique(self._assigned(node) or self._described(node))
         for node in self.nodes:
             unnamed = [output for output in node.outputs or () if not output.name and output.outer is None]
             for output in unnamed:
                 alone = len(node.outputs or ()) == 1 and isinstance(node.operator, str)
                 self.streams[output] = self.names[node] if alone else self.unique(self._wanted(node, output))
+
+    def find_inner(self) -> None:
+        """Find the invocations that are read by another one of their own statement, whose variable names that one."""
+        self.inner = {writer for node in self.nodes for writer in _read(node) if _statement(writer) == _statement(node)}
+
+    def _assigned(self, node: Node) -> str:
+        """The variable that an invocation is assigned to; empty where there is none that tells it from others."""
+        targets = node.place.targets
+        return targets[0] if node not in self.inner and len(targets) == 1 and _usable(targets[0]) else ""
+
+    def _described(self, node: Node) -> str:
+        """What an invocation without a name and a variable is called: the stream that it belongs to, and its kind."""
+        if not isinstance(node.operator, str):
+            return node.kind
+        targets = node.place.targets
+        if node in self.inner and len(targets) == 1 and _usable(targets[0]):
+            return f"{targets[0]}_{node.kind}"
+        read = next((stream for port in node.inputs for stream in port.streams), None)
+        return node.kind if read is None else f"{_stem(read)}_{node.kind}"
 
     def _wanted(self, node: Node, output: Output) -> str:
         position = (node.outputs or []).index(output)
@@ -243,8 +264,48 @@ class Root:
         for definition in sorted(self.definitions, key=lambda each: each.block is not None):
             taken = {*self.names.values(), *self.reserved} if definition.block is not None else set[str]()
             self.names[definition] = next(name for name in numbered(definition.name) if name not in taken)
-        for graph in (self.main, *(definition.graph for definition in self.definitions)):
+        graphs = (self.main, *(definition.graph for definition in self.definitions))
+        for graph in graphs:
+            graph.find_inner()
+        for graph in graphs:
             graph.name_all()
+
+
+def schema_of(stream: Source) -> str | None:
+    """Return the schema of a stream, which standard operators may pass on; None where nothing says what it is."""
+    seen: set[Output] = set()
+    while isinstance(stream, Output) and stream not in seen:
+        seen.add(stream)
+        node = stream.node
+        if stream.schema is not None:
+            return stream.schema
+        if stream.outer is not None:
+            stream = stream.outer
+        elif node is not None and node.operator in KEEPS_TYPE and node.inputs and node.inputs[0].streams:
+            stream = node.inputs[0].streams[0]
+        else:
+            return None
+    return None
+
+
+def _stem(stream: Source) -> str:
+    """What names a stream by itself: its name, its variable, else what names the stream that it is made from."""
+    while isinstance(stream, Output):
+        node, name = stream.node, stream.name
+        if name is None and stream.outer is not None:
+            stream = stream.outer
+            continue
+        if name is not None or node is None:
+            return name or "Stream"
+        position, targets = (node.outputs or []).index(stream), node.place.targets
+        named = node not in node.graph.inner and len(targets) == len(node.outputs or ()) and _usable(targets[position])
+        if node.name is not None or named:
+            return node.name or targets[position]
+        read = next((each for port in node.inputs for each in port.streams), None)
+        if read is None or not isinstance(node.operator, str):
+            return node.kind
+        stream = read
+    return stream
 
 
 def name_in(graph: Graph, stream: Source) -> str:

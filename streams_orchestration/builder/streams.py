@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, Self
 
 import streams_orchestration.builder.operators as op
-from streams_orchestration.builder.nodes import BuildError, Json, Node, Output, Port, Source
+from streams_orchestration.builder.nodes import BuildError, Json, Node, Output, Port, Source, schema_of
 from streams_orchestration.builder.places import calling_place
 from streams_orchestration.builder.schemas import Schema
 from streams_orchestration.builder.values import Use, use
@@ -139,7 +139,7 @@ class Stream(Invoked):
         Args:
             function: an operator's class or a function under `@operator`; a function of `batch` or, if it has an
                 argument `values`, of a tuple (see `Custom`); attribute -> expression.
-            schema: of the stream; that of this one when None, where expressions tell no more.
+            schema: of the result; that of this stream when None.
             name: of the operator.
             uid: what the operator is known by over redeploys.
             parameters: of the operator, or `arguments` and `state` of a function.
@@ -151,7 +151,20 @@ class Stream(Invoked):
         else:
             of = "onTuple" if "values" in function.__code__.co_varnames[: function.__code__.co_argcount] else "function"
             operator = use("Custom", **{of: function}, **parameters)
-        return self.apply(operator, schema=schema, name=name, uid=uid)
+        return self.apply(operator, schema=self._like() if schema is None else schema, name=name, uid=uid)
+
+    def _like(self) -> str:
+        """The schema of this stream.
+
+        Raises:
+            BuildError: nothing here says what it is: it comes in through the port of a composite, or from an operator
+                that declares none.
+        """
+        schema = schema_of(self._output)
+        if schema is None:
+            message = "the schema of the stream that is mapped is not known here; say what comes out: map(..., schema)"
+            raise BuildError(message, calling_place())
+        return schema
 
     def aggregate(
         self, window: str = "tumbling, punct()", *, schema: Schema | None = None, name: str | None = None,

@@ -153,3 +153,11 @@ def _signature(name: str) -> Signature:
 
 STANDARD: dict[str, Signature] = {name: _signature(name) for name in _TABLE}
 """Every standard operator by its name."""
+
+KEEPS_TYPE = frozenset(
+    (
+        *("Buffer", "DeDuplicate", "Delay", "DynamicFilter", "Filter", "Gate", "Marker", "PunctMerger", "Punctor"),
+        *("Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
+    )
+)
+"""Standard operators whose output tuples are of the type of their first input port."""

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple, TypedDict, cast
 
 import pyarrow as pa
 import pytest
@@ -88,7 +88,8 @@ def test_an_operator_is_called_like_the_variable_that_it_is_assigned_to():
     low.to_files("low")
     high.to_files("high")
     assert names(app) == [
-        "first", "Filter", "second", "Given", "Filter_2", "third", "Split", "FileSink", "FileSink_2",
+        "first", "second_Filter", "second", "Given", "third_Filter", "third", "third_Split", "low_FileSink",
+        "high_FileSink",
     ]  # fmt: skip
     assert spec_of(app)["graph"][6]["outputs"] == ["low", "high"]
 
@@ -96,7 +97,24 @@ def test_an_operator_is_called_like_the_variable_that_it_is_assigned_to():
 def test_several_statements_in_a_line_name_nothing():
     app = Application("a")
     first = readings(app); first.filter("value > 0")  # fmt: skip  # noqa: E702
-    assert names(app) == ["Readings", "Filter"]
+    assert names(app) == ["Readings", "Readings_Filter"]
+
+
+def test_a_wrong_shape_of_outputs_is_an_error_that_says_the_right_one():
+    app = Application("a")
+    for wrong in ("few", -1, True, {"few": "n bigint"}, [1], [("few",)], [("few", "n bigint", 3)], ["no name"]):
+        with pytest.raises(BuildError, match=r"test_building.py:\d+: outputs: .* is no output; say how many streams"):
+            app.streams(op.Beacon(iterations=1), outputs=cast("Any", wrong))
+
+
+def test_map_without_a_schema_gives_tuples_of_the_type_of_its_stream():
+    app = Application("a")
+    kept = readings(app).filter("value > 0")
+    kept.map(doubled).map(named).map({"value": "value + 1"}).to_files("out", name="Out")
+    assert app.test({"Readings": [("a", 1.0), ("b", -1.0)]})["Out"].to_pylist() == [{"sensor": "A", "value": 3.0}]
+    unknown = app.stream(op.Union(), "Later")
+    with pytest.raises(BuildError, match=r"the schema of the stream that is mapped is not known here"):
+        unknown.map(doubled)
 
 
 def test_what_a_block_reads_and_gives_are_its_ports():
@@ -188,7 +206,7 @@ def test_functions_and_classes_are_operators():
         "inputs": [{}], "outputs": [{"mutable": True, "preservesWindowPunctuation": True}],
         "implementation": f"{__name__}:as_it_is",
     }  # fmt: skip
-    assert app.test({"Readings": [("a", 1.0), ("b", 2.0)]})["FileSink"].to_pydict() == {"twice": [4.0, 8.0]}
+    assert app.test({"Readings": [("a", 1.0), ("b", 2.0)]})["mapped_FileSink"].to_pydict() == {"twice": [4.0, 8.0]}
 
 
 @pytest.mark.parametrize(
@@ -212,7 +230,9 @@ def test_tuples_of_a_trial_that_do_not_fit_are_named(rows: Any, message: str):
 def test_an_attribute_that_a_tuple_of_a_trial_leaves_out_is_null():
     app = Application("a")
     readings(app).to_files("all")
-    assert app.test({"Readings": [{"sensor": "a"}]})["FileSink"].to_pylist() == [{"sensor": "a", "value": None}]
+    assert app.test({"Readings": [{"sensor": "a"}]})["Readings_FileSink"].to_pylist() == [
+        {"sensor": "a", "value": None}
+    ]
 
 
 def test_what_hosts_cannot_import_is_refused():
@@ -314,7 +334,7 @@ def test_a_spec_is_gone_on_with(tmp_path: Path):
     app = Application.from_spec(ROOT / "specs" / "flights.yaml")
     app["Departed"].filter("dep_delay > 0", name="Late").to_files("late")
     app["Statistics"].to_files("statistics")
-    assert {"Late", "FileSink"} <= {each.name for each in app.compile().physical.operators}
+    assert {"Late", "Statistics_FileSink"} <= {each.name for each in app.compile().physical.operators}
     for name in ("Results", "Nowhere", "Named"):  # a sink, nothing, a stream of a composite
         with pytest.raises(KeyError, match=f"flights has no stream {name}"):
             app[name]

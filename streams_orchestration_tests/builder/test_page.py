@@ -51,7 +51,7 @@ def test_its_test_passes_and_its_composite_compiles(tmp_path: Path):
     path.write_text(f"{FLIGHTS}{TEST}{COMPOSITE}", encoding="utf-8")
     held = runpy.run_path(str(path))
     held["test_carriers_are_counted"]()
-    assert "Late.Filter" in [each.name for each in held["app"].compile().physical.operators]
+    assert "Late.In_Filter" in [each.name for each in held["app"].compile().physical.operators]
 
 
 def test_its_error_is_the_one_that_comes(tmp_path: Path):

@@ -31,7 +31,7 @@ def written(directory: Path, text: str = SHOP, name: str = "shop_application.py"
 @pytest.mark.parametrize("name", ["", ":shop"])
 def test_the_only_application_of_a_file_or_the_one_that_is_named(name: str, tmp_path: Path):
     compilation = compile_spec(f"{written(tmp_path)}{name}")
-    assert [each.name for each in compilation.physical.operators] == ["orders", "Filter", "FileSink"]
+    assert [each.name for each in compilation.physical.operators] == ["orders", "orders_Filter", "orders_FileSink"]
     assert file_of(f"{tmp_path}/a.py:shop") == tmp_path / "a.py"
 
 

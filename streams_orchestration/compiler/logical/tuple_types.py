@@ -13,14 +13,7 @@ from streams_orchestration.compiler.logical.instances import (
 from streams_orchestration.model.application import Application
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import Schema, parse_schema
-
-_KEEP = frozenset(
-    (
-        *("Buffer", "DeDuplicate", "Delay", "DynamicFilter", "Filter", "Gate", "Marker", "PunctMerger", "Punctor"),
-        *("Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
-    )
-)
-"""Standard operators whose output tuples are of the type of their first input port."""
+from streams_orchestration.model.standard import KEEPS_TYPE
 
 Port = tuple[int, int]
 """An operator, as the identity of its instance, and one of its ports."""
@@ -63,7 +56,7 @@ class TupleTypes:
         """Spread known types through the operators that keep them, each type once through each operator."""
         readers: dict[Port, list[PrimitiveInstance]] = defaultdict(list)
         for consumer in producers:
-            if consumer.standard and consumer.invocation.operator in _KEEP:
+            if consumer.standard and consumer.invocation.operator in KEEPS_TYPE:
                 for feeds in self._feeds(consumer)[:1]:
                     for terminal in feeds:
                         readers[id(terminal.producer), terminal.port].append(consumer)
