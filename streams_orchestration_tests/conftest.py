@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from streams_orchestration_tests import write_turns
 from streams_orchestration_tests.examples import register_profiles
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def pytest_configure() -> None:
     to end cleans up first, as with Ctrl-C: a server would stay otherwise.
     """
     gc.disable()
+    write_turns.watch()
     atexit.register(_end, os.getpid())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -75,6 +77,19 @@ def pytest_runtestloop() -> None:
     gc.freeze()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A quick test of the runtime fails that did under the catalog's write lock what others would wait for."""
+    write_turns.watch_stores()
+    try:
+        with write_turns.watched(really="/runtime/" in item.nodeid and kind(item) == "quick"):
+            yield
+    finally:
+        news = write_turns.found()
+    if news:
+        pytest.fail("\n".join(news), pytrace=False)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -39,6 +40,16 @@ PATIENCE_SECONDS = 5.0
 """Seconds for which a transaction that cannot reach the database is tried again."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two tries; doubled from the first to the longest."""
+_turns = threading.local()
+
+
+def has_turn() -> bool:
+    """Whether this thread is in a transaction that writes, for whose end writers of all applications may wait.
+
+    Such a transaction starts no process and touches no file: it chooses, and what was chosen is done before or after
+    it. The tests hold that.
+    """
+    return getattr(_turns, "held", False)
 
 
 class Catalog:
@@ -202,7 +213,12 @@ class Catalog:
         connection, transaction = self._begin(mode, unit)
         with connection:
             try:
-                yield connection
+                before = has_turn()
+                _turns.held = before or mode != "read"
+                try:
+                    yield connection
+                finally:
+                    _turns.held = before
             except BaseException as error:
                 with suppress(DBAPIError):
                     transaction.rollback()

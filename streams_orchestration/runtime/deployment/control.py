@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -80,19 +81,38 @@ def launch(
         wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
         if wanted and heal:
             mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
-        started = _start_missing(connection, home, row, launcher or LocalLauncher(), asked_at) if wanted else []
+        chosen = _choose_missing(connection, home, row, asked_at) if wanted else _Chosen()
+    started = [*chosen.elsewhere, *_start(catalog, launcher or LocalLauncher(), chosen.here)]
     stop_orphans(home, application)
     return tuple(started)
 
 
-def _start_missing(
-    connection: Connection, home: Home, row: ApplicationRow, launcher: HostLauncher, asked_at: float | None
-) -> list[str]:
-    """Start the hosts that have work and do not live: by the agents of machines if any has registered."""
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A host that this process is to start; the catalog has its incarnation, so that no other process starts it."""
+
+    start: HostStart
+    former: HostRow
+    """Its row before."""
+    pes: tuple[tuple[int, dict[str, Any]], ...]
+    """Its PEs, and what their rows had."""
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """The hosts that are missing."""
+
+    elsewhere: list[str] = field(default_factory=list[str])
+    """Hosts that agents start, or that wait for a machine, in words."""
+    here: list[_Claim] = field(default_factory=list[_Claim])
+
+
+def _choose_missing(connection: Connection, home: Home, row: ApplicationRow, asked_at: float | None) -> _Chosen:
+    """Enter the hosts that have work and do not live as starting: by the agents of machines if any has registered."""
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name
     settings = Settings(**row.settings)
-    started, now, machines = list[str](), clock.now(), registered(connection)
+    chosen, now, machines = _Chosen(), clock.now(), registered(connection)
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working)))
@@ -104,20 +124,18 @@ def _start_missing(
         incarnation = uuid.uuid4().hex
         where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}
         if machines and host.id in places.refused:
-            started.append(f"host {host.id} waits: {places.refused[host.id]}")
+            chosen.elsewhere.append(f"host {host.id} waits: {places.refused[host.id]}")
             _wait_for_machine(connection, host, str(places.refused[host.id]))
             continue
         if machines:
             machine = places.machines[host.id]
-            started.append(f"host {host.id} on {machine.name}")
+            chosen.elsewhere.append(f"host {host.id} on {machine.name}")
             where |= {"machine": machine.name, "space": machine.space}
         else:
             tags = read_wish(host.id, host.wish).tags
             engine = settings.engine(tags, queries=has_queries(connection, application, host.id))
-            process = launcher.launch(HostStart(home, application, host.id, incarnation, Path(row.base), engine))
-            started.append(f"host {host.id}, pid {process.pid}")
-            record_processes(connection, application, host.id, incarnation, [process])
-            where |= {"pid": process.pid, "process_started": process.started}
+            start = HostStart(home, application, host.id, incarnation, Path(row.base), engine)
+            chosen.here.append(_Claim(start, host, _pes_of(connection, host)))
         connection.execute(
             update(h)
             .where(h.c.application == application, h.c.id == host.id)
@@ -131,7 +149,59 @@ def _start_missing(
             .where(p.c.application == application, p.c.host == host.id, ~p.c.final, p.c.state != "FAILED")
             .values(state="STARTING", error=None, permanent=False)
         )
+    return chosen
+
+
+def _pes_of(connection: Connection, host: HostRow) -> tuple[tuple[int, dict[str, Any]], ...]:
+    p = tables.pe
+    mine = (p.c.application == host.application, p.c.host == host.id)
+    rows = connection.execute(select(p.c.id, p.c.state, p.c.error, p.c.permanent).where(*mine))
+    return tuple((row.id, {"state": row.state, "error": row.error, "permanent": row.permanent}) for row in rows)
+
+
+def _start(catalog: Catalog, launcher: HostLauncher, claims: Sequence[_Claim]) -> list[str]:
+    """Start hosts outside of any transaction, and enter their processes; returns them in words.
+
+    A host that was stopped or started anew meanwhile is ended again.
+
+    Raises:
+        HostLaunchError, JavaError: one could not be started; its rows and those of the next are as before.
+    """
+    h, started = tables.host, list[str]()
+    for number, claim in enumerate(claims):
+        start = claim.start
+        try:
+            process = launcher.launch(start)
+        except BaseException:
+            for each in claims[number:]:
+                _give_back(catalog, each)
+            raise
+        with catalog.write() as connection:
+            values = {"pid": process.pid, "process_started": process.started}
+            entered: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**values))
+            if entered.rowcount:
+                record_processes(connection, start.application, start.host, start.incarnation, [process])
+        if entered.rowcount:
+            started.append(f"host {start.host}, pid {process.pid}")
+        else:
+            kill(process.pid, process.started)
     return started
+
+
+def _give_back(catalog: Catalog, claim: _Claim) -> None:
+    """Have the rows of a host and its PEs as they were, unless another process has gone on with them."""
+    h, p, start, former = tables.host, tables.pe, claim.start, asdict(claim.former)
+    with catalog.write() as connection:
+        given: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**former))
+        for pe, values in claim.pes if given.rowcount else ():
+            its_row = (p.c.application == start.application, p.c.id == pe, p.c.state == "STARTING")
+            connection.execute(update(p).where(*its_row).values(**values))
+
+
+def _is_claimed(start: HostStart) -> tuple[ColumnElement[bool], ...]:
+    h = tables.host
+    mine = (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
+    return (*mine, h.c.pid.is_(None), h.c.state == "STARTING")
 
 
 def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:

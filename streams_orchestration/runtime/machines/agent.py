@@ -161,6 +161,7 @@ class Agent:
 
     def _register(self) -> None:
         m, h, name = tables.machine, tables.host, self._machine.name
+        product = version("streams-orchestration")
         with self._catalog.write() as connection:
             row = MachineRow.one_or_none(connection, select(m).where(m.c.name == name))
             now, state = clock.now(), "UP"
@@ -175,7 +176,7 @@ class Agent:
                 insert(m).values(
                     name=name, space=process_space(), pid=os.getpid(), process_started=process_started(os.getpid()),
                     address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state=state,
-                    version=version("streams-orchestration"), since=now, lease_until=now + LEASE_SECONDS,
+                    version=product, since=now, lease_until=now + LEASE_SECONDS,
                     standbys=0, load=os.getloadavg()[0], home=str(self._home.root),
                 )
             )  # fmt: skip

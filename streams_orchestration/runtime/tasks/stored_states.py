@@ -19,7 +19,9 @@ from streams_orchestration.runtime.programs.batches import StateFile, StoredStat
 
 _s, _t = tables.state, tables.trial
 _DROP = delete(_s).where(
-    _s.c.application == bindparam("of"), _s.c.operator == bindparam("by"), _s.c.batch == bindparam("at")
+    _s.c.application == bindparam("of"),
+    _s.c.operator == bindparam("by"),
+    _s.c.batch.in_(bindparam("batches", expanding=True)),
 )
 _newest = (
     select(_s.c.operator, func.max(_s.c.batch).label("batch"))
@@ -126,7 +128,11 @@ def _drop(connection: Connection, rows: Iterable[StateRow], keep: set[tuple[str,
     dropped = [row for row in rows if (row.operator, row.batch) not in keep]
     if not dropped:
         return []
-    connection.execute(_DROP, [{"of": row.application, "by": row.operator, "at": row.batch} for row in dropped])
+    batches: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row in dropped:
+        batches[row.application, row.operator].append(row.batch)
+    for (application, operator), numbers in batches.items():
+        connection.execute(_DROP, {"of": application, "by": operator, "batches": numbers})
     kept_paths = _paths(row.files for row in kept)
     return sorted(_paths(row.files for row in dropped) - kept_paths - kept_files(connection, dropped[0].application))
 

@@ -28,6 +28,9 @@ SILENT_SECONDS = 60.0
 KEPT_SEGMENTS = 64
 """Newest segments of an exported stream that are kept for a reader which is not waited for; a whole epoch at least."""
 
+DELETED_AT_ONCE = 500
+"""Segments that one statement names; a database limits its parameters."""
+
 _p, _u = tables.pe, tables.unit
 _READING = (  # made once: making a statement takes longer than running it
     select(_p.c.id, _p.c.unit, _p.c.position, _u.c.shown_epoch)
@@ -202,8 +205,8 @@ def drop_read_exports(connection: Connection, exporter: str, needed: Mapping[str
             for reader in readers:
                 if row.number >= reader.position and (reader.last is None or row.number < reader.last):
                     lost[reader.key] += row.rows
-        for number in gone:
-            connection.execute(delete(s).where(*mine, s.c.number == number))
+        for at in range(0, len(gone), DELETED_AT_ONCE):
+            connection.execute(delete(s).where(*mine, s.c.number.in_(gone[at : at + DELETED_AT_ONCE])))
         for key, rows in lost.items():
             connection.execute(update(c).where(c.c.exporter == exporter, c.c.key == key).values(lost=c.c.lost + rows))
         for reader in readers:

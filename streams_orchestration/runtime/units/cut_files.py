@@ -192,15 +192,20 @@ def look_at_cuts(home: Home, application: str) -> dict[str, str]:
 
 
 def _record(catalog: Catalog, application: str, unit: str) -> str | None:
-    """Record whether a unit can still be reset; checks its files again, because its cut may have moved."""
+    """Record whether a unit can still be reset; checks its files again, because its cut may have moved.
+
+    Nothing is recorded where the cut moves on meanwhile; the next look is at the new one.
+    """
     u = tables.unit
-    with catalog.write() as connection:
-        files = cut_files(connection, application, [unit])
-        problem = next(
-            (problem for file in files if (problem := file.problem(catalog.store.hasty())) is not None), None
-        )
-        known = unit in lost_cuts(connection, application)
-        row = UnitRow.one(connection, select(u).where(u.c.application == application, u.c.name == unit))
+    its_row = select(u).where(u.c.application == application, u.c.name == unit)
+    with catalog.read() as connection:
+        files, before = cut_files(connection, application, [unit]), UnitRow.one(connection, its_row)
+    problem = next((problem for file in files if (problem := file.problem(catalog.store.hasty())) is not None), None)
+    with catalog.write_unit(application, unit) as connection:
+        known = (lost := lost_cuts(connection, application).get(unit)) is not None
+        row = UnitRow.one(connection, its_row)
+        if (row.completed_epoch, row.generation) != (before.completed_epoch, before.generation):
+            return lost
         where = f"epoch {row.completed_epoch}, its last complete one" if row.completed_epoch else "its start"
         message = None if problem is None else f"{unit} cannot go back to {where}: {problem}"
         if known != (message is not None):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,8 +28,10 @@ HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 @pytest.fixture
 def locked(home: Home) -> Iterator[Home]:
     """Somebody else writes and does not come to an end."""
-    with Catalog(home).write():
+    with sqlite3.connect(home.catalog, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
         yield home
+        other.execute("ROLLBACK")
 
 
 def hosts(catalog: Catalog) -> list[int]:

@@ -1,0 +1,109 @@
+"""A guard of the catalog's write lock: no test passes in which a transaction that writes touches files or processes.
+
+The interpreter reports each such call before it is made (`sys.addaudithook`). Files of the database are opened in C and
+are not reported. Two things are not reported and guarded here by themselves: looks at a file, which the product does by
+`Path.stat`, and requests to an object store, which are made in C++.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CATALOG = "streams_orchestration.runtime.catalog.catalog"
+REMOTE_STORE = "streams_orchestration.runtime.storage.remote_store"
+EVENTS = {
+    *("open", "os.listdir", "os.scandir", "os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink"),
+    *("os.truncate", "os.chmod", "os.utime", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "os.exec"),
+    *("os.system", "os.kill", "os.killpg", "subprocess.Popen", "shutil.rmtree", "shutil.copyfile", "shutil.move"),
+    *("socket.connect", "socket.getaddrinfo", "tempfile.mkstemp", "tempfile.mkdtemp", "time.sleep", "import"),
+}
+"""Audit events of the interpreter; `import` is one only where a module is loaded."""
+_found: list[str] = []
+_watched: list[bool] = []
+"""Empty while the test that runs is not watched."""
+
+
+class UnderWriteLockError(Exception):
+    """A transaction that writes does what others would wait for."""
+
+
+def watch() -> None:
+    """Begin; it lasts as long as the process."""
+    sys.addaudithook(_look)
+    Path.stat = _guarded(Path.stat)  # type: ignore[method-assign]
+
+
+def watch_stores() -> None:
+    """Guard requests to object stores, if their module is loaded by now."""
+    store = getattr(sys.modules.get(REMOTE_STORE), "RemoteStore", None)
+    if store is not None and not hasattr(store._tried, "__wrapped__"):
+        store._tried = _guarded(store._tried)
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def guarded(*arguments: Any, **more: Any) -> Any:
+        if has_turn() and not _is_own("stat", arguments):
+            refuse(f"{function.__qualname__}{arguments!r}")
+        return function(*arguments, **more)
+
+    return guarded
+
+
+@contextmanager
+def watched(*, really: bool) -> Iterator[None]:
+    """Watch what is done within the block."""
+    _watched.extend([True] * really)
+    try:
+        yield
+    finally:
+        _watched.clear()
+
+
+def found() -> list[str]:
+    """Return what was done under the lock since the last call, each with its place."""
+    news = [*_found]
+    _found.clear()
+    return news
+
+
+def _look(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in EVENTS and has_turn() and not _is_own(event, arguments):
+        refuse(f"{event}{arguments!r}")
+
+
+def has_turn() -> bool:
+    """Whether this thread is in such a transaction, of a catalog that may not be loaded yet."""
+    catalog = sys.modules.get(CATALOG)
+    asked = getattr(catalog, "has_turn", None) if _watched else None
+    return asked is not None and asked()
+
+
+def refuse(what: str) -> None:
+    """Note a call of the product, and prevent it; a test may do as it likes in a transaction of its own."""
+    place, frames = "/streams_orchestration/", []
+    frame = sys._getframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        frames += [f"{name.rpartition(place)[2]}:{frame.f_lineno}"] if place in name else []
+        frame = frame.f_back
+    if not frames:
+        return
+    places = " < ".join(frames[:6])
+    _found.append(f"under the catalog's write lock: {what[:200]} at {places}")
+    raise UnderWriteLockError(_found[-1])
+
+
+def _is_own(event: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether a call waits for nothing, or is no part of an application that runs.
+
+    The kernel's table of processes is in memory. The interpreter reads the source of a traceback. The catalog is
+    upgraded while nobody uses it, and the migrations are files.
+    """
+    path = str(arguments[0]) if arguments else ""
+    return path.startswith("/proc/") or "/catalog/migrations" in path or (event == "open" and path.endswith(".py"))
