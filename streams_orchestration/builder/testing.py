@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.document import LocatedMapping
 from streams_orchestration.model.loading import application_from_mapping
 from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
@@ -65,6 +66,7 @@ def run_in_process(
     """
     with tempfile.TemporaryDirectory(prefix="streams-test-") as place:
         directory = Path(place)
+        inputs = _divide_sources(document, inputs)
         for stream, rows in inputs.items():
             _replace_source(document, stream, rows, directory)
         tables = _replace_sinks(document)
@@ -109,9 +111,38 @@ def _new_engine() -> SparkEngine:
     SparkContext._gateway = SparkContext._jvm = None  # of a session that was stopped: PySpark would go on with its JVM
     directory = Path(tempfile.mkdtemp(prefix="streams-test-spark-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    engine = SparkEngine(EngineStart(Home(directory), "tests", 0, str(os.getpid()), EngineSettings()))
+    output = directory / "spark.log"  # what Spark has to say is no news to a test
+    engine = SparkEngine(EngineStart(Home(directory), "tests", 0, str(os.getpid()), EngineSettings(), output))
     engine.wait()
     return engine
+
+
+def _divide_sources(document: Json, inputs: Mapping[str, Rows]) -> Mapping[str, Rows]:
+    """Put a source for each output in the place of those that have several, and are to be replaced.
+
+    Returns:
+        The tuples of all their streams; an output that has none in `inputs` is empty.
+    """
+    graph: list[Json] = []
+    divided: dict[str, Rows] = {}
+    for node in document["graph"]:
+        streams = _names(node)
+        if node.get("inputs") or len(streams) < 2 or not set(streams) & set(inputs):
+            graph.append(node)
+            continue
+        for output, stream in zip(node["outputs"], streams, strict=True):
+            graph.append(type(node)(node) if not isinstance(node, LocatedMapping) else _copied(node))
+            graph[-1] |= {"name": stream, "outputs": [output]}
+            divided[stream] = inputs.get(stream, ())
+    document["graph"][:] = graph
+    return {**divided, **inputs}
+
+
+def _copied(node: LocatedMapping) -> LocatedMapping:
+    copy = LocatedMapping(node.file, node.line)
+    copy.update(node)
+    copy.lines = dict(node.lines)
+    return copy
 
 
 def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) -> None:

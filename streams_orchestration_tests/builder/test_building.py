@@ -235,6 +235,18 @@ def test_an_attribute_that_a_tuple_of_a_trial_leaves_out_is_null():
     ]
 
 
+@pytest.mark.parametrize("bad", [[("f", "why")], None], ids=["both", "one of them"])
+def test_a_source_of_a_trial_may_have_several_outputs(bad: Any):
+    app = Application("a")
+    outputs = [("good", "n bigint"), ("bad", "file string, reason string")]
+    good, wrong = app.streams(op.FileSource(file="rows.csv", parsing="permissive"), outputs=outputs)
+    good.to_files("good", name="Good")
+    wrong.to_files("bad", name="Bad")
+    tables = app.test({"good": [(1,), (2,)]} | ({} if bad is None else {"bad": bad}))
+    assert tables["Good"].to_pydict() == {"n": [1, 2]}
+    assert tables["Bad"].to_pydict() == {"file": ["f"] if bad else [], "reason": ["why"] if bad else []}
+
+
 def test_what_hosts_cannot_import_is_refused():
     with pytest.raises(ValueError, match="cannot be imported by the hosts: define it at the top of a module"):
         import_path(lambda batch: batch)

@@ -32,6 +32,8 @@ class EngineStart:
     """Names this start of the host."""
     settings: EngineSettings
     """Memory of the engine, and where its tasks run."""
+    output: Path | None = None
+    """The file that gets what the engine's processes write; the streams of this process when None."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class SparkEngine:
         """The cluster has ended the session's application."""
         environment = {DIRECTORY: str(self._workers)}
         private = self._private.path
-        self._jvm = start_jvm(settings, home, private, self._directory, start.settings, environment)
+        self._jvm = start_jvm(settings, home, private, self._directory, start.settings, environment, start.output)
         threading.Thread(target=self._begin, args=(settings, self._jvm), daemon=True).start()
 
     def _for_cluster(self, local: dict[str, str], engine: EngineSettings, own: Path) -> dict[str, str]:

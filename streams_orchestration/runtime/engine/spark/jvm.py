@@ -120,6 +120,7 @@ def start_jvm(
     directory: Path | None = None,
     engine: EngineSettings | None = None,
     environment: Mapping[str, str] | None = None,
+    output: Path | None = None,
 ) -> Jvm:
     """Start the JVM of a session as PySpark would, and return at once. It ends with this process.
 
@@ -131,15 +132,19 @@ def start_jvm(
             when None.
         engine: with a file of properties, which the JVM reads itself: they are on no command line.
         environment: variables for it, and so for its Python processes, beside those of this process.
+        output: the file that gets what it and its Python processes write; the streams of this process when None.
     """
     connection = private / "connection"
     options = f'{settings.get(JAVA_OPTIONS, "")} "-Djava.io.tmpdir={private}"'
     arguments = submit_arguments({**settings, JAVA_OPTIONS: options.strip()}, engine or EngineSettings())
     what = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    mark = OutputMark.here()
+    mark = OutputMark.here() if output is None else OutputMark(output, 0)
+    written = None if output is None else output.open("wb")
     process = subprocess.Popen(
         [home / "bin" / "spark-submit", *arguments, *what],
         stdin=subprocess.PIPE,  # the JVM ends when it is closed
+        stdout=written,
+        stderr=written,
         cwd=directory,
         env={
             **_own_address(settings),
@@ -153,6 +158,8 @@ def start_jvm(
     )
     assert process.stdin is not None
     keep_from_forks(process.stdin)
+    if written is not None:
+        written.close()
     return Jvm(process, connection, mark)
 
 

@@ -1,0 +1,22 @@
+"""What the JVM of a session writes goes where its starter wants it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.engine.spark.jvm import start_jvm
+
+
+@pytest.mark.slow
+def test_what_it_writes_goes_into_the_file_that_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    submit = tmp_path / "bin" / "spark-submit"
+    submit.parent.mkdir()
+    submit.write_text("#!/bin/sh\necho out\necho error >&2\n")
+    submit.chmod(0o755)
+    output = tmp_path / "spark.log"
+    start_jvm({}, tmp_path, tmp_path, output=output).process.wait(60)
+    assert output.read_text() == "out\nerror\n"
+    start_jvm({}, tmp_path, tmp_path).process.wait(60)
+    assert capfd.readouterr() == ("out\n", "error\n")
