@@ -38,6 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 def deployed(current: ApplicationStatus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deploying, "read_status", lambda _home, _application: current)
+    monkeypatch.setattr(deploying, "await_unheard", lambda *_: None)
 
 
 def test_cancel(asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: Capture):

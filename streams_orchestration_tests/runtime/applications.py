@@ -80,8 +80,11 @@ def rows(count: int, first: int = 0) -> list[tuple[str, int]]:
 
 
 def write_rows(path: Path, count: int, first: int = 0) -> Path:
+    """Write rows into a file; one that holds just these stays as it is, since sources name a file that was replaced."""
     data = rows(count, first)
-    pq.write_table(pa.table({"k": [k for k, _ in data], "n": pa.array([n for _, n in data], pa.int64())}), path)
+    table = pa.table({"k": [k for k, _ in data], "n": pa.array([n for _, n in data], pa.int64())})
+    if not path.exists() or pq.read_table(path) != table:
+        pq.write_table(table, path)
     return path
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -28,10 +28,19 @@ HOST = {"application": "app", "id": 0, "state": "STOPPED"}
 @pytest.fixture
 def locked(home: Home) -> Iterator[Home]:
     """Somebody else writes and does not come to an end."""
-    with sqlite3.connect(home.catalog, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
+    begun, over = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with Catalog(home).write():
+            begun.set()
+            over.wait()
+
+    with ThreadPoolExecutor(1) as other:
+        written = other.submit(write)
+        begun.wait()
         yield home
-        other.execute("ROLLBACK")
+        over.set()
+        written.result()
 
 
 def hosts(catalog: Catalog) -> list[int]:

@@ -52,9 +52,9 @@ def sample(application: LocalApplication, stream: str) -> Sample:
 def put(application: LocalApplication, *items: Any, schema: pa.Schema, number: int = 100) -> None:
     """Write the last segment of Doubled."""
     stream = "Doubled>PerKey.In[0]"
+    made = write_segment(application.home.store, "put", stream, schema, list(items))
     with application.catalog.write() as connection:
         last = SegmentRow.all(connection, select(tables.segment).limit(1))[0]
-        made = write_segment(application.home.store, "put", stream, schema, list(items))
         row = replace(
             last, stream=stream, number=number, path=made.path, rows=made.rows, size=made.size, checksum=made.checksum,
             committed_at=last.committed_at + number, batch=number,
