@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,30 +10,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
-from streams_orchestration.console.exporting import draw_html
-from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.observing.masking import HIDDEN
 from streams_orchestration.runtime.settings import SAMPLE_MASK, SAMPLES
-from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.console.browsing import AXE, MARKS, Seen, axe, browser, operator
 from streams_orchestration_tests.console.conftest import served
-from streams_orchestration_tests.console.deployed import CAUSE, Deployed, large
-from streams_orchestration_tests.console.plans.specs import write_spec
+from streams_orchestration_tests.console.deployed import CAUSE, Deployed
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = Path(__file__).parents[2] / "streams_orchestration/console/page/node_modules" / "axe-core" / "axe.min.js"
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium, as `apt-get install chromium` brings it"),
-    pytest.mark.xdist_group("browser"),
-]
-PATIENCE = 60_000
-"""Milliseconds: a busy machine is slow, and what never comes fails the test."""
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
@@ -50,40 +37,6 @@ def address(application: Deployed) -> Iterator[str]:
         yield each
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        # the sandbox needs rights that a container may not give; the page is our own
-        launched = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-class Seen:
-    """A page, and what the browser complained about."""
-
-    def __init__(self, browser: Any, width: int = 1280, scheme: str = "light") -> None:
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        context.set_default_timeout(PATIENCE)
-        self.page = context.new_page()
-        self.complaints: list[str] = []
-        self.page.on("console", lambda message: self.complain(message.type, message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    def complain(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
-            self.complaints.append(text)
-
-    def open(self, address: str) -> Any:
-        self.page.goto(address)
-        self.expect("[data-id]").not_to_have_count(0)
-        return self.page
-
-    def expect(self, selector: str) -> Any:
-        playwright.expect.set_options(timeout=PATIENCE)
-        return playwright.expect(self.page.locator(selector))
-
-
 @pytest.fixture
 def seen(browser: Any, address: str) -> Iterator[Seen]:
     each = Seen(browser)
@@ -91,10 +44,6 @@ def seen(browser: Any, address: str) -> Iterator[Seen]:
     yield each
     assert each.complaints == [], "the policy refuses something, or the script fails"
     each.page.context.close()
-
-
-def operator(name: str) -> str:
-    return f'[data-id="op:{name}"]'
 
 
 def test_the_graph_shows_what_runs(seen: Seen):
@@ -113,14 +62,14 @@ def test_a_pe_folds_and_unfolds(seen: Seen):
 
 
 def test_what_is_searched_for_is_unfolded_and_chosen(seen: Seen):
-    seen.page.locator("text=fold all").first.click()
+    seen.page.locator("#fold-all").click()
     seen.expect(operator("PerKey[1].Totals")).to_have_count(0)
     seen.page.locator("#search").fill("PerKey[1].Tot")
     seen.page.locator("#search").press("Enter")
     seen.expect(".panel h2").to_have_text("Operator PerKey[1].Totals")
     seen.expect(operator("PerKey[1].Totals")).to_have_class("leaf operator region-0 selected")
     seen.page.locator("#search").fill("nothing of the kind")
-    seen.expect(".hits").to_contain_text("Nothing of that name")
+    seen.expect(".hits").to_contain_text("No operator, stream or PE has this name")
 
 
 def test_from_a_failure_to_its_cause(seen: Seen, application: Deployed):
@@ -256,6 +205,116 @@ def test_everything_is_reached_with_the_keyboard(seen: Seen):
     seen.expect("#search").to_be_focused()
 
 
+TEXTS = """() => [...document.querySelectorAll('body *')]
+  .filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.matches('option, title, script, noscript')
+    && [...each.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim()))
+  .map((each) => [
+    parseFloat(getComputedStyle(each).fontSize) * (each instanceof SVGTextElement ? each.getScreenCTM().a : 1),
+    each.textContent,
+  ])"""
+"""Each text that is shown, with the pixels of its letters on the screen."""
+INSIDE = """([inner, outer]) => {
+  const box = document.querySelector(outer).getBoundingClientRect();
+  return [...document.querySelectorAll(inner)].filter((each) => {
+    const {left, top, right, bottom} = each.getBoundingClientRect();
+    return left < box.left || top < box.top || right > box.right || bottom > box.bottom;
+  }).map((each) => each.dataset.id);
+}"""
+"""Names of shapes that are not wholly in a part of the page."""
+UNLABELLED = """() => [...document.querySelectorAll('select, input, button, summary, [role=button]')]
+  .filter((each) => each.checkVisibility())
+  .filter((each) => !(each.labels
+    ? [...each.labels].some((label) => label.checkVisibility() && label.innerText.replace(each.innerText, '').trim())
+      || each.innerText && !each.matches('select')
+    : each.textContent.trim() || each.ariaLabel))
+  .map((each) => each.outerHTML.slice(0, 100))"""
+"""Controls without a name; selects and inputs need one that is seen."""
+
+
+def small_texts(page: Any) -> list[Any]:
+    return [each for each in page.evaluate(TEXTS) if each[0] < 10.99]
+
+
+def test_on_a_phone_the_graph_goes_downwards_and_can_be_read(browser: Any, address: str, application: Deployed):
+    seen = Seen(browser, 390, touch=True)
+    page = seen.open(address)
+    seen.expect(f"{operator('Rows')} .value").to_contain_text("/s")
+    rows, doubled = (page.locator(operator(name)).bounding_box() for name in ("Rows", "Doubled"))
+    assert doubled["y"] > rows["y"] + rows["height"]
+    assert small_texts(page) == []
+    page.locator("#fit-graph").click()
+    page.wait_for_function(f"({INSIDE})(['.leaf', '.canvas']).length === 0")
+    assert small_texts(page) == []
+    for _ in range(6):
+        page.get_by_label("Zoom out").click()
+    assert small_texts(page) == []
+    page.locator("#fit-graph").click()
+    with application.failed(1):
+        seen.expect(".banner").to_be_visible()
+        page.wait_for_function(f"({INSIDE})(['.leaf', '.canvas']).length === 0")
+    page.locator("#tab-regions").click()
+    seen.expect(".unit").to_have_count(1)
+    assert small_texts(page) == []
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "touch"), [(390, True), (1024, False)])
+def test_what_is_selected_stays_in_the_view(browser: Any, address: str, width: int, touch: bool):
+    seen = Seen(browser, width, touch=touch)
+    page = seen.open(address)
+    page.locator("#unfold").dispatch_event("click")
+    for name in ("Rows", "PerKey[1].Totals", "Out"):
+        page.locator("#search").fill(name)
+        page.locator("#search").press("Enter")
+        seen.expect(".panel h2").to_have_text(f"Operator {name}")
+        shown = f"({INSIDE})(['.leaf.selected', '.canvas']).length === 0"
+        page.wait_for_function(shown)
+        x, y = (page.locator(operator(name)).bounding_box()[each] + 9 for each in ("x", "y"))
+        assert page.evaluate(f"document.elementFromPoint({x}, {y}).closest('.selected') !== null"), (
+            "the panel covers it"
+        )
+        page.locator(".panel .close").click()
+        page.locator(operator(name)).press("Enter")
+        seen.expect(".panel").to_be_visible()
+        page.wait_for_function(shown)
+    page.context.close()
+
+
+def test_every_control_has_a_name_and_is_there_only_where_it_does_something(seen: Seen):
+    page = seen.page
+    for control in ("#heat", "#view", "#search", "#fold-all"):
+        seen.expect(control).to_be_visible()
+    seen.expect("#application").to_have_count(0)
+    assert page.evaluate(UNLABELLED) == []
+    page.locator("summary").click()
+    seen.expect(".legend").to_contain_text("dot: splits its stream")
+    page.locator("#tab-regions").click()
+    seen.expect(".unit").to_have_count(1)
+    for control in ("#heat", "#view", "#search", "#fold-all"):
+        seen.expect(control).to_be_hidden()
+    assert page.evaluate(UNLABELLED) == []
+    page.keyboard.press("/")
+    seen.expect("#search").to_be_focused()
+
+
+def test_the_timeline_begins_with_the_deployment(browser: Any, tmp_path: Path):
+    application = Deployed(tmp_path)
+    application.work()
+    now = clock.now()
+    with application.local.catalog.write() as connection:
+        connection.execute(update(tables.application).values(deployed_at=now - 600))
+        connection.execute(update(tables.epoch).values(completed_at=now - 590, seconds=0.5))
+    with served(Reader(application.home)) as address:
+        seen = Seen(browser)
+        page = seen.open(address)
+        page.locator("#tab-regions").click()
+        for span in ("1 h", "24 h", "since deployment"):
+            page.locator("#span").select_option(span)
+            works, cut = (page.locator(f".timeline .{each}").first.bounding_box() for each in ("works", "cut"))
+            assert cut["x"] - works["x"] < works["width"] / 20, span
+        page.context.close()
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), pytest.param(390, "dark", marks=pytest.mark.deep)])
 def test_it_is_accessible(browser: Any, address: str, width: int, scheme: str):
     if not AXE.is_file():
@@ -275,110 +334,4 @@ def test_it_is_accessible(browser: Any, address: str, width: int, scheme: str):
     page.context.close()
 
 
-def axe(page: Any) -> list[str]:
-    """Serious findings of axe."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    violations = page.evaluate("axe.run()")["violations"]
-    return [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]}"
-        for each in violations
-        if each["impact"] in ("serious", "critical")
-    ]
-
-
-@pytest.fixture(scope="module")
-def plans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a console with a spec that is not deployed."""
-    directory = tmp_path_factory.mktemp("plans")
-    home = Home(directory / "home")
-    with served(Reader(home), compilers=Compilers(home, (write_spec(directory),))) as each:
-        yield f"{each}/compile"
-
-
-def test_a_width_is_changed_and_the_plans_are_compared(browser: Any, plans: str):
-    seen = Seen(browser)
-    page = seen.open(plans)
-    seen.expect(".stage").to_have_count(7)
-    seen.expect(operator("P[2]")).to_have_count(0)
-    width = page.locator('[name="width:P"]')
-    width.fill("3")
-    width.press("Enter")
-    seen.expect("#comparison").to_contain_text("2 -> 3")
-    seen.expect("#comparison").to_contain_text("All state is kept.")
-    seen.expect('[aria-label="parallel_expanded_graph"] .changed').to_have_text(["4 → 5", "4 → 6"])
-    seen.expect(operator("P[2]")).to_have_count(1)
-    page.locator('[name="option:fusion"]').select_option("legacy")
-    seen.expect("#comparison").to_contain_text("automatic -> legacy")
-    page.locator('[data-stage="logical_graph"]').click()
-    seen.expect(".leaf.operator").to_have_count(3)
-    page.locator(operator("P")).click()
-    seen.expect(".panel h2").to_have_text("Operator P")
-    seen.expect(".panel").to_contain_text("rule")
-    page.locator(".panel .close").click()
-    assert seen.complaints == []
-    width.fill("0")
-    width.press("Enter")
-    seen.expect(".problems").to_contain_text("'P=0' is not PATTERN=N, N from 1")
-    page.locator("#as-written").click()
-    seen.expect(".problems").to_be_hidden()
-    seen.expect('[name="width:P"]').to_have_value("2")
-    page.context.close()
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), pytest.param(1280, "light", marks=pytest.mark.deep)])
-def test_plans_are_accessible(browser: Any, plans: str, width: int, scheme: str):
-    if not AXE.is_file():
-        pytest.skip("needs axe, which `make page` installs")
-    seen = Seen(browser, width, scheme)
-    page = seen.open(plans)
-    page.locator('[name="width:P"]').fill("4")
-    page.locator('[name="width:P"]').press("Enter")
-    seen.expect("#comparison").to_contain_text("2 -> 4")
-    assert axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.context.close()
-
-
-@pytest.mark.deep
-def test_five_thousand_operators_in_one_file(browser: Any, tmp_path: Path):
-    file = tmp_path / "large.html"
-    file.write_text(draw_html(large()), encoding="utf-8")
-    seen = Seen(browser)
-    page = seen.open(file.as_uri())
-    shown = page.locator("[data-id]").count()
-    assert 50 < shown < 200, "composites, not operators"
-    page.locator("#search").fill("C49.F97")
-    page.locator("#search").press("Enter")
-    seen.expect(".panel h2").to_have_text("Operator C49.F97")
-    seen.expect(f"{operator('C49.F97')}.selected").to_have_count(1)
-    assert seen.complaints == []
-    page.context.close()
-
-
-def test_all_of_five_thousand_operators_is_seen_from_far_away(browser: Any, tmp_path: Path):
-    file = tmp_path / "large.html"
-    file.write_text(draw_html(large()), encoding="utf-8")
-    seen = Seen(browser)
-    page = seen.open(file.as_uri())
-    seen.expect(".distant").to_be_hidden()
-    unfold = page.locator(".zoom").get_by_text("unfold", exact=True)
-    for _ in range(3):
-        before = page.evaluate("document.body.dataset.drawn")
-        unfold.click()
-        seen.expect(f'body:not([data-drawn="{before}"])').to_have_count(1)
-    assert page.evaluate("Number(document.body.dataset.drawn)") > 5000
-    seen.expect(".distant").to_be_visible()
-    assert 0 < page.locator("[data-id]").count() <= 120, "the largest ones are reached with the keyboard"
-    page.locator("[data-id]").first.focus()
-    page.keyboard.press("ArrowDown")
-    seen.expect(":focus[data-id]").to_have_count(1)
-    frame = page.locator('.box.pe [data-id^="pe:"]').first.locator("xpath=..").bounding_box()
-    page.mouse.click(frame["x"] + frame["width"] / 2, frame["y"] + frame["height"] / 2)
-    seen.expect(".panel h2").to_be_visible()
-    page.locator("#search").fill("C49.F97")
-    page.locator("#search").press("Enter")
-    seen.expect(".panel h2").to_have_text("Operator C49.F97")
-    seen.expect(".distant").to_be_hidden()
-    seen.expect(f"{operator('C49.F97')}.selected").to_have_count(1)
-    assert seen.complaints == []
-    page.context.close()
+__all__ = ["browser"]

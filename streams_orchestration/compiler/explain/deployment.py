@@ -50,7 +50,7 @@ def stage_explanation(lookup: Lookup, stage: Stage) -> Explanation:
         f"Stage {stage.name}",
         (
             section(
-                "What it is", Fact(stage.description), Fact(reads), Fact(f"checked: {stage.invariant_description}")
+                "Definition", Fact(stage.description), Fact(reads), Fact(f"checked: {stage.invariant_description}")
             ),
             section("In this application", *figures),
         ),

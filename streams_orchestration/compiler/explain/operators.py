@@ -24,7 +24,7 @@ def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
     others_at = [f"{lookup.name(each)} in PE {lookup.fusion.pe_of[each]}" for each in others]
     sections = [
         section(
-            "What it is",
+            "Definition",
             Fact(f"{model.kind}, operator {operator} of the application", "5", str(model.location or "")),
             Fact(f"{model.name} has {count(len(operators), 'replica')}; this is {lookup.name(operator)}", "3")
             if others

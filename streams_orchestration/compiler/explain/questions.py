@@ -92,7 +92,13 @@ class _Question:
 
     def prefixed(self, what: str) -> Explanation | None:
         match = _NAMED.fullmatch(what)
-        return self.named(match.group(2), match.group(1).lower()) if match is not None else None
+        if match is None:
+            return None
+        kind, name = match.group(1).lower(), match.group(2)
+        found = self.named(name, kind)
+        if found is None and not self.operators(match.group(1)):
+            return self.unknown(name, kind)
+        return found
 
     def port(self, what: str) -> Explanation | None:
         match = _PORT.fullmatch(what)
@@ -119,8 +125,8 @@ class _Question:
         stage = BY_NAME.get(what)
         return stage_explanation(self._lookup, stage) if stage is not None else None
 
-    def unknown(self, what: str) -> Explanation:
+    def unknown(self, what: str, kind: str = "") -> Explanation:
         lookup = self._lookup
         known = {*lookup.by_name, *lookup.replicas, *lookup.streams, *lookup.splitters, *self._regions, *BY_NAME}
-        message = f"the application has nothing called {what}{nearest(what, known)}"
+        message = f"the application has {f'no {kind}' if kind else 'nothing'} called {what}{nearest(what, known)}"
         raise UnknownSubjectError(message)

@@ -26,9 +26,9 @@ TYPES: Mapping[str, click.ParamType] = {
 """Field of `Options` -> what may be written for it, besides widths, values and `faithful`."""
 LABELS = {
     "fusion": "Fusion",
-    "pes": "PEs to aim at",
-    "pe_capacity": "Processors of a PE",
-    "channel_fusion": "Channels in PEs",
+    "pes": "Target number of PEs",
+    "pe_capacity": "PE capacity (processors)",
+    "channel_fusion": "Channel fusion",
     "threading": "Threading",
 }
 

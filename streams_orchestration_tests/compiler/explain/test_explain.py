@@ -113,6 +113,7 @@ PLAN = compile_application(
     ("what", "message"),
     [
         ("Srk", "the application has nothing called Srk; the nearest is Src"),
+        ("stream Work[0].Outt", "the application has no stream called Work[0].Outt; the nearest is Work[0]"),
         ("Src Snkk", "the application has nothing called Snkk; the nearest is Snk"),
         ("Work[2]", "the application has nothing called Work[2]; the nearest is Work[1]"),
         ("PE 1", "there is no PE 1; the last is 0"),

@@ -4,11 +4,11 @@
 
 import { el, rate, seconds, svg } from "./dom";
 import { FarPicture } from "./far";
-import { Figures, type Heat, type ItemFigures, type Names } from "./figures";
+import { Figures, type Heat, type Names } from "./figures";
 import { places, type Place } from "./labels";
 import type { Layout, Placed, Wire } from "./layout";
 import type { Item } from "./model";
-import { boxShape, leafShape, wireShape, type Actions, type Shape, type WireShape } from "./shapes";
+import { boxShape, leafShape, put, READABLE, wireShape, type Actions, type Shape, type WireShape } from "./shapes";
 import type { Snapshot } from "./types";
 
 export type { Heat } from "./figures";
@@ -17,6 +17,12 @@ export type { Heat } from "./figures";
 const NEAR = 300;
 /** Shapes that are elements then: they have the focus, titles, and what a screen reader says of them. */
 const REACHED = 120;
+/** Pixels between what is drawn and the edge of the view. */
+const EDGE = 20;
+/** Scale at which a single operator, or the beginning of a large graph, is looked at. */
+const CLOSE = 0.9;
+/** Up to where a graph that fits is enlarged. */
+const LARGEST = 1.1;
 
 export class GraphCanvas implements Names {
   readonly element: HTMLElement;
@@ -38,7 +44,13 @@ export class GraphCanvas implements Names {
   private left = 0;
   private top = 0;
   private selected = "";
+  private stream = "";
+  /** What stays in the view: the selected shape, or the producer of the selected stream. */
+  private kept = "";
+  private written = 0;
   private moved = false;
+  /** Shows the graph again as it is shown now, until somebody moves the view. */
+  private again: (() => void) | null = null;
   private waiting = 0;
 
   constructor(private readonly actions: Actions) {
@@ -61,9 +73,43 @@ export class GraphCanvas implements Names {
     const box = this.element.getBoundingClientRect();
     if (!this.layout || !box.width) return;
     const { width, height } = this.layout;
-    this.scale = Math.min(1.1, Math.max(0.005, Math.min((box.width - 40) / width, (box.height - 40) / height)));
+    this.scale = Math.max(0.005, this.fitting(this.layout));
     this.left = (box.width - width * this.scale) / 2;
-    this.top = Math.max(20, (box.height - height * this.scale) / 2);
+    this.top = Math.max(EDGE, (box.height - height * this.scale) / 2);
+    this.again = this.fit;
+    this.render();
+  }
+
+  /** The scale at which all of a layout is in the view. */
+  private fitting({ width, height }: Layout): number {
+    const box = this.element.getBoundingClientRect();
+    return Math.min(LARGEST, (box.width - 2 * EDGE) / width, (box.height - 2 * EDGE) / height);
+  }
+
+  /** Whether a layout fits into the view while all its texts can be read. */
+  readable(layout: Layout): boolean {
+    return this.fitting(layout) >= READABLE;
+  }
+
+  /** Shows all of the graph; of one that would be too small to be read, its beginning. */
+  open(): void {
+    const box = this.element.getBoundingClientRect();
+    if (!this.layout || !box.width) return;
+    if (this.readable(this.layout)) this.fit();
+    else this.begin(this.layout, box);
+    this.again = this.open;
+    this.keep(this.kept);
+  }
+
+  private begin({ placed, width, height }: Layout, box: DOMRect): void {
+    const first = placed.filter((each) => each.item.operators.includes(0)).at(-1)!;
+    const longer = Math.max((box.width - 2 * EDGE) / width, (box.height - 2 * EDGE) / height);
+    this.scale = Math.min(CLOSE, Math.max(READABLE, longer));
+    const from = (middle: number, size: number, room: number): number => size <= room - 2 * EDGE
+      ? (room - size) / 2
+      : Math.min(EDGE, Math.max(room - EDGE - size, room / 2 - middle));
+    this.left = from((first.x + first.width / 2) * this.scale, width * this.scale, box.width);
+    this.top = from((first.y + first.height / 2) * this.scale, height * this.scale, box.height);
     this.render();
   }
 
@@ -74,6 +120,7 @@ export class GraphCanvas implements Names {
     this.left = cx - ((cx - this.left) * scale) / this.scale;
     this.top = cy - ((cy - this.top) * scale) / this.scale;
     this.scale = scale;
+    this.again = null;
     this.glide();
   }
 
@@ -81,8 +128,9 @@ export class GraphCanvas implements Names {
     const placed = this.placed.get(id);
     const box = this.element.getBoundingClientRect();
     if (!placed) return;
-    this.scale = Math.max(this.scale, 0.8);
-    this.left = box.width / 2 - (placed.x + placed.width / 2) * this.scale;
+    this.again = null;
+    this.scale = Math.max(this.scale, CLOSE);
+    this.left = box.width / 2 - (placed.x + Math.min(placed.width, box.width / this.scale) / 2) * this.scale;
     this.top = box.height / 2 - (placed.y + Math.min(placed.height, 200) / 2) * this.scale;
     this.render();
   }
@@ -97,11 +145,37 @@ export class GraphCanvas implements Names {
     this.selected = id;
     this.group(id)?.classList.add("selected");
     if (!this.far.element.hidden) this.glide();
+    this.kept = id;
+    this.keep(id);
+  }
+
+  /** Marks the lines of a stream, and keeps its producer in the view; of none for an empty name. */
+  selectStream(stream: string, producer = ""): void {
+    this.stream = stream;
+    if (stream) this.kept = producer;
+    this.keep(this.kept);
+    for (const [wire, { outer }] of this.wires) outer.classList.toggle("selected", carries(wire, stream));
+  }
+
+  /** Moves the view as little as is needed for all of a shape to be in it; of a large one, its title. */
+  keep(id: string): void {
+    const placed = this.placed.get(id);
+    const box = this.element.getBoundingClientRect();
+    if (!placed || !box.width) return;
+    const shift = (from: number, size: number, room: number): number =>
+      Math.max(EDGE - from, 0) || Math.min(0, Math.max(room - EDGE - from - size, EDGE - from));
+    const height = placed.open ? Math.min(placed.height, 34) : placed.height;
+    const across = shift(placed.x * this.scale + this.left, placed.width * this.scale, box.width);
+    const down = shift(placed.y * this.scale + this.top, height * this.scale, box.height);
+    if (!across && !down) return;
+    this.left += across;
+    this.top += down;
+    this.render();
   }
 
   update(snapshot: Snapshot | null, heat: Heat): void {
     this.figures = new Figures(snapshot, heat, this);
-    for (const [each, shape] of this.shapes) state(shape, this.figures.item(each.item));
+    for (const [each, shape] of this.shapes) this.state(each, shape);
     for (const shape of this.wires.values()) this.value(shape);
     if (!this.far.element.hidden) this.glide();
   }
@@ -116,6 +190,24 @@ export class GraphCanvas implements Names {
     this.waiting ||= requestAnimationFrame(() => this.render());
   }
 
+  /** Texts keep their least size on the screen: at another scale there is room for more or less of them. */
+  private rewrite(): void {
+    if (this.written === this.scale) return;
+    if (Math.min(this.written, this.scale) < 1) {
+      this.layer.style.setProperty("--grown", String(Math.max(1, 1 / this.scale)));
+      for (const [each, shape] of this.shapes) this.state(each, shape);
+    }
+    this.written = this.scale;
+  }
+
+  private state(each: Placed, { outer, group, write }: Shape): void {
+    const now = this.figures.item(each.item);
+    for (let level = 1; level <= 4; level++) group.classList.toggle(`heat-${level}`, level === now.level);
+    group.classList.toggle("failed", now.failed);
+    outer.classList.toggle("has-failed", now.failed);
+    write(now.text, this.scale);
+  }
+
   private inSight({ x, y, width, height }: { x: number; y: number; width: number; height: number }, box: DOMRect, margin: number): boolean {
     const [x1, y1] = [x * this.scale + this.left, y * this.scale + this.top];
     return x1 < box.width * (1 + margin) && y1 < box.height * (1 + margin)
@@ -127,7 +219,8 @@ export class GraphCanvas implements Names {
     this.waiting = 0;
     if (!this.layout) return;
     this.layer.setAttribute("transform", `translate(${this.left} ${this.top}) scale(${this.scale})`);
-    this.picture.classList.toggle("far", this.scale < 0.45);
+    this.picture.classList.toggle("far", this.scale < READABLE);
+    this.rewrite();
     const { placed, wires } = this.layout;
     const box = this.element.getBoundingClientRect();
     const all = placed.length <= NEAR;
@@ -159,15 +252,16 @@ export class GraphCanvas implements Names {
     this.shapes = new Map(boxes.map((each) => [each, shapes.get(each) ?? this.made(each)]));
     this.wires = new Map(lines.map((each) => [each, wires.get(each) ?? this.line(each)]));
     const outer = (open: boolean): SVGElement[] => boxes.filter((each) => each.open === open).map((each) => this.shapes.get(each)!.outer);
+    const over = [...this.shapes.values()].flatMap((each) => each.over ?? []);
     const drawn = [...this.wires.values()].map((each) => each.outer);
-    this.layer.replaceChildren(...outer(true), ...drawn, ...outer(false));
+    this.layer.replaceChildren(...outer(true), ...drawn, ...over, ...outer(false));
     if (focused) this.focus(focused);
   }
 
   private made(each: Placed): Shape {
     const shape = each.open ? boxShape(each, this.actions) : leafShape(each, this.actions);
     if (each.item.id === this.selected) shape.group.classList.add("selected");
-    state(shape, this.figures.item(each.item));
+    this.state(each, shape);
     return shape;
   }
 
@@ -175,14 +269,15 @@ export class GraphCanvas implements Names {
     this.places ??= places(this.layout!.wires);
     const shape = wireShape(wire, this.places.get(wire), this.actions);
     this.value(shape);
+    shape.outer.classList.toggle("selected", carries(wire, this.stream));
     return shape;
   }
 
   private value({ numbers, path, wire }: WireShape): void {
     if (!numbers) return;
     const now = this.figures.wire(wire);
-    write(numbers.text, now.rate === null ? "" : rate(now.rate));
-    write(numbers.behind, now.late >= 1 ? `${seconds(now.late)} late` : "");
+    put(numbers.text, now.rate === null ? "" : rate(now.rate));
+    put(numbers.behind, now.late >= 1 ? `${seconds(now.late)} late` : "");
     path.classList.toggle("pressed", now.pressed);
     path.classList.toggle("busy", (now.rate ?? 0) > 0);
   }
@@ -214,12 +309,15 @@ export class GraphCanvas implements Names {
       pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
       if (pointers.size === 2) {
         const now = distance(pointers);
-        if (spread) this.zoom(now / spread);
+        const box = this.element.getBoundingClientRect();
+        const [a, b] = [...pointers.values()];
+        if (spread) this.zoom(now / spread, (a!.x + b!.x) / 2 - box.left, (a!.y + b!.y) / 2 - box.top);
         spread = now;
         return;
       }
       if (Math.hypot(event.clientX - from.x, event.clientY - from.y) < 4) return;
       this.moved = true;
+      this.again = null;
       this.element.setPointerCapture(event.pointerId);
       this.left = from.left + event.clientX - from.x;
       this.top = from.top + event.clientY - from.y;
@@ -243,7 +341,11 @@ export class GraphCanvas implements Names {
       else if (item) this.zoom(2.5, event.offsetX, event.offsetY);
     });
     this.picture.addEventListener("keydown", (event) => this.key(event as KeyboardEvent));
-    new ResizeObserver(() => this.render()).observe(this.element);
+    new ResizeObserver(() => {
+      if (this.kept) this.keep(this.kept);
+      else this.again?.();
+      this.render();
+    }).observe(this.element);
   }
 
   private key(event: KeyboardEvent): void {
@@ -293,15 +395,8 @@ function frame(wire: Wire): { x: number; y: number; width: number; height: numbe
   return { x, y, width: right - x, height: bottom - y };
 }
 
-function state({ group, value }: Shape, now: ItemFigures): void {
-  for (let each = 1; each <= 4; each++) group.classList.toggle(`heat-${each}`, each === now.level);
-  group.classList.toggle("failed", now.failed);
-  group.parentElement?.classList.toggle("has-failed", now.failed);
-  write(value, now.text && ` ${now.text}`);
-}
-
-function write(element: SVGElement, text: string): void {
-  if (element.textContent !== text) element.textContent = text;
+function carries(wire: Wire, stream: string): boolean {
+  return wire.link.edges.some((each) => each.stream === stream);
 }
 
 function distance(pointers: Map<number, { x: number; y: number }>): number {

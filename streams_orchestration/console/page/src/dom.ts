@@ -22,6 +22,17 @@ export function button(text: string, act: () => void, attributes: Record<string,
   return made;
 }
 
+/** A control with its name beside it. */
+export function labelled(text: string, control: HTMLElement, attributes: Record<string, string> = {}): HTMLElement {
+  return el("label", { class: "field", ...attributes }, el("span", {}, text), control);
+}
+
+export function choice(id: string, options: readonly (readonly [value: string, text: string])[]): HTMLSelectElement {
+  const made = el("select", { id }) as HTMLSelectElement;
+  for (const [value, text] of options) made.append(el("option", { value }, text));
+  return made;
+}
+
 export function short(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e9) return `${(value / 1e9).toFixed(1)} G`;

@@ -13,14 +13,24 @@ const BELOW = 15;
 /** Ways along a line, the best first. */
 const ALONG = [0.5, 0.25, 0.75];
 
+/** More lines than this are not looked at for whether a number would lie on them. */
+const CROSSED = 300;
+
 /** A place for each wire between items; lines that meet have theirs on parts that they do not share, where there are. */
 export function places(wires: readonly Wire[]): Map<Wire, Place> {
   const taken = new Map<string, Place[]>();
+  const lines = wires.length > CROSSED ? [] : wires.flatMap((wire) => wire.points.slice(1).map((end, number) => ({ wire, begin: wire.points[number]!, end })));
+  const crossed = (wire: Wire, place: Place): boolean => {
+    const { left, right, top, bottom } = { ...frame(place), bottom: place.y };
+    return lines.some(({ wire: other, begin, end }) => other !== wire
+      && Math.max(begin.x, end.x) > left && Math.min(begin.x, end.x) < right && Math.max(begin.y, end.y) > top && Math.min(begin.y, end.y) < bottom);
+  };
   const chosen = new Map<Wire, Place>();
   for (const wire of wires) {
     if (!wire.between) continue;
     const wanted = candidates(wire.points);
-    const place = wanted.find((each) => free(each, taken)) ?? beside(wanted[0]!, taken);
+    const open = wanted.filter((each) => free(each, taken));
+    const place = open.find((each) => !crossed(wire, each)) ?? open[0] ?? beside(wanted[0]!, taken);
     for (const key of cells(place)) taken.set(key, [...(taken.get(key) ?? []), place]);
     chosen.set(wire, place);
   }
@@ -32,13 +42,12 @@ function candidates(points: readonly Point[]): Place[] {
   const length = ({ begin, end }: { begin: Point; end: Point }): number => Math.hypot(end.x - begin.x, end.y - begin.y);
   const level = parts.filter(({ begin, end }) => Math.abs(end.x - begin.x) > Math.abs(end.y - begin.y));
   const upright = parts.filter((part) => !level.includes(part) && length(part) >= ABOVE + BELOW);
-  const wanted: Place[] = [];
-  for (const { begin, end } of level.sort((a, b) => length(b) - length(a))) {
-    for (const way of ALONG) wanted.push({ x: begin.x + (end.x - begin.x) * way, y: end.y, anchor: "middle" });
-  }
-  for (const { begin, end } of upright) {
-    for (const way of ALONG) wanted.push({ x: begin.x + 4, y: begin.y + (end.y - begin.y) * way, anchor: "start" });
-  }
+  const above: Place[] = level.sort((a, b) => length(b) - length(a)).flatMap(({ begin, end }) =>
+    ALONG.map((way): Place => ({ x: begin.x + (end.x - begin.x) * way, y: end.y, anchor: "middle" })));
+  const right: Place[] = upright.flatMap(({ begin, end }) =>
+    ALONG.map((way): Place => ({ x: begin.x + 4, y: begin.y + (end.y - begin.y) * way, anchor: "start" })));
+  const [first, last] = [points[0]!, points.at(-1)!];
+  const wanted = Math.abs(last.x - first.x) > Math.abs(last.y - first.y) ? [...above, ...right] : [...right, ...above];
   return wanted.length ? wanted : [{ ...points[0]!, anchor: "start" }];
 }
 

@@ -1,5 +1,5 @@
-// Places what is visible: each box is laid out by itself, boxes of one shape once. A link through the border of a box
-// passes a port of that box.
+// Places what is visible, from left to right or from top to bottom: each box is laid out by itself, boxes of one shape
+// once. A link through the border of a box passes a port of that box.
 
 import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs/lib/elk-api";
 import type { Item, Link, Model } from "./model";
@@ -17,6 +17,8 @@ export interface Placed {
   height: number;
   open: boolean;
 }
+
+export type Direction = "RIGHT" | "DOWN";
 
 /** One way of a link within one box. */
 export interface Wire {
@@ -40,12 +42,16 @@ export interface Layout {
 const PADDING = { left: 18, right: 18, top: 34, bottom: 14 };
 const OPTIONS = {
   "elk.algorithm": "layered",
-  "elk.direction": "RIGHT",
   "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
-  "elk.layered.spacing.nodeNodeBetweenLayers": "64",
   "elk.spacing.nodeNode": "18",
   "elk.spacing.edgeNode": "14",
   "elk.padding": "[top=0,left=0,bottom=0,right=0]",
+};
+
+/** Pixels between layers: the number of a stream stands above a level line, and beside an upright one. */
+const BETWEEN_LAYERS: Record<Direction, string> = { RIGHT: "64", DOWN: "46" };
+const SIDES: Record<Direction, { in: string; out: string }> = {
+  RIGHT: { in: "WEST", out: "EAST" }, DOWN: { in: "NORTH", out: "SOUTH" },
 };
 
 interface Shape {
@@ -53,11 +59,12 @@ interface Shape {
   height: number;
   nodes: Point[];
   edges: Point[][];
-  inputs: number[];
-  outputs: number[];
+  inputs: Point[];
+  outputs: Point[];
 }
 
 interface Content {
+  box: Item;
   width: number;
   height: number;
   shape: Shape;
@@ -89,8 +96,8 @@ export function label(each: Item): string {
 
 export function sizeOf(each: Item): { width: number; height: number } {
   const kind = each.operator?.kind.split(":").pop() ?? "";
-  const wide = Math.max(textWidth(label(each)), textWidth(kind, "11px system-ui, sans-serif"), 84) + 28;
-  return { width: Math.min(Math.ceil(wide / 20) * 20, 260), height: each.operator ? 62 : 66 };
+  const wide = Math.max(textWidth(label(each)) + (each.box ? 20 : 0), textWidth(kind, "11px system-ui, sans-serif"), 84) + 28;
+  return { width: Math.min(Math.ceil(wide / 20) * 20, 260), height: 66 };
 }
 
 export class Layouter {
@@ -98,13 +105,19 @@ export class Layouter {
   private readonly elk: InstanceType<typeof ELK>;
   calls = 0;
 
-  constructor(worker: () => Worker) {
+  constructor(worker: () => Worker, public direction: Direction) {
     this.elk = new ELK({ workerFactory: worker });
     // the first layout takes the longest: it is done while the graph is on its way
-    void this.elk.layout({ id: "box", layoutOptions: OPTIONS, children: [{ id: "0", width: 1, height: 1 }] });
+    void this.elk.layout({ id: "box", layoutOptions: this.options(), children: [{ id: "0", width: 1, height: 1 }] });
+  }
+
+  private options(): Record<string, string> {
+    const { direction } = this;
+    return { ...OPTIONS, "elk.direction": direction, "elk.layered.spacing.nodeNodeBetweenLayers": BETWEEN_LAYERS[direction] };
   }
 
   async layout(model: Model, open: ReadonlySet<string>): Promise<Layout> {
+    const { direction } = this;
     const crossings = new Map<Item, Crossing>();
     const at = (each: Item): Crossing => {
       const known = crossings.get(each) ?? { links: [], inputs: new Map(), outputs: new Map() };
@@ -124,7 +137,7 @@ export class Layouter {
     }
     const content = await this.content(model.root, open, at);
     const result: Layout = { placed: [], wires: [], width: content.width, height: content.height };
-    draw(content, 0, 0, open, result);
+    draw(content, { x: 0, y: 0 }, direction, result);
     return result;
   }
 
@@ -165,14 +178,14 @@ export class Layouter {
     return {
       width: Math.max(shape.width + (root ? 0 : PADDING.left + PADDING.right), title),
       height: shape.height + (root ? 0 : PADDING.top + PADDING.bottom),
-      shape, inner, children, wires, inputs, outputs,
+      box, shape, inner, children, wires, inputs, outputs,
     };
   }
 
   private shape(
     children: Item[], inner: (Content | null)[], inputs: number, outputs: number, ends: [number, string, number, string][],
   ): Promise<Shape> {
-    const nodes: ElkNode[] = children.map((each, number) => node(String(number), each, inner[number] ?? null));
+    const nodes: ElkNode[] = children.map((each, number) => node(String(number), each, inner[number] ?? null, this.direction));
     const border = (number: number, side: "FIRST" | "LAST"): ElkNode => ({
       id: String(number), width: 1, height: 1, layoutOptions: { "elk.layered.layering.layerConstraint": side },
     });
@@ -186,7 +199,7 @@ export class Layouter {
     const edges: ElkExtendedEdge[] = ends.map(([source, from, target, to], number) => ({
       id: `e${number}`, sources: [port(source, from, "out")], targets: [port(target, to, "in")],
     }));
-    const key = JSON.stringify([nodes, edges]);
+    const key = JSON.stringify([this.direction, nodes, edges]);
     let known = this.shapes.get(key);
     if (!known) {
       known = this.place(nodes, edges, children.length, inputs);
@@ -197,7 +210,7 @@ export class Layouter {
 
   private async place(nodes: ElkNode[], edges: ElkExtendedEdge[], count: number, inputs: number): Promise<Shape> {
     this.calls += 1;
-    const options = nodes.length > 150 ? { ...OPTIONS, "elk.layered.thoroughness": "3" } : OPTIONS;
+    const options = { ...this.options(), ...(nodes.length > 150 && { "elk.layered.thoroughness": "3" }) };
     const box: ElkNode = { id: "box", layoutOptions: options, children: nodes, edges };
     const done: ElkNode = await this.elk.layout(box);
     const at = (done.children ?? []).map((each) => ({ x: each.x ?? 0, y: each.y ?? 0 }));
@@ -210,43 +223,54 @@ export class Layouter {
       height: done.height ?? 0,
       nodes: at.slice(0, count),
       edges: ways,
-      inputs: at.slice(count, count + inputs).map((each) => each.y),
-      outputs: at.slice(count + inputs).map((each) => each.y),
+      inputs: at.slice(count, count + inputs),
+      outputs: at.slice(count + inputs),
     };
   }
 }
 
-function node(id: string, each: Item, inner: Content | null): ElkNode {
+function node(id: string, each: Item, inner: Content | null, direction: Direction): ElkNode {
   if (!inner) return { id, ...sizeOf(each) };
-  const port = (side: "in" | "out", y: number, number: number) => ({
-    id: `${id}.${side}.${number}`, width: 0, height: 0, x: side === "in" ? 0 : inner.width, y: y + PADDING.top,
-    layoutOptions: { "elk.port.side": side === "in" ? "WEST" : "EAST" },
+  const port = (side: "in" | "out", { x, y }: Point, number: number) => ({
+    id: `${id}.${side}.${number}`, width: 0, height: 0, layoutOptions: { "elk.port.side": SIDES[direction][side] },
+    ...onBorder(inner, side === "in", { x: x + PADDING.left, y: y + PADDING.top }, direction),
   });
   return {
     id, width: inner.width, height: inner.height,
     ports: [
-      ...inner.shape.inputs.map((y, number) => port("in", y, number)),
-      ...inner.shape.outputs.map((y, number) => port("out", y, number)),
+      ...inner.shape.inputs.map((at, number) => port("in", at, number)),
+      ...inner.shape.outputs.map((at, number) => port("out", at, number)),
     ],
     layoutOptions: { "elk.portConstraints": "FIXED_POS" },
   };
 }
 
-function draw(content: Content, x: number, y: number, open: ReadonlySet<string>, result: Layout): void {
+/** The point of a box's border through which a link comes in, or goes out, that is at a point inside. */
+function onBorder(box: Content, incoming: boolean, { x, y }: Point, direction: Direction): Point {
+  if (direction === "RIGHT") return { x: incoming ? 0 : box.width, y };
+  return { x, y: incoming ? 0 : box.height };
+}
+
+function draw(content: Content, corner: Point, direction: Direction, result: Layout): void {
+  const root = content.box.parent === null;
+  const inside = root ? corner : { x: corner.x + PADDING.left, y: corner.y + PADDING.top };
   content.children.forEach((each, number) => {
-    const corner = content.shape.nodes[number]!;
+    const at = content.shape.nodes[number]!;
     const inner = content.inner[number] ?? null;
-    const size = inner ?? sizeOf(each);
-    const placed = { item: each, x: x + corner.x, y: y + corner.y, width: size.width, height: size.height };
-    result.placed.push({ ...placed, open: inner !== null });
-    if (!inner) return;
-    draw(inner, placed.x + PADDING.left, placed.y + PADDING.top, open, result);
+    const { width, height } = inner ?? sizeOf(each);
+    const placed = { item: each, x: inside.x + at.x, y: inside.y + at.y, width, height, open: inner !== null };
+    result.placed.push(placed);
+    if (inner) draw(inner, placed, direction, result);
   });
   content.wires.forEach((wire, number) => {
-    const points = (content.shape.edges[number] ?? []).map((point) => ({ x: x + point.x, y: y + point.y }));
+    const points = (content.shape.edges[number] ?? []).map((point) => ({ x: inside.x + point.x, y: inside.y + point.y }));
     if (!points.length) return;
-    if (wire.from === "border") points.unshift({ x: x - PADDING.left, y: points[0]!.y });
-    if (wire.to === "border") points.push({ x: x + content.width - PADDING.left, y: points.at(-1)!.y });
+    const border = (incoming: boolean, { x, y }: Point): Point => {
+      const at = onBorder(content, incoming, { x: x - corner.x, y: y - corner.y }, direction);
+      return { x: corner.x + at.x, y: corner.y + at.y };
+    };
+    if (wire.from === "border") points.unshift(border(true, points[0]!));
+    if (wire.to === "border") points.push(border(false, points.at(-1)!));
     const between = wire.from !== "border" && wire.to !== "border";
     result.wires.push({ link: wire.link, points, first: wire.from === "item", last: wire.to === "item", between });
   });

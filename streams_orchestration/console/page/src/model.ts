@@ -73,6 +73,19 @@ export class Model {
     return open;
   }
 
+  /** What is open without the boxes of the innermost level. */
+  withoutInnermost(open: ReadonlySet<string>): Set<string> {
+    const depth = (id: string): number => this.items.get(id)!.depth;
+    const most = Math.max(...[...open].map(depth));
+    return new Set([...open].filter((id) => depth(id) < most));
+  }
+
+  /** How many operators and folded boxes are shown. */
+  shown(open: ReadonlySet<string>): number {
+    const count = (each: Item): number => (each === this.root || open.has(each.id) ? each.children.reduce((sum, child) => sum + count(child), 0) : 1);
+    return count(this.root);
+  }
+
   /** The innermost visible item around an item. */
   visible(each: Item, open: ReadonlySet<string>): Item {
     let shown = each;

@@ -8,6 +8,14 @@ import type { Series, Subject, SubjectKind, UnitNow } from "./types";
 
 const TITLES: Record<SubjectKind, string> = { operator: "Operator", stream: "Stream", pe: "PE", region: "Region" };
 
+/** What the page knows of a part beside the document about it. */
+export interface Known {
+  unit?: UnitNow | undefined;
+  trouble?: string | null;
+  /** Of an operator: that it splits, starts or ends a region, or is locked. */
+  marks?: string[];
+}
+
 export interface Open {
   (kind: SubjectKind, name: string): void;
 }
@@ -16,6 +24,7 @@ export class Panel {
   readonly element = el("aside", { class: "panel", "aria-label": "Details", hidden: "" });
   private plots: uPlot[] = [];
   private shown = "";
+  private drawn = "";
 
   constructor(
     private readonly source: Pick<Source, "subject" | "history" | "sample">,
@@ -23,7 +32,7 @@ export class Panel {
     private readonly closed: () => void,
   ) {}
 
-  async show(application: string, kind: SubjectKind, name: string, unit: UnitNow | undefined, trouble: string | null): Promise<void> {
+  async show(application: string, kind: SubjectKind, name: string, known: Known): Promise<void> {
     const key = `${application} ${kind} ${name}`;
     this.shown = key;
     const [subject, series, sampled] = await Promise.all([
@@ -38,16 +47,19 @@ export class Panel {
     this.plots = [];
     const close = el("button", { type: "button", class: "close", "aria-label": "Close the details" }, "×");
     close.addEventListener("click", () => this.hide());
-    const title = el("h2", {}, `${TITLES[kind]} ${name}`);
+    const head = el("div", { class: "head" }, el("h2", {}, `${TITLES[kind]} ${name}`), close);
     this.element.hidden = false;
     if (subject instanceof Error) {
-      this.element.replaceChildren(close, title, el("p", { class: "trouble" }, subject.message));
+      this.element.replaceChildren(head, el("p", { class: "trouble" }, subject.message));
       return;
     }
     const charts = el("div", { class: "plots" });
-    const parts = [...this.parts(subject, unit, trouble), sampled && sampleOf(sampled), charts, ...reasons(subject), ...log(subject)];
-    this.element.replaceChildren(close, title, ...parts.filter((part): part is Node => part instanceof Node));
+    const parts = [...this.parts(subject, known), sampled && sampleOf(sampled), charts, ...reasons(subject), ...log(subject)];
+    const top = this.drawn === key ? this.element.scrollTop : 0;
+    this.drawn = key;
+    this.element.replaceChildren(head, ...parts.filter((part): part is Node => part instanceof Node));
     if (series) this.plot(charts, series);
+    this.element.scrollTop = top;
   }
 
   hide(): void {
@@ -56,14 +68,15 @@ export class Panel {
     this.closed();
   }
 
-  private parts(subject: Subject, unit: UnitNow | undefined, trouble: string | null): Child[] {
+  private parts(subject: Subject, { unit, trouble, marks }: Known): Child[] {
     const rows: [string, Child][] = [];
     const add = (name: string, value: Child): void => {
       if (value) rows.push([name, value]);
     };
     add("Kind", subject.operator);
-    add("Code", subject.implementation);
-    add("Written at", subject.location);
+    add("Class", subject.implementation);
+    add("Location", subject.location);
+    add("Marks", marks?.join(", "));
     add("Schema", subject.schema);
     if (subject.producer) add("From", this.link("operator", subject.producer));
     for (const output of subject.outputs ?? []) {
@@ -83,18 +96,18 @@ export class Panel {
       if (metrics.tuples_per_second != null) add("Rate", `${short(Number(metrics.tuples_per_second))} tuples/s`);
       if (metrics.cores != null) add("Processor", `${(Number(metrics.cores) * 100).toFixed(1)} %`);
       if (metrics.state_bytes) add("State size", bytes(Number(metrics.state_bytes)));
-      for (const port of (metrics.inputs ?? []) as Record<string, number>[]) add(`In ${port.port}`, `${short(port.tuples!)} tuples`);
-      for (const port of (metrics.outputs ?? []) as Record<string, number>[]) add(`Out ${port.port}`, `${short(port.tuples!)} tuples`);
+      for (const port of (metrics.inputs ?? []) as Record<string, number>[]) add(`Input ${port.port}`, `${short(port.tuples!)} tuples`);
+      for (const port of (metrics.outputs ?? []) as Record<string, number>[]) add(`Output ${port.port}`, `${short(port.tuples!)} tuples`);
       for (const each of (metrics.custom ?? []) as { name: string; value: number; description: string }[]) {
         add(each.name, el("span", { title: each.description }, short(each.value)));
       }
       for (const each of (metrics.readers ?? []) as Record<string, number>[]) {
-        add(`PE ${each.pe} reads`, `${each.lag_segments} segments, ${short(each.lag_tuples!)} tuples behind`);
+        add(`PE ${each.pe} reads`, `${short(each.lag_tuples!)} tuples behind, in ${each.lag_segments} ${each.lag_segments === 1 ? "segment" : "segments"}`);
       }
     }
     if (unit) {
-      add("Condition", unit.state);
-      add("Complete epoch", String(unit.completed_epoch));
+      add("State", unit.state);
+      add("Last complete epoch", String(unit.completed_epoch));
       add("Resets", String(unit.resets));
       if (unit.cause) add("Cause", el("span", { class: "trouble" }, unit.cause));
     }

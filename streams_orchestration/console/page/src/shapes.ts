@@ -2,8 +2,16 @@
 
 import { svg } from "./dom";
 import type { Place } from "./labels";
-import { label, type Placed, type Wire } from "./layout";
+import { label, textWidth, type Placed, type Point, type Wire } from "./layout";
 import type { Item } from "./model";
+
+/** Pixels of the smallest text. A picture that is too small for a text leaves it out. */
+const LEAST = 11;
+const NAME = 13;
+/** Pixels of the letters and the space of the smallest line of text. */
+const LINE = 13;
+/** Scale from which operators show all lines of text, in letters of at least the least size. */
+export const READABLE = 0.7;
 
 export interface Actions {
   select: (item: Item) => void;
@@ -13,10 +21,12 @@ export interface Actions {
 
 export interface Shape {
   outer: SVGElement;
+  /** Lies over the lines: title and button of an open box. */
+  over: SVGElement | null;
   /** What has the focus, and the classes of its state. */
   group: SVGElement;
-  /** Where its figures stand. */
-  value: SVGElement;
+  /** Writes name and figures, as far as there is room for them at a scale. */
+  write: (figures: string, scale: number) => void;
 }
 
 export interface WireShape {
@@ -27,49 +37,106 @@ export interface WireShape {
 }
 
 export function boxShape(each: Placed, actions: Actions): Shape {
-  const { item } = each;
-  const fold = svg("g", { class: "fold", role: "button", tabindex: 0, "data-fold": item.id, "aria-expanded": "true" },
-    svg("title", {}, `Fold ${item.box!.label}`),
-    svg("rect", { x: each.width - 30, y: 6, width: 22, height: 22, rx: 5 }),
-    svg("path", { d: `M${each.width - 25} 17h12`, class: "sign" }));
-  const value = svg("text", { class: "value", x: each.width - 40, y: 22, "text-anchor": "end" });
-  const title = svg("g", { class: "title", role: "button", tabindex: 0, "data-id": item.id },
-    svg("rect", { class: "hit", x: 4, y: 4, width: Math.max(20, each.width - 40), height: 26, rx: 6 }),
-    svg("text", { class: "name", x: 14, y: 22 }, item.box!.label), value);
-  const group = svg("g", { class: `box ${item.box!.kind} ${tint(item.box!.region)}`, transform: `translate(${each.x} ${each.y})` },
-    svg("rect", { class: "frame", width: each.width, height: each.height, rx: 10 }), title, fold);
+  const { item, width } = each;
+  const fold = foldButton(item, width, true, actions);
+  const value = svg("text", { class: "value", y: 22, "text-anchor": "end" });
+  const name = svg("text", { class: "name", x: 14, y: 22 });
+  const spoken = svg("title");
+  const title = svg("g", { class: "title", role: "button", tabindex: 0, "data-id": item.id }, spoken,
+    svg("rect", { class: "hit", x: 4, y: 4, width: Math.max(20, width - 40), height: 26, rx: 6 }), name, value);
+  const transform = `translate(${each.x} ${each.y})`;
+  const outer = svg("g", { class: `box ${item.box!.kind} ${tint(item.box!.region)}`, transform },
+    svg("rect", { class: "frame", width, height: each.height, rx: 10 }));
   title.addEventListener("click", () => actions.select(item));
-  fold.addEventListener("click", () => actions.toggle(item));
-  return { outer: group, group: title, value };
+  const write = (figures: string, scale: number): void => {
+    const readable = scale >= READABLE;
+    const room = width - 14 - (readable ? 12 + 24 * grown(scale) : 4);
+    const shown = 34 * scale >= LINE ? cut(item.box!.label, NAME, scale, room) : "";
+    put(name, shown);
+    put(value, readable ? fitting(figures, scale, room - 10 - written(shown, NAME, scale)) : "");
+    value.setAttribute("x", String(14 + room));
+    put(spoken, [item.box!.label, figures].filter(Boolean).join(", "));
+  };
+  return { outer, over: svg("g", { transform }, title, fold), group: title, write };
 }
 
 export function leafShape(each: Placed, actions: Actions): Shape {
   const { item, width, height } = each;
-  const value = svg("text", { class: "value", x: 14, y: height - 9 });
-  const parts = [
-    svg("rect", { class: "frame", width, height, rx: item.box ? 10 : 7 }),
-    svg("text", { class: "name", x: 14, y: 21 }, cut(label(item), width - (item.box ? 50 : 24))),
-    svg("text", { class: "kind", x: 14, y: 37 },
-      item.operator ? ` ${cut(item.operator.kind.split(":").pop()!, width - 24)}` : ` ${item.operators.length} operators`),
-    value,
-  ];
+  const kind = item.operator ? item.operator.kind.split(":").pop()! : contents(item);
+  const full = `${item.operator?.name ?? item.box!.label}, ${kind}`;
   const marks = item.operator?.marks ?? [];
-  if (marks.length) parts.push(svg("circle", { class: "mark", cx: width - 12, cy: 12, r: 4 }, svg("title", {}, marks.join(", "))));
-  const kind = item.operator ? "operator" : `box folded ${item.box!.kind}`;
-  const region = item.operator?.region ?? item.box!.region;
-  const leaf = svg("g", { class: `leaf ${kind} ${tint(region)}`, role: "button", tabindex: 0, "data-id": item.id }, ...parts);
+  const spoken = svg("title");
+  const lines = [svg("text", { class: "name", x: 14, y: 21 }), svg("text", { class: "kind", x: 14, y: 39 }), svg("text", { class: "value", x: 14, y: 57 })];
+  const leaf = svg("g", {
+    class: `leaf ${item.operator ? "operator" : `box folded ${item.box!.kind}`} ${tint(item.operator?.region ?? item.box!.region)}`,
+    role: "button", tabindex: 0, "data-id": item.id,
+  }, spoken, svg("rect", { class: "frame", width, height, rx: item.box ? 10 : 7 }), ...lines);
+  if (marks.length) leaf.append(svg("circle", { class: "mark", cx: width - 12, cy: 12, r: 4 }));
   leaf.addEventListener("click", () => actions.select(item));
   const outer = svg("g", { transform: `translate(${each.x} ${each.y})` }, leaf);
   if (item.box) {
-    const unfold = svg("g", { class: "fold", role: "button", tabindex: 0, "data-fold": item.id, "aria-expanded": "false" },
-      svg("title", {}, `Unfold ${item.box.label}`),
-      svg("rect", { x: width - 30, y: 7, width: 22, height: 22, rx: 5 }),
-      svg("path", { d: `M${width - 25} 18h12m-6 -6v12`, class: "sign" }));
-    unfold.addEventListener("click", () => actions.toggle(item));
     leaf.addEventListener("dblclick", () => actions.toggle(item));
-    outer.append(unfold);
+    outer.append(foldButton(item, width, false, actions));
   }
-  return { outer, group: leaf, value };
+  const write = (figures: string, scale: number): void => {
+    const readable = scale >= READABLE;
+    const room = width - 14 - (readable && item.box ? 10 + 24 * grown(scale) : marks.length ? 20 : 6);
+    put(lines[0]!, height * scale >= LINE ? cut(label(item), NAME, scale, room) : "");
+    put(lines[1]!, readable ? cut(kind, LEAST, scale, item.box ? room : width - 18) : "");
+    put(lines[2]!, readable ? fitting(figures, scale, width - 18) : "");
+    put(spoken, [full, figures, ...marks].filter(Boolean).join(", "));
+  };
+  return { outer, over: null, group: leaf, write };
+}
+
+/** A folded box in words: its only operator, or how many there are. */
+function contents(item: Item): string {
+  let only = item;
+  while (only.children.length === 1) only = only.children[0]!;
+  return only.operator ? label(only) : `${item.operators.length} operators`;
+}
+
+function foldButton(item: Item, width: number, open: boolean, actions: Actions): SVGElement {
+  const text = `${open ? "Fold" : "Unfold"} ${item.box!.label}`;
+  const made = svg("g", { class: "fold", role: "button", tabindex: 0, "data-fold": item.id, "aria-expanded": String(open), "aria-label": text },
+    svg("title", {}, text),
+    svg("rect", { x: width - 29, y: 5, width: 24, height: 24, rx: 5 }),
+    svg("path", { d: `M${width - 23} 17h12${open ? "" : "m-6 -6v12"}`, class: "sign" }));
+  made.addEventListener("click", () => actions.toggle(item));
+  return made;
+}
+
+/** By how much letters and buttons are larger than the picture around them, so that they do not become too small. */
+function grown(scale: number): number {
+  return Math.max(1, 1 / scale);
+}
+
+/** Width of a text in the units of the picture: its letters have at least the least size. */
+function written(text: string, size: number, scale: number): number {
+  const font = size === NAME ? "600 13px system-ui, sans-serif" : "11px system-ui, sans-serif";
+  return (textWidth(text, font) * Math.max(size, LEAST / scale)) / size;
+}
+
+/** As much of a text as has room; the number of a channel stays. */
+function cut(text: string, size: number, scale: number, room: number): string {
+  const whole = written(text, size, scale);
+  if (whole <= room) return text;
+  const end = /\[[^\]]*\]$/.exec(text)?.[0] ?? "";
+  const most = Math.floor((text.length * room) / whole) - 1 - end.length;
+  return most < 2 ? "" : `${text.slice(0, most)}…${end}`;
+}
+
+/** As many of the figures as have room, the first ones first. */
+function fitting(figures: string, scale: number, room: number): string {
+  const parts = figures.split(" · ");
+  while (parts.length && written(parts.join(" · "), LEAST, scale) > room) parts.pop();
+  return parts.join(" · ");
+}
+
+/** Behind a space, since what is read aloud are the texts of a shape one after the other. */
+export function put(element: SVGElement, text: string): void {
+  const written = text && ` ${text}`;
+  if (element.textContent !== written) element.textContent = written;
 }
 
 export function wireShape(wire: Wire, place: Place | undefined, actions: Actions): WireShape {
@@ -84,14 +151,15 @@ export function wireShape(wire: Wire, place: Place | undefined, actions: Actions
   const group = svg("g", { class: "link" }, svg("title", {}, tip), path,
     svg("path", { class: "reach", d: rounded(wire.points, false) }));
   if (wire.last) {
-    group.append(svg("path", { class: "head", d: `M${end.x - 8} ${end.y - 4}L${end.x} ${end.y}L${end.x - 8} ${end.y + 4}Z` }));
+    const head = svg("g", { transform: turned(wire.points.at(-2)!, end, end) }, svg("path", { class: "head", d: "M-8 -4L0 0L-8 4Z" }));
     if (edges.some((each) => each.queue)) {
-      for (const bar of [0, 1, 2]) group.append(svg("rect", { class: "queue", x: end.x - 23 + 4.5 * bar, y: end.y - 6, width: 3.5, height: 12 }));
+      for (const bar of [0, 1, 2]) head.append(svg("rect", { class: "queue", x: -23 + 4.5 * bar, y: -6, width: 3.5, height: 12 }));
     }
-    if (edges.some((each) => each.network)) group.append(svg("circle", { class: "network", cx: end.x - 14, cy: end.y, r: 5.5 }));
+    if (edges.some((each) => each.network)) head.append(svg("circle", { class: "network", cx: -14, cy: 0, r: 5.5 }));
+    group.append(head);
   }
   if (wire.first && edges.some((each) => each.split)) {
-    group.append(svg("path", { class: "split", d: `M${start.x + 3} ${start.y}l5 -5l5 5l-5 5Z` }));
+    group.append(svg("path", { class: "split", d: "M3 0l5 -5l5 5l-5 5Z", transform: turned(start, wire.points[1]!, start) }));
   }
   let numbers: WireShape["numbers"] = null;
   if (place) {
@@ -115,14 +183,20 @@ function words(passing: string): string {
   return all[passing] ?? "";
 }
 
-function cut(text: string, width: number): string {
-  const most = Math.floor(width / 7);
-  return text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text;
+/** Moves what is drawn from left to right to a place, along a part of a line. */
+function turned(begin: Point, end: Point, to: Point): string {
+  const angle = (Math.atan2(end.y - begin.y, end.x - begin.x) * 180) / Math.PI;
+  return `translate(${to.x} ${to.y}) rotate(${angle})`;
 }
 
-function rounded(points: { x: number; y: number }[], arrow: boolean): string {
+function rounded(points: Point[], arrow: boolean): string {
   const way = points.map((point) => ({ ...point }));
-  if (arrow) way.at(-1)!.x -= 6;
+  if (arrow) {
+    const [before, end] = [way.at(-2)!, way.at(-1)!];
+    const length = Math.hypot(end.x - before.x, end.y - before.y) || 1;
+    end.x -= (6 * (end.x - before.x)) / length;
+    end.y -= (6 * (end.y - before.y)) / length;
+  }
   let path = `M${way[0]!.x} ${way[0]!.y}`;
   for (let number = 1; number < way.length; number++) {
     const [before, at, after] = [way[number - 1]!, way[number]!, way[number + 1]];

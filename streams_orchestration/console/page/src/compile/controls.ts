@@ -1,14 +1,18 @@
 // What may be chosen of a compilation: values, widths, options.
 
-import { button, el } from "../dom";
+import { button, el, labelled } from "../dom";
 import type { Choices, Controls } from "./types";
 
 export class ControlPanel {
-  readonly element = el("form", { class: "choices", "aria-label": "What is compiled" }) as HTMLFormElement;
+  readonly element = el("form", { class: "choices", "aria-label": "Options of the compilation" }) as HTMLFormElement;
   private choices: Choices = nothing();
   /** Before anything was chosen. */
   private written: Controls | null = null;
   private widths: { name: string; value: string }[] = [];
+  private readonly undo = button("Undo all changes", () => {
+    this.clear();
+    this.changed(nothing());
+  }, { id: "undo" });
 
   constructor(private readonly changed: (choices: Choices) => void) {
     this.element.addEventListener("submit", (event) => event.preventDefault());
@@ -42,22 +46,18 @@ export class ControlPanel {
   private parts(controls: Controls): HTMLElement[] {
     const parts: HTMLElement[] = [];
     if (this.widths.length) {
-      parts.push(group("Widths", this.widths.map((each) => field(each.name, number(`width:${each.name}`, each.value, "1", "1")))));
+      parts.push(group("Widths", this.widths.map((each) => labelled(each.name, number(`width:${each.name}`, each.value, "1", "1")))));
     }
     if (controls.set.length) {
-      parts.push(group("Submission-time values", controls.set.map((each) => field(`${each.name} (${each.type})`, value(each)))));
+      parts.push(group("Submission-time values", controls.set.map((each) => labelled(`${each.name} (${each.type})`, value(each)))));
     }
     parts.push(group("Options", [
-      ...controls.options.map((each) => field(each.label, each.choices
+      ...controls.options.map((each) => labelled(each.label, each.choices
         ? choice(`option:${each.name}`, each.choices, each.value, each.optional)
         : number(`option:${each.name}`, each.value, each.name === "pes" ? "1" : "0", each.name === "pes" ? "1" : "any"))),
-      field("Plan as Streams does", tick("faithful", controls.faithful)),
+      labelled("Plan exactly as IBM Streams", tick("faithful", controls.faithful)),
     ]));
-    parts.push(button("As written", () => {
-      this.clear();
-      this.changed(nothing());
-    }, { id: "as-written" }));
-    return parts;
+    return [...parts, this.undo];
   }
 
   private fill(controls: Controls): void {
@@ -88,6 +88,7 @@ export class ControlPanel {
   /** What was compiled last, whether it has errors or not. */
   keep(choices: Choices): void {
     this.choices = choices;
+    this.undo.hidden = JSON.stringify(choices) === JSON.stringify(nothing());
   }
 }
 
@@ -97,10 +98,6 @@ export function nothing(): Choices {
 
 function group(title: string, fields: HTMLElement[]): HTMLElement {
   return el("fieldset", {}, el("legend", {}, title), ...fields);
-}
-
-function field(text: string, input: HTMLElement): HTMLElement {
-  return el("label", {}, el("span", {}, text), input);
 }
 
 function number(name: string, text: string, min: string, step: string): HTMLElement {

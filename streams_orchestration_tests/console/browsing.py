@@ -1,0 +1,72 @@
+"""A browser for tests of the pages: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = Path(__file__).parents[2] / "streams_orchestration/console/page/node_modules" / "axe-core" / "axe.min.js"
+MARKS = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium, as `apt-get install chromium` brings it"),
+    pytest.mark.xdist_group("browser"),
+]
+PATIENCE = 60_000
+"""Milliseconds: a busy machine is slow, and what never comes fails the test."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        # the sandbox needs rights that a container may not give; the page is our own
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+class Seen:
+    """A page, and what the browser complained about."""
+
+    def __init__(self, browser: Any, width: int = 1280, scheme: str = "light", *, touch: bool = False) -> None:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, has_touch=touch, is_mobile=touch
+        )
+        context.set_default_timeout(PATIENCE)
+        self.page = context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self.complain(message.type, message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def complain(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(text)
+
+    def open(self, address: str) -> Any:
+        self.page.goto(address)
+        self.expect("[data-id]").not_to_have_count(0)
+        return self.page
+
+    def expect(self, selector: str) -> Any:
+        playwright.expect.set_options(timeout=PATIENCE)
+        return playwright.expect(self.page.locator(selector))
+
+
+def operator(name: str) -> str:
+    return f'[data-id="op:{name}"]'
+
+
+def axe(page: Any) -> list[str]:
+    """Serious findings of axe."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    violations = page.evaluate("axe.run()")["violations"]
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]}"
+        for each in violations
+        if each["impact"] in ("serious", "critical")
+    ]
