@@ -289,7 +289,8 @@ def consistent(
     Args:
         period: seconds between two cuts.
         trigger: `operatorDriven` when the operator says itself where an epoch ends.
-        more: `drain_timeout`, `reset_timeout` in seconds, `max_consecutive_reset_attempts`.
+        more: `drain_timeout`, `reset_timeout` in seconds, `max_consecutive_reset_attempts`, `restart` with the keys
+            `pause` and `limit` in seconds.
     """
     return {"trigger": trigger} | ({} if period is None else {"period": period}) | plain_keys(more)
 

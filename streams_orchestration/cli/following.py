@@ -17,6 +17,8 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitSta
 POLL_SECONDS = 0.5
 PATIENCE = 0.5
 """Seconds in which Dagster's sensor may reset a failed unit first; to be second does no harm."""
+SAID_SECONDS = 3.0
+"""A reset that is due later than this is announced."""
 FINISH_SECONDS = 10.0
 """Resets that are not recorded yet when the application is complete are recorded for so long at most."""
 
@@ -113,10 +115,12 @@ class Follower:
             raise ResetsExhaustedError(failure)
         for failure in healing.met:
             known = self._reasons.get(failure.unit) == failure.reason
-            self.say(f"{failure.unit} failed" + (" as before" if known else f": {failure.reason}{failure.log_hint}"))
+            waits = f". It is reset in {failure.due_at - now:.0f} s" if failure.due_at - now >= SAID_SECONDS else ""
+            what = " as before" if known else f": {failure.reason}{failure.log_hint}"
+            self.say(f"{failure.unit} failed{what}{waits}")
             self._reasons[failure.unit] = failure.reason
         for failure in (request.failure for request in healing.resets):
-            attempt = f"attempt {failure.attempts + 1} of {failure.max_attempts}"
+            attempt = f"attempt {failure.attempts + 1}" + ("" if failure.outside else f" of {failure.max_attempts}")
             self.say(f"Resetting {failure.unit} to its last complete epoch ({attempt}) ...")
             self._beginning.append((failure.unit, self.reset(failure)))
             self._begun[failure.unit] = failure

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 
 AUTONOMOUS_ATTEMPTS = 5
 """Resets in a row that a PE outside of regions may need; the default of a region (A1)."""
@@ -32,6 +33,7 @@ class Unit:
     """Seconds from the trigger until the epoch must be complete (B8)."""
     reset_timeout: float = DEFAULT_TIMEOUT
     """Seconds until every PE must run again (B8)."""
+    restart: RestartPolicy = DEFAULT_RESTART
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,8 @@ class ConsistentAnnotation:
     composite: bool
     trigger: Literal["periodic", "operatorDriven"] | None = None
     values: dict[str, float | int] = field(default_factory=dict[str, float | int])
-    """period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts: those that were written, resolved."""
+    """period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts, restart.pause, restart.limit: those that were
+    written, resolved."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
     """Key -> name of the submission value it came from (A29.3)."""
     location: Location | None = None

@@ -38,7 +38,7 @@ _BY_CODE: dict[str, Subjects] = {
 _HARMLESS_KEYS = frozenset(
     (
         *("partitionBy", "broadcast", "replicateHostTags", "period", "drainTimeout", "resetTimeout"),
-        *("maxConsecutiveResetAttempts", "atomic", "checkpoint", "description"),
+        *("maxConsecutiveResetAttempts", "restart", "atomic", "checkpoint", "description"),
     )
 )
 """Below these keys of an invocation nothing decides over a finding."""

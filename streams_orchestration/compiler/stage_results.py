@@ -22,6 +22,19 @@ class RegionMap:
 
 
 @dataclass(frozen=True, slots=True)
+class RestartPolicy:
+    """Resets for a cause outside of the application, such as a service that is away: these are not counted. Seconds."""
+
+    pause: float = 60.0
+    """The longest pause between two resets; the first ones are shorter."""
+    limit: float = 86_400.0
+    """How long such resets go on while no epoch completes."""
+
+
+DEFAULT_RESTART = RestartPolicy()
+
+
+@dataclass(frozen=True, slots=True)
 class ConsistentRegion:
     """One consistent region; operator numbers are logical or physical, as the tuple that holds it says."""
 
@@ -36,6 +49,7 @@ class ConsistentRegion:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     autonomous_ports: tuple[tuple[int, tuple[int, ...]], ...]
+    restart: RestartPolicy = DEFAULT_RESTART
 
 
 class PeInputPort(NamedTuple):

@@ -74,6 +74,13 @@ class Parallel(Element):
         return value
 
 
+class Restart(Element):
+    """`restart`: resets of a region for a cause outside of the application, such as a service that is away. Seconds."""
+
+    pause: Number | None = None
+    limit: Number | None = None
+
+
 class Consistent(Element):
     """`consistent`: the region that starts here is drained, checkpointed and reset as one (A1). Times in seconds."""
 
@@ -82,6 +89,7 @@ class Consistent(Element):
     drain_timeout: Number | None = None
     reset_timeout: Number | None = None
     max_consecutive_reset_attempts: Integer | None = None
+    restart: Restart | None = None
 
     @field_validator("trigger", mode="before")
     @classmethod

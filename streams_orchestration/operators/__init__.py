@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from streams_orchestration.operators.dict_state import DictState
     from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
-    from streams_orchestration.operators.errors import DataError, RefusedError
+    from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError
     from streams_orchestration.operators.function import operator
     from streams_orchestration.operators.keyed_state import KeyedState
     from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
@@ -40,6 +40,7 @@ __all__ = [
     "Metrics",
     "Operator",
     "OperatorContext",
+    "OutsideError",
     "Parameters",
     "PortKeys",
     "ProducedTo",
@@ -64,6 +65,7 @@ _MODULES = {
     "Gauge": "metrics",
     "KeyedState": "keyed_state",
     "Metrics": "metrics",
+    "OutsideError": "errors",
     "PortKeys": "rescaling",
     "RefusedError": "errors",
     "RescaleError": "rescaling",

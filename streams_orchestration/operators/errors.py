@@ -7,6 +7,13 @@ class DataError(ValueError):
     """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""
 
 
+class OutsideError(Exception):
+    """The cause is outside of the application and passes by itself, such as a service that is away.
+
+    The region is reset, after a growing pause, for as long as that lasts; such resets are not counted.
+    """
+
+
 class RefusedError(ValueError):
     """The destination of a sink refuses for good, such as for a missing right or place: a retry does not help."""
 

@@ -195,6 +195,8 @@ class OperatorFailure:
     line: int = 0
     pure: bool = False
     """The operator keeps nothing and changes nothing: the same tuples would make it fail again."""
+    outside: bool = False
+    """The cause is outside of the application, such as a service that is away or a full disk: it passes by itself."""
     batch: int = 0
     """Number of the micro-batch."""
     port: int | None = None
@@ -225,6 +227,11 @@ class OperatorFailure:
         """Operator, type of exception, file and line."""
         return self.operator, self.cause.partition(":")[0], self.file, self.line
 
+    @property
+    def kind(self) -> str:
+        """Return the code as text: failures of one kind have the same cause."""
+        return " ".join(map(str, self.code))
+
     def __str__(self) -> str:
         code = f" ({self.file}, line {self.line})" if self.file else ""
         return f"{self.cause}{code}{self._place()}"
@@ -253,6 +260,10 @@ class OperatorError(StreamsRuntimeError):
 
     def __reduce__(self) -> tuple[type[OperatorError], tuple[str, str, OperatorFailure | None]]:
         return type(self), (self.operator, self.reason, self.failure)
+
+
+class OutsideFailure(StreamsRuntimeError):  # noqa: N818  a failure of a query, which is no error of this process
+    """A query ended for a cause outside of the application, which passes by itself."""
 
 
 class OutputError(StreamsRuntimeError):

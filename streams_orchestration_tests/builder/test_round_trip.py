@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from streams_orchestration.builder import Application
 from streams_orchestration.model import application as model
-from streams_orchestration.model.annotations import Annotations, Consistent, Parallel, PartitionBy, ThreadingAnnotation
+from streams_orchestration.model.annotations import (
+    Annotations,
+    Consistent,
+    Parallel,
+    PartitionBy,
+    Restart,
+    ThreadingAnnotation,
+)
 from streams_orchestration.model.application import Composite, InputBinding, Invocation, OutputBinding
 from streams_orchestration.model.operators import (
     ConsistentSupport,
@@ -60,6 +67,7 @@ PARALLEL = st.builds(
 CONSISTENT = st.builds(
     Consistent, trigger=st.sampled_from(["periodic", "operatorDriven"]), period=maybe(SECONDS),
     drain_timeout=maybe(SECONDS), reset_timeout=maybe(SECONDS), max_consecutive_reset_attempts=maybe(WIDTHS),
+    restart=maybe(st.builds(Restart, pause=maybe(SECONDS), limit=maybe(SECONDS))),
 )  # fmt: skip
 THREADING = st.builds(
     ThreadingAnnotation, model=st.sampled_from(["manual", "dedicated"]), threads=maybe(WIDTHS),

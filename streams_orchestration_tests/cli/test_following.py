@@ -12,6 +12,7 @@ from streams_orchestration.runtime.errors import CatalogLostError, HostLaunchErr
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.healing import FIRST_RETRY
+from streams_orchestration.runtime.units.region_record import Tries
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
 DONE = status(state="COMPLETED", pes=(pe(0, state="COMPLETED"),))
@@ -127,6 +128,19 @@ def test_what_a_unit_fails_of_is_said_once():
         "region-0 failed as before",
         "region-0 failed: PE 0 failed: bang (log: /logs/pe-0.log)",
     ]
+
+
+def test_a_reset_that_is_to_wait_is_announced_and_one_for_a_cause_outside_counts_no_attempts():
+    away = unit(generation=3, attempts=7, max_attempts=12, kind="a", tries=(Tries("a", 7, NOW),), give_up_at=NOW + 999,
+                outage={"detected": NOW})  # fmt: skip
+    failing = pe(0, state="FAILED", error="ConnectionError: no answer", kind="a", outside=True)
+    world = World([replace(FAILED, units=(away,), pes=(failing, pe(1)))] * 140 + [DONE])
+    world.follower().follow()
+    assert world.said[:2] == [
+        "region-0 failed: PE 0 failed: ConnectionError: no answer (log: /logs/pe-0.log). It is reset in 60 s",
+        "Resetting region-0 to its last complete epoch (attempt 8) ...",
+    ]
+    assert [at for _, _, at in world.resets] == [60.0]
 
 
 def test_a_reset_that_fails_is_said_and_the_follower_goes_on():

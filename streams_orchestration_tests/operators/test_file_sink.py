@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import DataError, OutsideError
 from streams_orchestration.operators.gathering import Roll
+from streams_orchestration.operators.standard import file_formats
 from streams_orchestration.operators.standard.file_formats import SinkFormat
 from streams_orchestration.operators.standard.file_sink import FileSink
 from streams_orchestration.operators.standard.file_source import FileSource
@@ -85,6 +89,22 @@ def test_what_a_reset_may_take_back_has_a_name_that_no_replay_has(tmp_path: Path
         names.append(part.final)
     assert [path.name for path in names] == ["part-000001-000000-000-g1.parquet", "part-000001-000000-000-g2.parquet"]
     assert FileSink.published(bench.context, bench.parameters) == tuple(names)
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl", "arrow"])
+def test_a_full_disk_is_a_cause_outside_that_names_the_file_and_leaves_none(
+    format: SinkFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    @contextmanager
+    def full(path: Path, **_options: bool) -> Iterator[None]:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        yield
+
+    bench = sink(tmp_path, format=format).send(ROWS)
+    monkeypatch.setattr(file_formats, "durable", full)
+    with pytest.raises(OutsideError, match=r"/out/_pending/000-.* cannot be written: No space left on device; it is"):
+        bench.operator.prepare_commit()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_csv_parts_can_be_read_back(tmp_path: Path):

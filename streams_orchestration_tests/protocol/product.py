@@ -42,6 +42,7 @@ from streams_orchestration.runtime.units.holding import hold, release, under_way
 from streams_orchestration.runtime.units.trial import _judged, decide, read_trial
 from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.protocol.planning import position, view
+from streams_orchestration_tests.protocol.setting import OUTSIDE
 from streams_orchestration_tests.protocol.steps import Protocol
 from streams_orchestration_tests.protocol.world import Flight, World
 
@@ -106,9 +107,24 @@ class Product:
             assert connection.execute(update(u).where(*this).values(deadline=0.0)).rowcount
         observe(self.catalog, self.name)
 
-    def reset(self, unit: int) -> None:
-        reset(self.home, self.name, self.topology.units[unit], force=True)
+    def reset(self, unit: int, cause: str) -> None:
+        """Have a unit reset, forced where its attempts are used up, after one of its PEs has failed for the cause."""
+        p, name = tables.pe, self.topology.units[unit]
+        if cause:
+            failed = {"state": "FAILED", "error": f"{cause} at {time.time()}", "kind": cause}
+            working = min(self._working(unit), default=None)
+            with self.catalog.write() as connection:
+                connection.execute(update(p).where(p.c.id == working).values(outside=cause == OUTSIDE, **failed))
+        reset(self.home, self.name, name, force=True)
+        with self.catalog.write() as connection:
+            connection.execute(update(p).where(p.c.state == "FAILED").values(state="RUNNING", error=None))
         self.report_running()
+
+    def _working(self, unit: int) -> list[int]:
+        p = tables.pe
+        with self.catalog.read() as connection:
+            mine = (p.c.unit == self.topology.units[unit], ~p.c.final)
+            return list(connection.scalars(select(p.c.id).where(*mine)))
 
     def report_running(self) -> None:
         """All queries run, in the generation of their unit: what hosts would report."""
@@ -206,6 +222,10 @@ class Product:
                 (row.generation, row.trigger_epoch, row.completed_epoch, row.final_epoch, row.state == "COMPLETED")
                 for row in (units[name] for name in t.units)
             ],
+            "resets": [
+                (row.attempts, row.kind, row.max_attempts - row.attempts, _spent(row))
+                for row in (units[name] for name in t.units)
+            ],
             "segments": [
                 [(row.number, row.batch, row.epoch, _items(row.path)) for row in segments if row.pe == pe.id]
                 for pe in pes
@@ -270,12 +290,17 @@ def state_of_model(protocol: Protocol, world: World) -> dict[str, Any]:
             for pe, p in zip(world.pes, positions, strict=True)
         ],
         "units": [(u.generation, u.trigger, u.completed, u.last, u.done) for u in world.units],
+        "resets": [(u.resets.total, u.resets.cause, u.resets.left, list(u.resets.spent)) for u in world.units],
         "segments": [[(p.number, p.batch, p.epoch, list(p.items)) for p in pieces] for pieces in world.streams],
         "files": [[(f.batch, f.epoch, list(f.items)) for f in files if not f.moved] for files in world.files],
         "boundaries": [[(b.epoch, b.pe.batch) for b in boundaries] for boundaries in world.boundaries],
         "states": [list(pe.state) for pe in world.pes],
         "visible": [list(items) for items in world.visible],
     }
+
+
+def _spent(row: UnitRow) -> list[tuple[str, int]]:
+    return sorted((kind, number) for kind, number, _ in row.tries or ())
 
 
 def _position(stored: dict[str, Any]) -> tuple[Any, ...]:

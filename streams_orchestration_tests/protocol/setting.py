@@ -8,6 +8,8 @@ from streams_orchestration_tests.protocol.topologies import Topology
 from streams_orchestration_tests.protocol.world import Flight
 
 FAULTS = ("reset", "new host")
+OUTSIDE = "outside"
+"""A cause that takes no attempt away."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Setting:
     epochs: int = 2
     """Epochs that the period ends before nothing else is possible."""
     faults: int = 1
+    causes: tuple[str, ...] = ("",)
+    """Of resets, which are counted for each if there are several; the first one is that it was asked for by hand."""
     kinds: tuple[str, ...] = FAULTS
     """Of faults. What has crashed does nothing any more, which needs no step; what follows a crash does."""
     fenced: bool = True

@@ -130,8 +130,8 @@ class Protocol(Setting):
     def _faults(self, world: World) -> Iterator[tuple[Step, Outcome]]:
         if "reset" in self.kinds:
             for number, unit in enumerate(world.units):
-                if not unit.done:
-                    yield ("reset", number, 0), partial(reset, self, world, number)
+                for cause in range(0 if unit.done else len(self.causes)):
+                    yield ("reset", number, cause), partial(reset, self, world, number, cause)
         if "new host" in self.kinds:
             for pe, flights in enumerate(world.flights):
                 if any(flight.current for flight in flights):

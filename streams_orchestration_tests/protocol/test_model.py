@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration_tests.protocol.product import Product, state_of_model, told_by_model
+from streams_orchestration_tests.protocol.setting import OUTSIDE
 from streams_orchestration_tests.protocol.steps import Protocol, Step
 from streams_orchestration_tests.protocol.switching import divided, is_under_way
 from streams_orchestration_tests.protocol.topologies import GRAPHS, topology
@@ -18,9 +19,10 @@ WALKS, DEEP_WALKS, MORE = 1, 60, 7
 """Walks of a graph, and those that follow where these have not seen everything."""
 STEPS = 200
 REDEPLOYS = 5
+CAUSES = ("", "one", "another", OUTSIDE)
 PUBLISHING = ("move", "mark")
-RARE = {"reset": 0.25, "hold": 0.25, "release": 0.05}
-"""How often these are looked at."""
+RARE = {"reset": 0.07, "hold": 0.25, "release": 0.05}
+"""How often these are looked at; resets for each cause."""
 REVERTS = (0.1, 0.5)
 """How often reverts are looked at, in one walk and in the next: rarely at first, so that trials pass as well."""
 
@@ -56,7 +58,9 @@ def test_model_and_product_agree_after_every_step(tmp_path: Path, name: str, wal
 def walked(directory: Path, name: str, choose: random.Random, reverts: float) -> list[Step]:
     """One walk to the end of the application."""
     directory.mkdir()
-    protocol = Protocol(topology(name), epochs=6, faults=STEPS, kinds=("reset",), forgets=False, redeploys=REDEPLOYS)
+    protocol = Protocol(
+        topology(name), epochs=6, faults=STEPS, kinds=("reset",), forgets=False, redeploys=REDEPLOYS, causes=CAUSES
+    )
     product = Product(directory, protocol)
     world, taken = protocol.start(), []
     rare = RARE | {"revert": reverts}
@@ -100,7 +104,7 @@ def taken_by_both(protocol: Protocol, product: Product, world: World, step: Step
     elif kind == "trigger":
         product.trigger(number)
     elif kind == "reset":
-        product.reset(number)
+        product.reset(number, protocol.causes[choice])
     elif kind == "hold":
         product.hold(world.held)
     elif kind == "release":

@@ -6,9 +6,19 @@ The functions do what `commits.py`, `reset.py`, `publishing.py`, `controller.py`
 from __future__ import annotations
 
 from streams_orchestration_tests.protocol.queries import anew, is_between
-from streams_orchestration_tests.protocol.setting import Setting
+from streams_orchestration_tests.protocol.setting import OUTSIDE, Setting
 from streams_orchestration_tests.protocol.topologies import Topology
-from streams_orchestration_tests.protocol.world import Boundary, File, Pe, Piece, Unit, ViolationError, World, put
+from streams_orchestration_tests.protocol.world import (
+    Boundary,
+    File,
+    Pe,
+    Piece,
+    Resets,
+    Unit,
+    ViolationError,
+    World,
+    put,
+)
 
 
 def commit(setting: Setting, world: World, pe: int, number: int) -> World:
@@ -52,7 +62,7 @@ def commit(setting: Setting, world: World, pe: int, number: int) -> World:
             following = flight.epoch + 1
             # the sources have ended: the last epoch is closed as soon as the one before is complete
             trigger = following if unit.last == following else unit.trigger
-            unit = unit._replace(completed=flight.epoch, current=following, trigger=trigger)
+            unit = unit._replace(completed=flight.epoch, current=following, trigger=trigger, resets=Resets())
             world = world.with_unit(unit_number, unit)
     return world
 
@@ -68,7 +78,23 @@ def _announced_end(t: Topology, world: World, number: int) -> Unit:
     return unit._replace(last=unit.current, trigger=unit.current)
 
 
-def reset(setting: Setting, world: World, number: int) -> World:
+def counted(setting: Setting, before: Resets, cause: str) -> Resets:
+    """`region_record.RegionRecord.count`: one more reset, forced where its cause has none left."""
+    if len(setting.causes) == 1:
+        return before
+    spent = dict(before.spent)
+    if cause not in ("", OUTSIDE, before.cause):
+        before = before._replace(left=max(Resets().left - spent.get(cause, 0), 0))
+    now = before._replace(total=before.total + 1, cause=cause or before.cause)
+    if now.cause != OUTSIDE:
+        if not now.left:
+            now, spent = now._replace(left=Resets().left), {}
+        now = now._replace(left=now.left - 1)
+    spent[now.cause] = spent.get(now.cause, 0) + 1
+    return now._replace(spent=tuple(sorted(spent.items())))
+
+
+def reset(setting: Setting, world: World, number: int, cause: int = 0) -> World:
     """`reset.reset`; what is in flight goes on to be, without knowing of it."""
     t, unit = setting.topology, world.units[number]
     pes, streams, files = list(world.pes), list(world.streams), list(world.files)
@@ -89,7 +115,8 @@ def reset(setting: Setting, world: World, number: int) -> World:
         boundaries[pe] = tuple(b for b in boundaries[pe] if b.pe.batch <= row.batch)
         flights[pe] = tuple(sorted(flight._replace(current=False) for flight in flights[pe]))
     last = unit.last if unit.last == unit.completed else None
-    unit = Unit(unit.generation + 1, unit.completed, unit.completed, last, current=unit.current + 1)
+    resets = counted(setting, unit.resets, setting.causes[cause])
+    unit = Unit(unit.generation + 1, unit.completed, unit.completed, last, unit.done, unit.current + 1, resets)
     world = world._replace(
         pes=tuple(pes), streams=tuple(streams), files=tuple(files), boundaries=tuple(boundaries),
         flights=tuple(flights),

@@ -47,6 +47,18 @@ class Query(NamedTuple):
     closed: bool = False
 
 
+class Resets(NamedTuple):
+    """The resets of a unit since its last complete epoch."""
+
+    total: int = 0
+    cause: str = ""
+    """Of the last one; one that is asked for by hand has that of the one before."""
+    left: int = 5
+    """That this cause may still have, unless it is one outside of the application."""
+    spent: tuple[tuple[str, int], ...] = ()
+    """Cause -> its resets, since the last one that was forced."""
+
+
 class Unit(NamedTuple):
     """The catalog's row of a unit of recovery."""
 
@@ -57,6 +69,7 @@ class Unit(NamedTuple):
     done: bool = False
     current: int = 1
     """The sequence id that the next drain has."""
+    resets: Resets = Resets()
 
 
 class Piece(NamedTuple):

@@ -9,6 +9,7 @@ from streams_orchestration.compiler.components import strong_components
 from streams_orchestration.compiler.deployment.errors import CannotRunError
 from streams_orchestration.compiler.deployment_plan import AUTONOMOUS_ATTEMPTS, Unit
 from streams_orchestration.compiler.disjoint_sets import DisjointSets
+from streams_orchestration.compiler.stage_results import RestartPolicy
 
 
 def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
@@ -104,4 +105,7 @@ def _unit(compilation: Compilation, parts: _Parts, places: Sequence[int]) -> Uni
         max_attempts=max(region.max_consecutive_reset_attempts for region in regions),
         drain_timeout=max(region.drain_timeout for region in regions),
         reset_timeout=max(region.reset_timeout for region in regions),
+        restart=RestartPolicy(
+            max(region.restart.pause for region in regions), max(region.restart.limit for region in regions)
+        ),
     )

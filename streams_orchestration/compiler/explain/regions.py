@@ -126,6 +126,8 @@ def _values(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
         "resetTimeout": region.reset_timeout,
         "maxConsecutiveResetAttempts": region.max_consecutive_reset_attempts,
     }
+    restart = {"restart.pause": region.restart.pause, "restart.limit": region.restart.limit}
+    final |= {key: value for key, value in restart.items() if any(key in each.values for each in annotations)}
     for key, value in final.items():
         if value is None:
             continue

@@ -9,6 +9,7 @@ from streams_orchestration.compiler.logical.substitution import Substitution
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.model.annotations import Annotations, Consistent
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.element import Element
 
 _ATTEMPTS = "maxConsecutiveResetAttempts"
 _FIELDS = {
@@ -17,6 +18,7 @@ _FIELDS = {
     "resetTimeout": "reset_timeout",
     _ATTEMPTS: "max_consecutive_reset_attempts",
 }
+_RESTART = ("pause", "limit")
 
 
 def consistent_annotations(tree: InstanceTree, substitution: Substitution) -> Iterator[ConsistentAnnotation]:
@@ -63,18 +65,26 @@ def _values(
 ) -> tuple[dict[str, float | int], dict[str, str]]:
     values: dict[str, float | int] = {}
     submission: dict[str, str] = {}
-    for key, field in _FIELDS.items():
-        written = getattr(consistent, field)
-        if written is None:
-            continue
-        value, origin = substitution.number(written, consistent, key, operator, integer=key == _ATTEMPTS)
+    for name, element, key, written in _written(consistent):
+        value, origin = substitution.number(written, element, key, operator, integer=key == _ATTEMPTS)
         if origin:
-            submission[key] = origin
+            submission[name] = origin
         if value is None:
             continue
-        values[key] = value
+        values[name] = value
         if value <= 0:
-            location = consistent.location(key)
-            message = f"{key} is above zero, not {value}"
+            location = element.location(key)
+            message = f"{name} is above zero, not {value}"
             substitution.diagnostics.append(Diagnostic.of("SO0401", message, operator=operator, location=location))
     return values, submission
+
+
+def _written(consistent: Consistent) -> Iterator[tuple[str, Element, str, float | int | str]]:
+    """The values that were written: name, element that holds it, key there, and value."""
+    for key, field in _FIELDS.items():
+        if (written := getattr(consistent, field)) is not None:
+            yield key, consistent, key, written
+    for key in _RESTART if consistent.restart is not None else ():
+        if (written := getattr(consistent.restart, key)) is not None:
+            assert consistent.restart is not None
+            yield f"restart.{key}", consistent.restart, key, written

@@ -11,7 +11,7 @@ from streams_orchestration.compiler.regions.checks import check_regions
 from streams_orchestration.compiler.regions.growth import Growth, Membership, grow, memberships
 from streams_orchestration.compiler.regions.starts import RegionStarts, find_starts
 from streams_orchestration.compiler.regions.values import merge_values
-from streams_orchestration.compiler.stage_results import ConsistentRegion, RegionMap
+from streams_orchestration.compiler.stage_results import ConsistentRegion, RegionMap, RestartPolicy
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _NOBODY = Membership((), (), (), ())
@@ -71,6 +71,7 @@ def _region(
         starts=members.starts,
         ends=members.ends,
         autonomous_ports=members.autonomous_ports,
+        restart=RestartPolicy(float(values["restart.pause"] or 0.0), float(values["restart.limit"] or 0.0)),
     )
 
 

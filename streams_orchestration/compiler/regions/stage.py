@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, REGIONS, Rows, Stage, Summary
-from streams_orchestration.compiler.stage_results import ConsistentRegion, RegionMap
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, ConsistentRegion, RegionMap
 
 
 def regions_are_closed(done: Stages) -> Iterator[str]:
@@ -61,6 +62,7 @@ def _region(region: ConsistentRegion, names: list[str], *, logical: bool) -> Doc
         "drainTimeout": region.drain_timeout,
         "resetTimeout": region.reset_timeout,
         "maxConsecutiveResetAttempts": region.max_consecutive_reset_attempts,
+        **({} if region.restart == DEFAULT_RESTART else {"restart": asdict(region.restart)}),
         "operators": [names[operator] for operator in region.operators],
         "starts": [names[operator] for operator in region.starts],
         "ends": [names[operator] for operator in region.ends],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.model.diagnostics import Diagnostic
 
 DEFAULTS: dict[str, float | int | None] = {
@@ -12,8 +13,10 @@ DEFAULTS: dict[str, float | int | None] = {
     "drainTimeout": 180.0,
     "resetTimeout": 180.0,
     "maxConsecutiveResetAttempts": 5,
+    "restart.pause": DEFAULT_RESTART.pause,
+    "restart.limit": DEFAULT_RESTART.limit,
 }
-"""Seconds, seconds, seconds, a count (A1)."""
+"""Seconds, seconds, seconds, a count (A1), seconds, seconds."""
 
 
 def merge_values(

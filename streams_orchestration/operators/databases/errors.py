@@ -9,6 +9,7 @@ from sqlalchemy import URL
 from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
 from streams_orchestration.operators.databases.address import secrets_of
+from streams_orchestration.operators.errors import OutsideError
 from streams_orchestration.operators.references import without
 
 _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated incorrect .{1,30} value:) )'.*'(?= for )")
@@ -30,7 +31,7 @@ class DatabaseError(ValueError):
     """The database refuses, or is not there; the message has the reason and the remedy, without secrets and tuples."""
 
 
-class DatabaseAwayError(DatabaseError):
+class DatabaseAwayError(DatabaseError, OutsideError):
     """The database cannot be reached, or takes no more sessions: the same may succeed later."""
 
 

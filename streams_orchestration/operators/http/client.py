@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import Field, field_validator
 
 from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved
 
 LONGEST_WAIT = 300.0
@@ -33,7 +33,7 @@ _REMEDIES = {
 }
 
 
-class HttpAwayError(ValueError):
+class HttpAwayError(OutsideError, ValueError):
     """The receiver cannot be reached, or cannot take the request now: it is made again, nothing is lost."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
 
 REACH_SECONDS = 5.0
@@ -30,7 +30,7 @@ _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
-class KafkaAwayError(Exception):
+class KafkaAwayError(OutsideError):
     """The cluster cannot be reached, or cannot do it now: it is tried again, nothing is lost."""
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.http.client import HttpAwayError, HttpParameters, HttpTarget, check_token
 from streams_orchestration.operators.references import ReferenceError, resolved
 
@@ -40,7 +40,7 @@ class RegistryParameters(HttpParameters):
         return self
 
 
-class RegistryAwayError(Exception):
+class RegistryAwayError(OutsideError):
     """The registry cannot be reached, or cannot answer now: it is asked again, nothing is lost."""
 
 

@@ -17,7 +17,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
 from streams_orchestration.operators.epoch_sink import waiting_directory
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import OutsideError, UnknownAttributeError
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -216,8 +216,12 @@ class FileSink(GatheringSink):
     def _write(self, directory: str, table: pa.Table) -> PendingFile:
         settings, context = self.parameters, self.context
         pending = self.pending() / directory / f"{self._channel}-{uuid.uuid4().hex}.{settings.format}"
-        pending.parent.mkdir(parents=True, exist_ok=True)
-        write_file(pending, settings.format, table, separator=settings.separator, quoted=settings.quote_strings)
+        try:
+            pending.parent.mkdir(parents=True, exist_ok=True)
+            write_file(pending, settings.format, table, separator=settings.separator, quoted=settings.quote_strings)
+        except OSError as error:
+            message = f"{pending} cannot be written: {error.strerror or error}; it is tried again, nothing is lost"
+            raise OutsideError(message) from error
         final = None if settings.roll() else self.final(pending, context.epoch, context.batch)
         return PendingFile(pending, final, table.num_rows, pending.stat().st_size)
 

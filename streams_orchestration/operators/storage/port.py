@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
-from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.errors import OutsideError, RefusedError
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -16,7 +16,7 @@ class StorageError(Exception):
     """A place cannot be read or written; the message names it, never a secret."""
 
 
-class StorageAwayError(StorageError):
+class StorageAwayError(StorageError, OutsideError):
     """The storage cannot be reached, or is overloaded: it is tried again, nothing is lost."""
 
 

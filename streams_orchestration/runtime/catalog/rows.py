@@ -130,6 +130,11 @@ class UnitRow(CatalogRow):
     attempts: int
     max_attempts: int
     configured_attempts: int
+    restart_pause: float
+    restart_limit: float
+    kind: str
+    give_up_at: float | None
+    tries: list[Any] | None
     state: UnitState
     dirty: bool
     since: float
@@ -202,6 +207,8 @@ class PeRow(CatalogRow):
     state: PeState
     error: str | None
     permanent: bool
+    kind: str
+    outside: bool
     failures: dict[str, Any] | None
     restartable: bool
     running: int

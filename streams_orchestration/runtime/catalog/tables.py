@@ -18,8 +18,9 @@ from sqlalchemy import (
     func,
 )
 
-metadata = MetaData()
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 
+metadata = MetaData()
 Count = BigInteger().with_variant(Integer, "sqlite")
 """Column type for counts of tuples, bytes or batches: 64 bits. An SQLite integer always has them."""
 
@@ -39,7 +40,6 @@ application = Table(
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
     Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
-    # what no part of a new plan is below, since names of files and marks of sinks hold them: units come and go
     Column("last_epoch", Count, nullable=False, default=0),
     Column("last_batch", Count, nullable=False, default=-1),
     Column("last_generation", Integer, nullable=False, default=0),
@@ -130,8 +130,7 @@ unit = Table(
     Column("trigger_epoch", Count, nullable=False, default=0),  # start PEs close epochs up to this one
     Column("current_epoch", Count, nullable=False, default=1),  # the sequence id that the next drain has
     Column("completed_epoch", Count, nullable=False, default=0),
-    # PEs that work in the current epoch or before it: the commit of the last one tells the state machine. A hint only:
-    # the machine counts for itself
+    # PEs that work in the current epoch or before it, a hint: the commit of the last one tells the state machine
     Column("unclosed", Integer, nullable=False, default=0),
     Column("shown_epoch", Count),  # the last one that others see, while a redeploy is on trial; else all complete ones
     Column("held_until", Float),  # until then nothing new comes in: it is drained for another plan
@@ -140,6 +139,11 @@ unit = Table(
     Column("attempts", Integer, nullable=False, default=0),
     Column("max_attempts", Integer, nullable=False),  # a forced reset raises it until an epoch is complete
     Column("configured_attempts", Integer, nullable=False),
+    Column("restart_pause", Float, nullable=False, default=DEFAULT_RESTART.pause),  # longest, for a cause outside
+    Column("restart_limit", Float, nullable=False, default=DEFAULT_RESTART.limit),  # seconds without a new epoch
+    Column("kind", Text, nullable=False, default=""),  # of the cause; resets are counted for each kind
+    Column("give_up_at", Float),  # of a cause outside
+    Column("tries", JSON),  # kind, resets and time of the first one, since the last complete epoch
     Column("state", String, nullable=False, default="STARTED"),
     Column("dirty", Boolean, nullable=False, default=False),  # started in a way that only a reset mends
     Column("since", Float, nullable=False, default=0.0),  # when it came into its state
@@ -207,6 +211,8 @@ pe = Table(
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Text),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
+    Column("kind", Text, nullable=False, default=""),  # of the error: failures of one kind have the same cause
+    Column("outside", Boolean, nullable=False, default=False),  # the cause is outside of the application
     Column("failures", JSON),  # of its operators: the last one, and when the same code failed before
     Column("restartable", Boolean, nullable=False, default=True),
     Column("running", Integer, nullable=False, default=0),  # the generation in which it was last seen to run

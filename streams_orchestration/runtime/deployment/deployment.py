@@ -193,6 +193,8 @@ def insert_unit(connection: Connection, application: str, unit: Unit, **values: 
         "unclosed": len(unit.pes),
         "max_attempts": unit.max_attempts,
         "configured_attempts": unit.max_attempts,
+        "restart_pause": unit.restart.pause,
+        "restart_limit": unit.restart.limit,
     }
     connection.execute(insert(tables.unit).values(**(plain | values)))
 
@@ -277,6 +279,9 @@ def begin_again(connection: Connection, application: str, units: Collection[str]
             generation=u.c.generation + 1,
             attempts=0,
             max_attempts=u.c.configured_attempts,
+            kind="",
+            give_up_at=None,
+            tries=None,
         )
     )
     connection.execute(

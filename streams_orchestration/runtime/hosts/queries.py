@@ -14,7 +14,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.engine.port import Engine, Query, QueryStart
-from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure
 from streams_orchestration.runtime.hosts.pes import PlacedPe, units_on
 from streams_orchestration.runtime.hosts.presence import Presence
 from streams_orchestration.runtime.hosts.relay import Relay
@@ -158,7 +158,9 @@ class Queries:
             return runs
         log.error("%s", error)
         lost = check_cuts(self._catalog, self._application, [self.programs[row.id].unit])
-        self._report_failure(row.id, row.generation, str(error), query.cause, permanent=query.permanent or bool(lost))
+        outside = isinstance(error, OutsideFailure)
+        permanent = query.permanent or bool(lost)
+        self._report_failure(row.id, row.generation, str(error), query.cause, permanent=permanent, outside=outside)
         self._failed.add(row.id)
         return True
 
@@ -170,18 +172,22 @@ class Queries:
                                                       "running": generation})  # fmt: skip
 
     def _report_failure(
-        self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool
+        self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool, outside: bool
     ) -> None:
         """Report why a PE has failed, and whether the failure of its operator has come before."""
         self._presence.row()
         p = tables.pe
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
-            values: dict[str, Any] = {"state": "FAILED", "error": error, "permanent": permanent}
+            values: dict[str, Any] = {
+                "state": "FAILED", "error": error, "permanent": permanent,
+                "kind": f"PE {pe}" if cause is None else cause.kind, "outside": outside,
+            }  # fmt: skip
             if cause is not None:
                 before = connection.scalar(
                     select(p.c.failures).where(p.c.application == self._application, p.c.id == pe)
                 )
                 again = failed_again(before, cause, clock.now())
+                values["outside"] = outside or cause.outside
                 values["failures"] = again.row()
                 values["error"] = again.describe(error)
                 values["permanent"] = permanent or again.hopeless

@@ -168,5 +168,7 @@ class TaskResult:
     """Whether the same input would fail again."""
     failure: OperatorFailure | None = None
     """The error in parts, where an operator raised it."""
+    outside: bool = False
+    """Whether the cause of the error is outside of the application."""
     metrics: Counts = field(default_factory=dict)
     """Counts of the task's meter; empty where measuring is off."""

@@ -28,7 +28,7 @@ _SEGMENT, _STATE, _FILE, _COMMIT = map(insert, (tables.segment, tables.state, ta
 _PE = update(_p).where(_p.c.application == bindparam("of"), _p.c.id == bindparam("at"))
 _OF_UNIT = (_u.c.application == bindparam("of"), _u.c.name == bindparam("by"))
 _CLOSED = update(_u).where(*_OF_UNIT).values(unclosed=_u.c.unclosed - 1)
-_CUT = update(_u).where(*_OF_UNIT).values(max_attempts=_u.c.configured_attempts)
+_CUT = update(_u).where(*_OF_UNIT).values(max_attempts=_u.c.configured_attempts, tries=None)
 _STANDING = (
     select(
         *(_p.c.unit, _p.c.feeds, _p.c.state, _p.c.batch, _p.c.rows_in, _p.c.rows_out, _p.c.busy_seconds),
@@ -267,5 +267,6 @@ def _announce_end(connection: Connection, application: str, unit: str) -> bool:
 
 def _complete_batch(connection: Connection, application: str, unit: str, epoch: int, now: float) -> None:
     """Complete an epoch of a PE outside of regions, for which every batch is a cut of its own (A49)."""
-    values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0}
+    values = {"completed_epoch": epoch, "current_epoch": epoch + 1, "completed_at": now, "attempts": 0,
+              "kind": "", "give_up_at": None}  # fmt: skip
     connection.execute(_CUT, {"of": application, "by": unit, **values})

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.outage import Outage
@@ -92,7 +93,7 @@ class Planner:
             try:
                 self._outage.met(error)
             except CatalogUnavailableError:
-                self.scratch.fail(str(error), permanent=False)
+                self.scratch.fail(str(error), permanent=False, outside=True)
                 raise
             return batch
         self._outage.over()
@@ -214,9 +215,11 @@ class Planner:
         except StreamsRuntimeError as error:
             log.error("%s", error)
             if failed is None:
-                self.scratch.fail(str(error), permanent=False)
+                self.scratch.fail(str(error), permanent=False, outside=is_outside(error))
             else:
-                self.scratch.fail(str(error), permanent=failed.permanent, failure=failed.failure)
+                self.scratch.fail(
+                    str(error), permanent=failed.permanent, failure=failed.failure, outside=failed.outside
+                )
             raise
         self._planned = self._done = None
         self._sources_due = time.monotonic() + self._source_pause(plan, results)

@@ -16,7 +16,7 @@ from pathlib import Path
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
-from streams_orchestration.runtime.errors import OperatorFailure
+from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.storage.directories import Directories
 
 CLAIM = "claim-"
@@ -48,6 +48,12 @@ class GivenUp:
     """Whether the same input would fail again."""
     failure: OperatorFailure | None
     """Failure of an operator, where one is the cause."""
+    outside: bool = False
+    """Whether the cause is outside of the application."""
+
+    def error(self) -> StreamsRuntimeError:
+        """Return the failure of the query that this is."""
+        return (OutsideFailure if self.outside else StreamsRuntimeError)(self.message)
 
 
 @dataclass(frozen=True)
@@ -148,17 +154,20 @@ class Scratch:
         """Whether no batch is under way, and none will begin."""
         return (Path(self.path) / "resting").exists()
 
-    def fail(self, message: str, *, permanent: bool, failure: OperatorFailure | None = None) -> None:
+    def fail(
+        self, message: str, *, permanent: bool, failure: OperatorFailure | None = None, outside: bool = False
+    ) -> None:
         """Record for the host that the planner gives up; where that cannot be written, only the logs say why.
 
         Args:
             message: why.
             permanent: the same input would fail again.
             failure: of an operator, where one is the cause.
+            outside: the cause is outside of the application.
         """
         parts = None if failure is None else asdict(failure)
         try:
-            write_whole(self._failure, json.dumps([message, permanent, parts]), durably=False)
+            write_whole(self._failure, json.dumps([message, permanent, parts, outside]), durably=False)
         except OSError as error:
             log.error("%s cannot be written: %s. It would say: %s", self._failure, error.strerror, message)
 
@@ -166,8 +175,8 @@ class Scratch:
     def failure(self) -> GivenUp | None:
         """Why the planner gave up. Where that cannot be read, the disk is at fault, and a reset may help."""
         try:
-            message, permanent, parts = json.loads(self._failure.read_bytes())
-            return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts))
+            message, permanent, parts, outside = json.loads(self._failure.read_bytes())
+            return GivenUp(message, permanent, None if parts is None else OperatorFailure(**parts), outside)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError) as error:

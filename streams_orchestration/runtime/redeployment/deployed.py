@@ -16,6 +16,7 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
 from streams_orchestration.compiler.redeployment.states import StateFacts
+from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import pa
@@ -120,6 +121,7 @@ def deployed_plan(connection: Connection, home: Home, application: str) -> Compi
             max_attempts=row.configured_attempts,
             drain_timeout=row.drain_timeout,
             reset_timeout=row.reset_timeout,
+            restart=RestartPolicy(row.restart_pause, row.restart_limit),
         )
         for row in connection.execute(select(u).where(u.c.application == application).order_by(u.c.name))
     )

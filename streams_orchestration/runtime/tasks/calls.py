@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
-from streams_orchestration.operators.errors import DataError, TupleError
+from streams_orchestration.operators.errors import DataError, OutsideError, TupleError
+from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.runtime.errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.tasks.instances import Instance
 from streams_orchestration.runtime.tasks.meter import Meter
@@ -62,13 +63,12 @@ class OperatorCalls:
             self.meter.switch(paying)
 
     def _failure(self, program: OperatorProgram, raised: BaseException) -> OperatorFailure:
-        text = str(raised) if isinstance(raised, DataError) else f"{type(raised).__name__}: {raised}"
+        text = str(raised) if isinstance(raised, DataError | OutsideError) else f"{type(raised).__name__}: {raised}"
         instance = self._instances.get(program.index)
         modules = instance.operator.code_modules() if instance else (program.implementation.partition(":")[0],)
         file, line = own_line(raised, modules)
-        return OperatorFailure(
-            program.name, text, file, line, pure=instance is not None and instance.operator.pure, batch=self._batch
-        )
+        pure = instance is not None and instance.operator.pure
+        return OperatorFailure(program.name, text, file, line, pure=pure, outside=is_outside(raised), batch=self._batch)
 
 
 def at_mark(port: int, mark: str) -> Callable[[OperatorFailure, BaseException], OperatorFailure]:

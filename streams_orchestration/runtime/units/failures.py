@@ -11,6 +11,7 @@ from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import PeState
 from streams_orchestration.runtime.errors import HostLaunchError, NothingFailedError
 from streams_orchestration.runtime.limits import AGENT_LIMIT, ENTERED_LIMIT, HEARTBEAT_LIMIT, START_LIMIT
+from streams_orchestration.runtime.units.region_machine import TIMEOUT
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus, place_of_log
 from streams_orchestration.runtime.units.unit_facts import ENDED, Health, Trouble
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitStatus
@@ -19,9 +20,14 @@ from streams_orchestration.runtime.units.unit_store import STEADY_SECONDS
 LAUNCHES = 5
 """A host that did not come up so many times in a row is not started any more."""
 FIRST_BACK_OFF, LAST_BACK_OFF = 1.0, 60.0
-"""Seconds before the second reset for the same cause, doubled with every further one, up to the second."""
-LAUNCH_PAUSE, LAUNCH_FACTOR = 10.0, 4.0
-"""Seconds from the second launch of a host that did not come up to the third; what each next wait is multiplied by."""
+"""Seconds before a repeated reset, doubled with every further one, up to the second: of a line of code that fails at
+whatever tuples, though epochs complete, and for a cause outside of the application, whose own limit may be another."""
+ATTEMPT_PAUSE, ATTEMPT_FACTOR, LONGEST_ATTEMPT_PAUSE = 4.0, 5.0, 600.0
+"""Seconds before the second reset for a cause while no epoch completes; what each next wait is multiplied by; and the
+longest wait. Five attempts span 624 s."""
+LAUNCH_PAUSE, LAUNCH_FACTOR = 15.0, 6.0
+"""Seconds from the second launch of a host that did not come up to the third; what each next wait is multiplied by.
+Five launches span 645 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,10 @@ class UnitFailure:
     """The machine of the log, where an agent runs there."""
     here: bool = True
     """Whether that is this machine."""
+    outside: bool = False
+    """Whether the cause is outside of the application: then its resets are limited by time and not counted."""
+    used_up: bool = False
+    """Whether no attempt, or no time, is left for this cause."""
 
     @property
     def log_hint(self) -> str:
@@ -71,7 +81,9 @@ class UnitFailure:
             return "a reset would meet the same error again"
         if not self.restartable:
             return "its operators are `restartable: false`"
-        if self.attempts >= self.max_attempts:
+        if self.used_up and self.outside:
+            return f"its cause lasts for longer than the restart limit allows, after {self.attempts} resets"
+        if self.used_up:
             return f"{self.attempts} of {self.max_attempts} resets in a row have failed"
         if self.launches >= LAUNCHES:
             return f"its host did not come up {self.launches} times in a row"
@@ -85,7 +97,7 @@ class UnitFailure:
             return f"It is not reset by itself: {self.lost}. {LOST_REMEDY}; with the file back use `{reset}`."
         if self.hopeless is None:
             return f"Dagster's daemon resets it, `streams run` while it follows, and so does `{reset}`."
-        force = " --force" if self.attempts >= self.max_attempts else ""
+        force = " --force" if self.used_up else ""
         return f"It is not reset by itself: {self.hopeless}. Mend the cause, then use `{reset}{force}`."
 
 
@@ -131,50 +143,74 @@ def _failure(status: UnitsStatus, unit: UnitStatus, now: float) -> UnitFailure |
     lost = next((pe for pe in pes if pe.host in dead), None)
     failed = next((pe for pe in pes if pe.state == "FAILED"), None)
 
-    def failure(reason: str, at: HostStatus | PeStatus | None, pe: PeStatus | None = None) -> UnitFailure:
+    def failure(reason: str, at: HostStatus | PeStatus | None, kind: str, pe: PeStatus | None = None) -> UnitFailure:
         """Make a failure whose log is that of a host or a PE; else in the directory where the logs of its PEs are."""
         near = at or next((each for each in pes if each.state != "COMPLETED"), None)
         log = status.logs if near is None else near.log if at is not None else near.log.parent
+        outside = pe.outside if pe is not None else unit.give_up_at is not None and kind == unit.kind
         fragile = [each for each in pes if each.host in dead or each.state == "FAILED"]
         return UnitFailure(
             status.application, unit.name, unit.generation, unit.attempts, unit.max_attempts, reason, log,
             permanent=pe is not None and pe.permanent,
-            due_at=max([_due(unit, pe), *(_launch_due(hosts[number]) for number, _ in gone)]),
+            due_at=max([_due(unit, kind, pe, outside=outside), *(_launch_due(hosts[number]) for number, _ in gone)]),
             restartable=all(each.restartable for each in fragile),
             launches=launches,
             lost=unit.lost,
             gone=gone,
             machine=None if near is None else near.machine,
             here=near is None or near.here,
+            outside=outside,
+            used_up=_is_used_up(unit, kind, now),
         )  # fmt: skip
 
     if lost is not None:
-        return failure(dead[lost.host], hosts[lost.host])
+        return failure(dead[lost.host], hosts[lost.host], _kind_of_host(lost.host))
     if unit.waits and unit.asked:
         return None  # its hosts are on their way
     if failed is not None:
-        return failure(pe_failure(failed.id, failed.error), failed, failed)
+        return failure(pe_failure(failed.id, failed.error), failed, failed.kind, failed)
     if unit.waits or unit.state == "MAXIMUM_RESET_ATTEMPTS_REACHED":
-        return failure(unit.cause or "it waits for a reset", None)
+        return failure(unit.cause or "it waits for a reset", None, unit.kind)
     if unit.timer in ("drain", "reset") and unit.deadline is not None and now >= unit.deadline:
         if unit.timer == "drain":
             return failure(
                 f"epoch {unit.current_epoch} was not complete after the drainTimeout of {unit.drain_timeout:g} s",
                 None,
+                TIMEOUT,
             )
-        return failure(f"the reset was not done after the resetTimeout of {unit.reset_timeout:g} s", None)
+        return failure(f"the reset was not done after the resetTimeout of {unit.reset_timeout:g} s", None, TIMEOUT)
     return None
 
 
-def _due(unit: UnitStatus, failed: PeStatus | None) -> float:
-    """Return when a unit is due for a reset, in unix seconds; the wait doubles with every repeated failure."""
+def _is_used_up(unit: UnitStatus, kind: str, now: float) -> bool:
+    """Return True if no attempt, or no time, is left for a cause; one of a kind that is new to the unit has its own."""
+    if unit.kind not in ("", kind):
+        return False
+    return unit.attempts >= unit.max_attempts if unit.give_up_at is None else now >= unit.give_up_at
+
+
+def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool) -> float:
+    """Return when a unit is due for a reset, in unix seconds; the wait grows with every repeated failure."""
     if unit.outage is None:
         return 0.0
     detected = unit.outage.get("detected", 0.0)
+    tried = unit.tried(kind)
+    if outside:
+        return detected + _doubled(tried, unit.restart_pause)
     times = failed.failed_times if failed is not None else 0
     if unit.region is None and unit.restarts and detected - (unit.reset_times.at or 0.0) <= STEADY_SECONDS:
         times = max(times, unit.restarts + 1)
-    return detected + min(FIRST_BACK_OFF * 2 ** (times - 2), LAST_BACK_OFF) if times > 1 else 0.0
+    attempt = min(ATTEMPT_PAUSE * ATTEMPT_FACTOR ** min(tried - 1, 9), LONGEST_ATTEMPT_PAUSE) if tried else 0.0
+    return detected + max(_doubled(times - 1, LAST_BACK_OFF), attempt)
+
+
+def _doubled(repeats: int, longest: float) -> float:
+    """Return the seconds to wait after so many repetitions."""
+    return min(FIRST_BACK_OFF * 2 ** min(repeats - 1, 30), longest) if repeats > 0 else 0.0
+
+
+def _kind_of_host(host: int) -> str:
+    return f"host {host}"
 
 
 def _launch_due(host: HostStatus) -> float:
@@ -192,6 +228,8 @@ class PeCondition(CatalogRow):
     id: int
     state: PeState
     error: str | None
+    kind: str
+    outside: bool
     final: bool
 
 
@@ -210,11 +248,11 @@ def health_of(hosts: Iterable[HostStatus], pes: Iterable[PeCondition], now: floa
             continue  # a host that was never launched finds everything rolled back when it comes
         reason = host_failure(host, now)
         if reason is not None and trouble is None:
-            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at))
+            trouble = Trouble(reason, max(host.heartbeat_at or 0.0, host.launched_at), _kind_of_host(host.id))
         up = up and host.alive and host.state == "RUNNING" and reason is None
     failed = next((pe for pe in pes if pe.state == "FAILED" and not pe.final), None)
     if trouble is None and failed is not None:
-        trouble = Trouble(pe_failure(failed.id, failed.error), now)
+        trouble = Trouble(pe_failure(failed.id, failed.error), now, failed.kind, failed.outside)
     return Health(trouble, up)
 
 

@@ -40,7 +40,7 @@ def read_healths(
         for row in HostRow.all(connection, select(h).where(h.c.application.in_(applications)))
     }
     pes_of: dict[tuple[str, str], list[PeCondition]] = {}
-    columns = (p.c.application, p.c.unit, p.c.host, p.c.id, p.c.state, p.c.error, p.c.final)
+    columns = (p.c.application, p.c.unit, p.c.host, p.c.id, p.c.state, p.c.error, p.c.kind, p.c.outside, p.c.final)
     these = () if units is None else (p.c.unit.in_(units),)
     for row in PeCondition.all(connection, select(*columns).where(p.c.application.in_(applications), *these)):
         pes_of.setdefault((row.application, row.unit), []).append(row)

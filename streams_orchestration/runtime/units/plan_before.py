@@ -130,14 +130,16 @@ def _roll_back_tried(connection: Connection, application: str, units: Collection
 def _enter(connection: Connection, name: str, before: PlanBefore, **at: Any) -> None:
     table = tables.metadata.tables[name]
     for row in before.rows[name]:
-        values = row | (_unit_values(**at) if name == "unit" else _pe_values(row, **at) if name == "pe" else {})
+        values = row | (_unit_values(row, **at) if name == "unit" else _pe_values(row, **at) if name == "pe" else {})
         connection.execute(insert(table).values(**_stored(table, values)))
 
 
-def _unit_values(epoch: int, generation: int) -> Row:
+def _unit_values(row: Row, epoch: int, generation: int) -> Row:
     return {
         "generation": generation, "trigger_epoch": epoch, "current_epoch": epoch + 1, "completed_epoch": epoch,
         "shown_epoch": None, "held_until": None, "drain_asked": None, "final_epoch": None, "attempts": 0,
+        "max_attempts": row["configured_attempts"],
+        "kind": "", "give_up_at": None, "tries": None,
         "state": "STARTED", "dirty": False, "since": clock.now(), "timer": None, "deadline": None, "cause": None,
         "asked": 0, "outage": None, "unclosed": 0,
     }  # fmt: skip

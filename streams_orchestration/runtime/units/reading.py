@@ -28,7 +28,7 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.repeated_failures import times_of_failure
 from streams_orchestration.runtime.units.status import HostStatus, PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitEvent, UnitStatus
-from streams_orchestration.runtime.units.unit_store import times_of
+from streams_orchestration.runtime.units.unit_store import times_of, tries_of
 from streams_orchestration.runtime.units.wishes import misplaced
 
 FULL_BYTES = 4 * 1024 * 1024
@@ -170,6 +170,8 @@ def _pe_status(pe: PeRow, generation: int, host: HostStatus, now: float) -> PeSt
         failed_times=times_of_failure(pe.failures, now),
         machine=host.machine,
         here=host.here,
+        kind=pe.kind,
+        outside=pe.outside,
     )
 
 
@@ -193,6 +195,10 @@ def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEv
         reset_times=times_of(unit.resets),
         outage=unit.outage,
         events=tuple(events),
+        kind=unit.kind,
+        give_up_at=unit.give_up_at,
+        tries=tries_of(unit.tries),
+        restart_pause=unit.restart_pause,
     )  # fmt: skip
 
 

@@ -17,6 +17,10 @@ class Unhealthy:
     """Some PE is not there, and why."""
 
     cause: str
+    kind: str = ""
+    """Identifies causes that are alike, whatever their text: the attempts of each kind are counted apart."""
+    outside: bool = False
+    """Whether the cause is outside of the application, such as a service that is away, so that it passes by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ from streams_orchestration.runtime.units.region_record import RegionRecord, Regi
 
 WORKING = ("PROCESSING", "DRAINING", "RESETTING")
 LIMIT = "MAXIMUM_RESET_ATTEMPTS_REACHED"
+TIMEOUT = "timeout"
+"""Kind of the cause that a drain or a reset took too long."""
 
 
 class Step(NamedTuple):
@@ -50,11 +52,12 @@ def step(settings: RegionSettings, record: RegionRecord, event: Event, at: float
     match event:
         case Healthy():
             return _healthy(settings, record, at)
-        case Unhealthy(cause):
+        case Unhealthy(cause, kind, outside):
             if record.state in WORKING:
-                return Step(replace(record.enter("UNHEALTHY", at), cause=cause))
+                return Step(record.enter("UNHEALTHY", at).blame(settings, at, cause, kind, outside=outside))
             if record.state == "STARTED":
-                return Step(replace(record, dirty=True, cause=record.cause or cause))
+                known = record if record.cause else record.blame(settings, at, cause, kind, outside=outside)
+                return Step(replace(known, dirty=True))
         case TimerFired(timer, number):
             if record.timer == timer and record.number == number:
                 return _fired(settings, record, at)
@@ -90,7 +93,7 @@ def _fired(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
         cause = f"epoch {record.current} was not complete after the drainTimeout of {settings.drain_timeout:g} s"
     else:
         cause = f"the reset was not done after the resetTimeout of {settings.reset_timeout:g} s"
-    return _reset(settings, replace(record, cause=cause), at)
+    return _reset(settings, record.blame(settings, at, cause, TIMEOUT), at)
 
 
 def _drain(settings: RegionSettings, record: RegionRecord, at: float, *actions: Action) -> Step:
@@ -108,6 +111,9 @@ def _stored(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
         attempts=0,
         max_attempts=settings.attempts,
         cause=None,
+        kind="",
+        give_up_at=None,
+        tries=(),
         drains=record.drains.add(record.current, at, at - record.began),
     )
     return Step(_process(settings, complete, at), (Resume(complete.current),))
@@ -125,8 +131,8 @@ def _restored(settings: RegionSettings, record: RegionRecord, at: float) -> Step
 
 
 def _requested(settings: RegionSettings, record: RegionRecord, event: ResetRequested, at: float) -> Step:
-    if event.force and record.attempts >= record.max_attempts:
-        record = replace(record, max_attempts=record.attempts + settings.attempts)
+    if event.force and record.gives_up(at):
+        record = record.allow(settings, at)
     if record.state == "STARTED":
         return Step(replace(record, dirty=True, cause=record.cause or event.cause))
     if record.state == "UNHEALTHY" or (record.state == LIMIT and not event.force):
@@ -138,11 +144,10 @@ def _requested(settings: RegionSettings, record: RegionRecord, event: ResetReque
 
 def _reset(settings: RegionSettings, record: RegionRecord, at: float) -> Step:
     """Reset entry: the attempt that is one too many is refused (B3)."""
-    if record.attempts >= record.max_attempts:
+    if record.gives_up(at):
         return Step(replace(record.enter(LIMIT, at), dirty=False), (ResetFailed(record.completed),))
-    attempt = record.attempts
-    begun = replace(record.enter("RESETTING", at), dirty=False, attempts=attempt + 1, began=at)
-    return Step(begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed, attempt),))
+    begun = replace(record.enter("RESETTING", at).count(at), dirty=False, began=at)
+    return Step(begun.arm("reset", at, settings.reset_timeout), (TriggerReset(record.completed, begun.attempt),))
 
 
 def _process(settings: RegionSettings, record: RegionRecord, at: float) -> RegionRecord:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 from streams_orchestration.runtime.catalog.states import RegionState, Timer
 
 AVERAGED = 10
@@ -22,6 +24,8 @@ class RegionSettings:
     reset_timeout: float = 180.0
     attempts: int = 5
     """`maxConsecutiveResetAttempts`."""
+    restart: RestartPolicy = DEFAULT_RESTART
+    """How resets for a cause outside of the application are paced, and how long they go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +49,22 @@ class Times:
         return Times(sequence, at, (*self.seconds, seconds)[-AVERAGED:])
 
 
+class Tries(NamedTuple):
+    """Resets for causes of one kind since the last complete checkpoint."""
+
+    kind: str
+    number: int
+    since: float
+    """Unix seconds of the first one."""
+
+
 @dataclass(frozen=True, slots=True)
 class RegionRecord:
     """A region between two events (B2). Times are unix seconds."""
 
     max_attempts: int
-    """The limit; a forced reset raises it until a checkpoint is complete (B3)."""
+    """The limit for `attempts`. A forced reset raises it until a checkpoint is complete (B3), and so does a cause of
+    another kind, whose attempts are counted from its own first one."""
     state: RegionState = "STARTED"
     current: int = 1
     """The sequence id that the next drain has."""
@@ -72,6 +86,12 @@ class RegionRecord:
     """When the drain or the reset attempt under way began."""
     cause: str | None = None
     """Cause for which the region is unhealthy or is being reset."""
+    kind: str = ""
+    """Identifies causes that are alike."""
+    give_up_at: float | None = None
+    """Of a cause outside of the application: when resets for it end, whatever their number, in unix seconds."""
+    tries: tuple[Tries, ...] = ()
+    """Resets by kind of cause."""
     drains: Times = field(default_factory=Times)
     resets: Times = field(default_factory=Times)
     done: frozenset[int] = frozenset()
@@ -86,6 +106,50 @@ class RegionRecord:
     def attempt(self) -> int:
         """The number of the reset attempt under way: the count before it began."""
         return self.attempts - 1
+
+    @property
+    def used_up(self) -> bool:
+        """No attempt is left for a cause within the application."""
+        return self.give_up_at is None and self.attempts >= self.max_attempts
+
+    def gives_up(self, at: float) -> bool:
+        """Whether no reset may begin at this time, except a forced one (B3)."""
+        return self.used_up if self.give_up_at is None else at >= self.give_up_at
+
+    def tried(self, kind: str, at: float) -> Tries:
+        """Return the resets for a kind of cause; the first one would be at this time."""
+        return next((each for each in self.tries if each.kind == kind), Tries(kind, 0, at))
+
+    def blame(
+        self, settings: RegionSettings, at: float, cause: str, kind: str, *, outside: bool = False
+    ) -> RegionRecord:
+        """Return the record with this cause, and the attempts that are left for its kind."""
+        tried = self.tried(kind, at)
+        record = replace(self, cause=cause, kind=kind, give_up_at=tried.since + settings.restart.limit)
+        if outside:
+            return record
+        known = kind == self.kind and self.give_up_at is None
+        limit = self.max_attempts if known else self.attempts + max(settings.attempts - tried.number, 0)
+        return replace(record, give_up_at=None, max_attempts=limit)
+
+    def count(self, at: float) -> RegionRecord:
+        """Return the record with one more reset for its cause. One for a cause outside takes no attempt away."""
+        tried = self.tried(self.kind, at)
+        return replace(
+            self,
+            attempts=self.attempts + 1,
+            max_attempts=self.max_attempts + (self.give_up_at is not None),
+            tries=(*(each for each in self.tries if each != tried), tried._replace(number=tried.number + 1)),
+        )
+
+    def allow(self, settings: RegionSettings, at: float) -> RegionRecord:
+        """Return the record with as many attempts more as are configured, and time for a cause outside (B3)."""
+        return replace(
+            self,
+            max_attempts=self.attempts + settings.attempts,
+            give_up_at=None if self.give_up_at is None else at + settings.restart.limit,
+            tries=(),
+        )
 
     def enter(self, state: RegionState, at: float) -> RegionRecord:
         """Return the record in another state, without a timer and without reports."""

@@ -26,8 +26,8 @@ class RepeatedFailure:
 
     @property
     def hopeless(self) -> bool:
-        """A pure operator failed twice at the same tuples: it would fail again."""
-        return self.repeats > 1 and self.failure.pure
+        """A pure operator failed twice at the same tuples, for a cause within the application: it would fail again."""
+        return self.repeats > 1 and self.failure.pure and not self.failure.outside
 
     def describe(self, error: str) -> str:
         """An error with how often it came."""

@@ -149,6 +149,10 @@ class PeStatus:
     """The machine of its host, where an agent runs there."""
     here: bool = True
     """Whether that is this machine."""
+    kind: str = ""
+    """Kind of the error: failures of one kind have the same cause."""
+    outside: bool = False
+    """Whether the cause of the error is outside of the application, so that it passes by itself."""
 
     @property
     def log_place(self) -> str:

@@ -48,6 +48,10 @@ class Trouble:
     cause: str
     since: float
     """Unix seconds of its last sign of life."""
+    kind: str = ""
+    """Identifies causes that are alike."""
+    outside: bool = False
+    """Whether the cause is outside of the application."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
     ready = facts.taken_up and facts.health is not None and facts.health.up
     if record.state == "UNHEALTHY":
         # without an attempt left there is nothing to bring the hosts back for
-        return Healthy() if ready or record.attempts >= record.max_attempts else None
+        return Healthy() if ready or record.gives_up(at) else None
     if record.state == "STARTED" and record.dirty:
         return Healthy() if ready else None
     if record.state not in (*WORKING, "STARTED"):
@@ -140,7 +144,8 @@ def next_event(record: RegionRecord, facts: Facts, at: float) -> Event | None:
     if (done := _report(record, facts)) is not None:
         return done
     if facts.health is not None and facts.health.trouble is not None:
-        return Unhealthy(facts.health.trouble.cause)
+        trouble = facts.health.trouble
+        return Unhealthy(trouble.cause, trouble.kind, trouble.outside)
     if record.state == "PROCESSING":
         if facts.final_epoch == record.current:
             return SourcesEnded()

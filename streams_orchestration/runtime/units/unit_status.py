@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog.states import EventKind, Timer, UnitState
-from streams_orchestration.runtime.units.region_record import Times
+from streams_orchestration.runtime.units.region_record import Times, Tries
 
 LOST_REMEDY = "Bring it back from a copy, or start anew with --fresh"
 """Remedy for a lost file that the last cut of a unit needs."""
@@ -115,6 +116,18 @@ class UnitStatus:
     """Moments of the last reset, unix seconds: failed, detected, asked, began, done, committed."""
     events: tuple[UnitEvent, ...] = ()
     """The oldest first."""
+    kind: str = ""
+    """Kind of the cause: the attempts of each kind are counted apart."""
+    give_up_at: float | None = None
+    """Of a cause outside of the application: when resets for it end, in unix seconds."""
+    tries: tuple[Tries, ...] = ()
+    """Resets by kind of cause since the last complete epoch."""
+    restart_pause: float = DEFAULT_RESTART.pause
+    """The longest pause between two resets for a cause outside of the application, in seconds."""
+
+    def tried(self, kind: str) -> int:
+        """Return how many resets for a kind of cause there were since the last complete epoch."""
+        return next((each.number for each in self.tries if each.kind == kind), 0)
 
     @property
     def waits(self) -> bool:

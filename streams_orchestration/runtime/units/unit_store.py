@@ -6,10 +6,11 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, ScalarSelect, delete, func, insert, select, update
 
+from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import UnitRow
 from streams_orchestration.runtime.catalog.states import EventKind, RegionState
-from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, Times
+from streams_orchestration.runtime.units.region_record import RegionRecord, RegionSettings, Times, Tries
 from streams_orchestration.runtime.units.unit_facts import Facts
 
 TRIAL_PERIOD = 0.5
@@ -25,7 +26,8 @@ def settings_of(unit: UnitRow, facts: Facts) -> RegionSettings:
     members = frozenset(member.id for member in facts.members)
     on_trial = unit.period is not None and unit.shown_epoch is not None
     period = min(unit.period or 0.0, TRIAL_PERIOD) if on_trial else unit.period
-    return RegionSettings(members, period, unit.drain_timeout, unit.reset_timeout, unit.configured_attempts)
+    restart = RestartPolicy(unit.restart_pause, unit.restart_limit)
+    return RegionSettings(members, period, unit.drain_timeout, unit.reset_timeout, unit.configured_attempts, restart)
 
 
 def record_of(unit: UnitRow) -> RegionRecord:
@@ -43,6 +45,9 @@ def record_of(unit: UnitRow) -> RegionRecord:
         since=unit.since,
         began=unit.began_at,
         cause=unit.cause,
+        kind=unit.kind,
+        give_up_at=unit.give_up_at,
+        tries=tries_of(unit.tries),
         drains=_times(unit.drains),
         resets=_times(unit.resets),
     )
@@ -73,6 +78,9 @@ def store(connection: Connection, unit: UnitRow, record: RegionRecord, **more: A
         "since": record.since,
         "began_at": record.began,
         "cause": record.cause,
+        "kind": record.kind,
+        "give_up_at": record.give_up_at,
+        "tries": list(record.tries) or None,
         "drains": [record.drains.sequence, record.drains.at, list(record.drains.seconds)],
         "resets": [record.resets.sequence, record.resets.at, list(record.resets.seconds)],
     }
@@ -106,6 +114,11 @@ def log_event(
         )
     )  # fmt: skip
     connection.execute(delete(e).where(*this, e.c.number <= number - KEPT_EVENTS))
+
+
+def tries_of(stored: Any) -> tuple[Tries, ...]:
+    """Resets by kind of cause, as a row holds them."""
+    return tuple(Tries(*each) for each in stored or ())
 
 
 def times_of(stored: Any) -> Times:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.compiler.stage_results import RestartPolicy
 from streams_orchestration.runtime.units.region_events import (
     CheckpointDone,
     DrainReported,
@@ -33,6 +35,7 @@ from streams_orchestration_tests.specs import CASES
 TRACES = yaml.safe_load((CASES / "region_traces.yaml").read_text())
 PES = {"p": 1, "q": 2}
 MEMBERS = frozenset(PES.values())
+LIMIT_SECONDS = 12.0
 
 PLAIN: dict[str, Event] = {
     "healthy": Healthy(),
@@ -52,6 +55,9 @@ def event(text: str, record: RegionRecord) -> Event:
         return TimerFired(record.timer or "drain", record.number)
     if text == "old timer":
         return TimerFired("drain", record.number)
+    kind, _, name = text.partition(" ")
+    if kind in ("unhealthy", "outside"):
+        return Unhealthy(f"{name} failed", name, outside=kind == "outside")
     numbers = [PES.get(word) or int(word) for word in re.findall(r"\b[pq]\b|\d+", text)]
     kinds = {"done": CheckpointDone, "reset": ResetDone, "drain": DrainReported}
     return kinds[re.match(r"\w+", text)[0]](*numbers)  # type: ignore[index]
@@ -73,7 +79,9 @@ def action_text(action: Any) -> str:
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda trace: trace["id"])
 def test_traces(trace: dict[str, Any]):
-    settings = RegionSettings(MEMBERS, trace["config"]["period"], 180.0, 180.0, trace["config"]["max"])
+    config = trace["config"]
+    restart = RestartPolicy(limit=config.get("limit", 1000.0))
+    settings = RegionSettings(MEMBERS, config["period"], 180.0, 180.0, config["max"], restart)
     record = RegionRecord.first(settings)
     if before := trace.get("before"):
         record = replace(record, **before)
@@ -98,6 +106,7 @@ def test_traces(trace: dict[str, Any]):
 small = st.integers(0, 6)
 EVENTS = st.one_of(
     st.sampled_from(list(PLAIN.values())),
+    st.builds(Unhealthy, st.just("it failed"), st.sampled_from(["", "a", "b"]), st.booleans()),
     st.builds(CheckpointDone, st.sampled_from([1, 2]), small),
     st.builds(ResetDone, st.sampled_from([1, 2]), small, small),
     st.builds(DrainReported, small),
@@ -108,7 +117,7 @@ EVENTS = st.one_of(
 
 @given(events=st.lists(EVENTS, max_size=60), period=st.sampled_from([None, 10.0]), attempts=st.integers(1, 4))
 def test_promises(events: list[Any], period: float | None, attempts: int):
-    settings = RegionSettings(MEMBERS, period, 20.0, 30.0, attempts)
+    settings = RegionSettings(MEMBERS, period, 20.0, 30.0, attempts, RestartPolicy(limit=LIMIT_SECONDS))
     record = RegionRecord.first(settings)
     used: set[int] = set()
     for at, given_event in enumerate(events, start=1):
@@ -116,6 +125,7 @@ def test_promises(events: list[Any], period: float | None, attempts: int):
             before = record
             record, actions = step(settings, before, each, float(at))
             check(settings, before, record, actions, each, used)
+            check_counts(settings, before, record, actions, at)
 
 
 def concrete(given_event: Any, record: RegionRecord) -> list[Event]:
@@ -161,6 +171,52 @@ def check(
     assert after.number >= before.number
     assert len(after.drains.seconds) <= 10
     assert len(after.resets.seconds) <= 10
+
+
+def check_counts(settings: RegionSettings, before: RegionRecord, after: RegionRecord, actions: tuple, at: int) -> None:
+    """No cause gets more attempts than are configured, unless it is forced; one outside gets time in their place."""
+    for action in actions:
+        if isinstance(action, TriggerReset) and after.give_up_at is not None:
+            assert at < after.give_up_at <= at + LIMIT_SECONDS
+            assert after.max_attempts - after.attempts == before.max_attempts - before.attempts
+        if isinstance(action, ResetFailed):
+            assert before.attempts > 0
+            assert (after.attempts, after.max_attempts) == (before.attempts, after.max_attempts)
+    if after.completed > before.completed:
+        assert (after.kind, after.tries, after.give_up_at) == ("", (), None), "progress forgets all causes"
+    assert sum(each.number for each in after.tries) <= after.attempts
+    assert len({each.kind for each in after.tries}) == len(after.tries)
+    for each in after.tries:
+        if each.kind not in (after.kind, before.kind):
+            assert each == before.tried(each.kind, 0.0), "other causes keep their counts"
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=40), st.integers(1, 4))
+def test_no_cause_within_the_application_gets_more_attempts_than_are_configured(kinds: list[str], attempts: int):
+    settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, attempts)
+    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    resets: Counter[str] = Counter()
+    for at, kind in enumerate(kinds, start=1):
+        record, _ = step(settings, record, Unhealthy("it failed", kind), float(at))
+        record, actions = step(settings, record, Healthy(), float(at))
+        used_up = resets[kind] == attempts
+        assert (record.state == LIMIT) == used_up
+        if used_up:
+            return
+        resets[kind] += 1
+        assert [type(each) for each in actions] == [TriggerReset]
+
+
+def test_an_outage_is_answered_until_the_restart_limit_however_many_resets_that_takes():
+    settings = RegionSettings(MEMBERS, 10.0, 20.0, 30.0, 2, RestartPolicy(pause=1.0, limit=600.0))
+    record, _ = step(settings, RegionRecord.first(settings), Healthy(), 0.0)
+    for at in range(100, 700, 5):
+        record, _ = step(settings, record, Unhealthy("no answer", "service", outside=True), float(at))
+        record, _ = step(settings, record, Healthy(), float(at))
+        assert record.state == "RESETTING"
+    record, _ = step(settings, record, Unhealthy("no answer", "service", outside=True), 700.0)
+    record, actions = step(settings, record, Healthy(), 700.0)
+    assert (record.state, actions) == (LIMIT, (ResetFailed(0),))
 
 
 @given(events=st.lists(EVENTS, max_size=30), stale=EVENTS)

@@ -12,19 +12,23 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.errors import OperatorFailure, OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import FIRST_BACK_OFF, LAST_BACK_OFF, failures
+from streams_orchestration.runtime.units.failures import FIRST_BACK_OFF, LAST_BACK_OFF, UnitFailure, failures
 from streams_orchestration.runtime.units.reading import read_units
+from streams_orchestration.runtime.units.region_record import Tries
 from streams_orchestration.runtime.units.repeated_failures import WINDOW_SECONDS, failed_again, times_of_failure
 from streams_orchestration.runtime.units.status import PeStatus, UnitsStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
+from streams_orchestration.runtime.units.watch import observe
 from streams_orchestration_tests.runtime.applications import totals, write_rows
 from streams_orchestration_tests.runtime.idle_engine import IdleEngine
-from streams_orchestration_tests.runtime.running import joined
+from streams_orchestration_tests.runtime.running import FakeHosts, joined
 
 NOW = 1_700_000_000.0
 BOOM = OperatorFailure(
@@ -91,6 +95,80 @@ def test_a_line_that_fails_again_and_again_waits_longer_every_time(times: int, p
     (failure,) = failures(status, NOW)
     assert max(failure.due_at - NOW, 0.0) == pytest.approx(pause)
     assert FIRST_BACK_OFF <= LAST_BACK_OFF
+
+
+def failed(unit: UnitStatus, now: float, **pe: Any) -> UnitFailure:
+    """What is wrong with a unit whose PE has failed."""
+    failing = PeStatus(
+        0, ("Kept",), 0, "region-0", "FAILED", 3, 5, 2, 10, 10, 1.0, NOW - 1, "boom", Path("pe-0.log"), **pe
+    )
+    (failure,) = failures(UnitsStatus("app", "RUNNING", "f", NOW - 600, (), (failing,), (unit,), Path("logs")), now)
+    return failure
+
+
+def waits(number: int, **pe: Any) -> list[float]:
+    """Seconds before each of the first resets for one cause while no epoch completes."""
+    units = [replace(UNIT, kind="a", tries=(Tries("a", tried, NOW),), attempts=tried) for tried in range(1, number)]
+    return [0.0, *(failed(unit, NOW, kind="a", **pe).due_at - NOW for unit in units)]
+
+
+def test_the_attempts_of_a_cause_span_at_least_ten_minutes_by_default():
+    assert failed(UNIT, NOW, kind="a").due_at <= NOW, "the first one comes at once"
+    assert sum(waits(UNIT.max_attempts)) >= 600.0
+    assert waits(UNIT.max_attempts) == sorted(waits(UNIT.max_attempts))
+
+
+def test_another_cause_neither_waits_for_the_first_one_nor_has_fewer_attempts():
+    used_up = replace(UNIT, kind="a", tries=(Tries("a", 5, NOW),), attempts=5)
+    assert failed(used_up, NOW, kind="a").exhausted
+    other = failed(used_up, NOW, kind="b")
+    assert not other.exhausted
+    assert other.due_at <= NOW
+
+
+def test_an_outage_of_a_minute_is_answered_within_a_minute_of_its_end_and_an_outage_of_hours_is_not_given_up():
+    assert max(waits(200, outside=True)) == DEFAULT_RESTART.pause <= 60.0
+    for attempts in (5, 50, 500):
+        unit = replace(UNIT, kind="a", tries=(Tries("a", attempts, NOW),), attempts=attempts, give_up_at=NOW + 86_400)
+        failure = failed(unit, NOW + 86_000, kind="a", outside=True)
+        assert not failure.exhausted
+        late = failed(unit, NOW + 86_400, kind="a", outside=True)
+        assert late.hopeless == f"its cause lasts for longer than the restart limit allows, after {attempts} resets"
+        assert "--force" in late.remedy
+
+
+def test_a_pure_operator_whose_service_is_away_is_not_hopeless():
+    away = replace(BOOM, cause="ConnectionError: no answer", outside=True)
+    again = failed_again(failed_again(None, away, NOW).row(), away, NOW + 1)
+    assert not again.hopeless
+
+
+@pytest.mark.usefixtures("database")
+@pytest.mark.parametrize(
+    ("error", "cause", "outside"),
+    [
+        (StreamsRuntimeError("Kept: seven"), BOOM, False),
+        (StreamsRuntimeError("Kept: no answer"), replace(BOOM, outside=True), True),
+        (OutsideFailure("the storage is away"), None, True),
+    ],
+)
+def test_a_cause_outside_takes_no_attempt_of_the_region_away(
+    tmp_path: Path, error: StreamsRuntimeError, cause: OperatorFailure | None, outside: bool
+):
+    home = Home(tmp_path / "home")
+    deploy(home, deployable(totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)))
+    joined(home)
+    engine = IdleEngine()
+    host = Host(home, "app", 0, "mine", engine)
+    host._reconcile()
+    engine.queries[-1].error, engine.queries[-1].cause = error, cause
+    host._reconcile()
+    observe(host.catalog, "app")
+    reset(home, "app", "region-0", launcher=FakeHosts())
+    (unit,) = read_units(home, "app").units
+    assert (unit.attempts, unit.max_attempts) == (1, 6 if outside else 5)
+    assert (unit.give_up_at is not None) is outside
+    assert unit.tried(unit.kind) == 1
 
 
 @pytest.mark.usefixtures("database")

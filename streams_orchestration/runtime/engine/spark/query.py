@@ -12,7 +12,7 @@ from streams_orchestration.runtime.engine.port import QueryStart
 from streams_orchestration.runtime.engine.spark.scratch_query import ScratchQuery
 from streams_orchestration.runtime.engine.spark.source import PeSource
 from streams_orchestration.runtime.engine.spark.stages import AGAIN, pe_query
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import OutsideFailure, StreamsRuntimeError
 from streams_orchestration.runtime.logs import pe_logger
 from streams_orchestration.runtime.processes import place_for_others
 
@@ -22,6 +22,8 @@ SLOW_START = "Python worker failed to connect back"
 """Part of Spark's message when the process of a source needs more than 10 seconds to start, as on a busy machine."""
 CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
 """How an error of Spark's begins: `[DIVIDE_BY_ZERO] Division by zero. ...`."""
+FULL = "No space left on device"
+"""Part of an error of Spark's about a disk that is full, which passes by itself."""
 START_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """Seconds before each new start of a query that could not start. It has done nothing yet, so nothing is taken back."""
 
@@ -73,14 +75,14 @@ class SparkQuery(ScratchQuery):
             given_up = self._scratch.failure
             if given_up is not None:
                 self.permanent, self.cause = given_up.permanent, given_up.failure
-                self.error = StreamsRuntimeError(given_up.message)
+                self.error = given_up.error()
                 return self.error
             exception = self._query.exception()
             if self._starts_again(str(exception)):
                 return None
             why = reason(str(exception)) if exception else "the query stopped by itself"
             message = f"PE {self.program.pe}: {self._whose()}{why} (log: {place_for_others(self.directories.log)})"
-            self.error = StreamsRuntimeError(message)
+            self.error = (OutsideFailure if FULL in str(exception) else StreamsRuntimeError)(message)
             self.log.error("%s\n%s", message, exception)
         return self.error
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import PeProgram, Task
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
 from streams_orchestration.runtime.engine.spark.held import HeldPayloads, Taking
@@ -82,7 +83,7 @@ def _run(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> lis
         permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
         result = TaskResult(
             task.level, task.partition, error=explained(error), permanent=permanent,
-            failure=error.failure if isinstance(error, OperatorError) else None,
+            failure=error.failure if isinstance(error, OperatorError) else None, outside=is_outside(error),
         )  # fmt: skip
     if task.level == 0 and task.partition == 0:
         payload = plan_codec.dump_json(header)

@@ -1,4 +1,4 @@
-"""Storage: who reaches it. Logs: where. Sinks: checksums, who merges. Redeploys: a plan before. Runs with a bound."""
+"""Storage, logs elsewhere, checksums of sinks, plans before, runs with a bound, causes of resets."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -31,3 +31,10 @@ def upgrade() -> None:
     op.add_column("application", sa.Column("bounded", sa.String()))
     op.add_column("application", sa.Column("taken_at", sa.Float()))
     op.add_column("pe", sa.Column("bounds", sa.JSON(none_as_null=True)))
+    op.add_column("unit", sa.Column("restart_pause", sa.Float(), nullable=False, server_default="60.0"))
+    op.add_column("unit", sa.Column("restart_limit", sa.Float(), nullable=False, server_default="86400.0"))
+    op.add_column("unit", sa.Column("kind", sa.Text(), nullable=False, server_default=""))
+    op.add_column("unit", sa.Column("give_up_at", sa.Float()))
+    op.add_column("unit", sa.Column("tries", sa.JSON()))
+    op.add_column("pe", sa.Column("kind", sa.Text(), nullable=False, server_default=""))
+    op.add_column("pe", sa.Column("outside", sa.Boolean(), nullable=False, server_default=sa.false()))
