@@ -17,7 +17,7 @@ from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(streams_orchestration.__file__).parent
-LAYERS = ("model", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli")
+LAYERS = ("model", "expressions", "operators", "compiler", "runtime", "builder", "orchestration", "console", "cli")
 """A package imports from itself and from those before it."""
 COMPILER_LAYERS = (
     *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),

@@ -50,7 +50,7 @@ class Schema:
     def ddl(self) -> str:
         """The canonical text."""
         return ", ".join(
-            f"{_quoted(name)} {type_}{' NOT NULL' if required else ''}" for name, type_, required in self.attributes
+            f"{quoted(name)} {type_}{' NOT NULL' if required else ''}" for name, type_, required in self.attributes
         )
 
     @property
@@ -59,7 +59,8 @@ class Schema:
         return Schema(tuple(attribute._replace(required=False) for attribute in self.attributes), self.errors)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name as tuple types write it: in backticks unless it is a word."""
     return name if re.fullmatch(r"\w+", name) else "`" + name.replace("`", "``") + "`"
 
 
@@ -142,7 +143,7 @@ class _Parser:
         if name in ("array", "map", "struct"):
             self.take("<")
             if name == "struct":
-                inner = ", ".join(f"{_quoted(field)}: {type_}" for field, type_, _ in self.attributes(">", depth + 1))
+                inner = ", ".join(f"{quoted(field)}: {type_}" for field, type_, _ in self.attributes(">", depth + 1))
                 return f"struct<{inner}>"
             parts = [self.type(depth + 1)]
             if name == "map":

@@ -1,0 +1,368 @@
+"""Conversion of a value to another type: the meaning of `CAST` in ANSI mode.
+
+Values are Python's: int for whole numbers, dates (days), timestamps (microseconds) and intervals (microseconds, or
+months); float, where a `float` has a value of 32 bits; `Decimal` with the scale of its type; bool, str, bytes; tuples
+for arrays and structs, dict for maps; None for NULL.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import functools
+import math
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.times import (
+    DAY,
+    SECOND,
+    from_local,
+    read_date,
+    read_timestamp,
+    to_local,
+    write_date,
+    write_timestamp,
+)
+from streams_orchestration.expressions.types import INTEGRAL_RANGES, VOID, Type
+
+EXACT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
+"""Decimals of 38 digits are multiplied and divided in this without loss."""
+
+Converter = Callable[[Any], Any]
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_FLOATING = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[dDfF]?")
+_HEXADECIMAL = re.compile(r"([+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]+)[dDfF]?")
+_NAMED = {"inf": math.inf, "infinity": math.inf, "nan": math.nan}
+_BLANK = "".join(map(chr, range(33)))
+"""Characters that may stand around a number, a date or a boolean in a text."""
+_TRUE = frozenset(("t", "true", "y", "yes", "1"))
+_FALSE = frozenset(("f", "false", "n", "no", "0"))
+
+
+def can_convert(source: Type, target: Type) -> bool:
+    """Return True if ANSI mode converts values of one type to another, at least some of them."""
+    if source in (target, VOID):
+        return True
+    if source.is_nested and source.name == target.name:
+        same = source.name != "struct" or len(source.parts) == len(target.parts)
+        return same and all(map(can_convert, source.parts, target.parts))
+    if target.name == "string":
+        return True
+    if source.is_nested or target.is_nested or target == VOID:
+        return False
+    if source.name == "string":
+        return not target.is_interval
+    if source.name == "timestamp":
+        return target.is_datetime or target.is_numeric
+    if source.is_datetime:
+        return target.is_datetime
+    if source.is_interval:
+        return source.name.startswith("interval day") and target.name.startswith("interval day")
+    simple = target.is_numeric or target.name == "boolean"
+    return simple if source.name == "boolean" else source.is_numeric and (simple or target.name == "timestamp")
+
+
+def never_fails(source: Type, target: Type) -> bool:
+    """Return True if every value of one type has a value of the other; strict about what needs no check."""
+    if source in (target, VOID) or (target.name in ("string", "boolean") and source.name != "string"):
+        return True
+    if source.is_nested and source.name == target.name:
+        return all(map(never_fails, source.parts, target.parts))
+    if source.is_integral or source.name == "boolean":
+        if target.is_integral:
+            low, high = INTEGRAL_RANGES[target.name]
+            least, most = INTEGRAL_RANGES.get(source.name, (0, 1))
+            return low <= least and most <= high
+        digits = {"boolean": 1, "tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}[source.name]
+        return not target.is_decimal or target.precision - target.scale >= digits
+    if source.is_numeric:
+        whole = source.precision - source.scale
+        narrower = target.scale >= source.scale and target.precision - target.scale >= whole
+        return target.is_fractional or (source.is_decimal and target.is_decimal and narrower)
+    if source.name == "string":
+        return target.name == "binary"
+    return source.is_datetime and target.is_datetime and source.name != "date"
+
+
+@functools.lru_cache(maxsize=4096)
+def converter(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
+    """Return the function that converts values other than NULL.
+
+    The function raises EvaluationError for a value that the target does not hold.
+
+    Args:
+        source: the type of the values.
+        target: the type that is wanted, which `can_convert` allows.
+        zone: the time zone of texts without one.
+    """
+    if source in (target, VOID):
+        return lambda value: value
+    if target.name == "string":
+        return writer(source, zone)
+    if source.is_nested:
+        return _of_parts(source, target, zone)
+    if source.name == "string":
+        return _reader(target, zone)
+    if target.is_integral:
+        return _to_whole(source, target)
+    if target.is_fractional:
+        return _to_floating(source, target)
+    if target.is_decimal:
+        return _to_decimal(source, target)
+    if target.name == "boolean":
+        return bool
+    if target.name == "binary":
+        return lambda value: value.encode() if isinstance(value, str) else value
+    if target.is_datetime:
+        return _to_datetime(source, target, zone)
+    return lambda value: value
+
+
+def failure(value: object, source: Type, target: Type, zone: dt.tzinfo) -> EvaluationError:
+    """Return the error that a value cannot be converted."""
+    shown = repr(value) if source.name == "string" else writer(source, zone)(value)
+    reason = f"is no {target}" if source.name == "string" else f"is beyond the range of {target}"
+    return EvaluationError(f"{shown} {reason}")
+
+
+def _of_parts(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
+    each = [_or_null(converter(*pair, zone)) for pair in zip(source.parts, target.parts, strict=True)]
+    if source.name == "array":
+        return lambda value: tuple(map(each[0], value))
+    if source.name == "map":
+        return lambda value: {each[0](key): each[1](item) for key, item in value.items()}
+    return lambda value: tuple(convert(part) for convert, part in zip(each, value, strict=True))
+
+
+def _or_null(convert: Converter) -> Converter:
+    return lambda value: None if value is None else convert(value)
+
+
+def _reader(target: Type, zone: dt.tzinfo) -> Converter:
+    """Return the function that reads texts as values of a type."""
+    read: Callable[[str], Any]
+    if target.is_integral:
+        read = functools.partial(_read_whole, INTEGRAL_RANGES[target.name])
+    elif target.is_fractional:
+        read = _read_single if target.name == "float" else _read_double
+    elif target.is_decimal:
+        read = functools.partial(_read_decimal, target)
+    elif target.name == "boolean":
+        read = _read_boolean
+    elif target.name == "date":
+        read = read_date
+    elif target.name == "binary":
+        return lambda value: value.encode()
+    else:
+        read = functools.partial(read_timestamp, zone=zone if target.name == "timestamp" else None)
+
+    def convert(text: str) -> Any:
+        value = read(text.strip(_BLANK))
+        if value is None:
+            message = f"{text!r} is no {target}"
+            raise EvaluationError(message)
+        return value
+
+    return convert
+
+
+def _read_whole(limits: tuple[int, int], text: str) -> int | None:
+    value = int(text) if _WHOLE.fullmatch(text) and len(text) <= 64 else None
+    return value if value is not None and limits[0] <= value <= limits[1] else None
+
+
+def _read_double(text: str) -> float | None:
+    if match := _FLOATING.fullmatch(text):
+        return float(match[1])
+    if match := _HEXADECIMAL.fullmatch(text):
+        return float.fromhex(match[1])
+    named = _NAMED.get(text.lstrip("+-").lower()) if len(text.lstrip("+-")) >= len(text) - 1 else None
+    return named if named is None or not text.startswith("-") else -named
+
+
+def _read_single(text: str) -> float | None:
+    value = _read_double(text)
+    return None if value is None else single(value)
+
+
+def _read_decimal(target: Type, text: str) -> decimal.Decimal | None:
+    if not _FLOATING.fullmatch(text) or text[-1] in "dDfF":
+        return None
+    value = decimal.Decimal(text)
+    return bounded(value, target) if value.adjusted() < 100 else None
+
+
+def _read_boolean(text: str) -> bool | None:
+    word = text.lower()
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def single(value: float) -> float:
+    """Return the number of 32 bits that is nearest to a number."""
+    try:
+        return struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def bounded(value: decimal.Decimal, target: Type) -> decimal.Decimal | None:
+    """Return a decimal with the scale of a type, rounded half up, or None if it has too many digits."""
+    rounded = EXACT.plus(value.quantize(decimal.Decimal((0, (1,), -target.scale)), context=EXACT))
+    return rounded if len(rounded.as_tuple().digits) <= target.precision or not rounded else None
+
+
+def _to_whole(source: Type, target: Type) -> Converter:
+    low, high = INTEGRAL_RANGES[target.name]
+    per_unit = SECOND if source.name == "timestamp" else 1
+
+    def convert(value: Any) -> int:
+        finite = not isinstance(value, float) or math.isfinite(value)
+        whole = int(value) // per_unit if finite else high + 1
+        if not low <= whole <= high:
+            raise failure(value, source, target, dt.UTC)
+        return whole
+
+    return convert
+
+
+def _to_floating(source: Type, target: Type) -> Converter:
+    exact = single if target.name == "float" else float
+    if source.name == "timestamp":
+        return lambda value: exact(value / SECOND)
+    return lambda value: exact(float(value))
+
+
+def _to_decimal(source: Type, target: Type) -> Converter:
+    def convert(value: Any) -> decimal.Decimal:
+        if isinstance(value, float):
+            number = decimal.Decimal(write_floating(value, source)) if math.isfinite(value) else None
+        else:
+            number = decimal.Decimal(value)
+            number = number.scaleb(-6, EXACT) if source.name == "timestamp" else number
+        result = None if number is None or number.adjusted() > 99 else bounded(number, target)
+        if result is None:
+            raise failure(value, source, target, dt.UTC)
+        return result
+
+    return convert
+
+
+def _to_datetime(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
+    match source.name, target.name:
+        case "timestamp", "date":
+            return lambda value: to_local(value, zone) // DAY
+        case "timestamp", _:
+            return lambda value: to_local(value, zone)
+        case "timestamp_ntz", "date":
+            return lambda value: value // DAY
+        case "timestamp_ntz", _:
+            return lambda value: from_local(value, zone)
+        case "date", "timestamp":
+            return lambda value: from_local(_in_range(value * DAY), zone)
+        case "date", _:
+            return lambda value: _in_range(value * DAY)
+        case _:
+            return functools.partial(_seconds, source, target)
+
+
+def _in_range(micros: int) -> int:
+    """Return microseconds if a timestamp can be of them; raises EvaluationError otherwise."""
+    if not -(2**63) <= micros < 2**63:
+        message = f"the date {write_date(micros // DAY)} is beyond the range of timestamp"
+        raise EvaluationError(message)
+    return micros
+
+
+def _seconds(source: Type, target: Type, value: Any) -> int:
+    """Return a number of seconds as a timestamp; whole ones beyond its range become the last one, as in Spark."""
+    if source.is_integral:
+        return min(max(value * SECOND, -(2**63)), 2**63 - 1)
+    micros = value * SECOND if not isinstance(value, float) or math.isfinite(value) else math.inf
+    if not -(2**63) <= micros < 2**63:
+        raise failure(value, source, target, dt.UTC)
+    return int(micros)
+
+
+@functools.lru_cache(maxsize=4096)
+def writer(source: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
+    """Return the function that writes values of a type as texts, as Spark does."""
+    match source.name:
+        case "boolean":
+            return lambda value: "true" if value else "false"
+        case "float" | "double":
+            return lambda value: write_floating(value, source)
+        case "decimal":
+            return lambda value: format(value, "f")
+        case "date":
+            return write_date
+        case "timestamp":
+            return lambda value: write_timestamp(value, zone)
+        case "timestamp_ntz":
+            return lambda value: write_timestamp(value, None)
+        case "binary":
+            return lambda value: value.decode(errors="replace")
+        case "array" | "struct" | "map":
+            return _nested_writer(source, zone)
+        case _ if source.is_interval:
+            return functools.partial(_write_interval, source)
+        case _:
+            return str
+
+
+def _nested_writer(source: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
+    each = [writer(part, zone) for part in source.parts]
+
+    def text(write: Callable[[Any], str], value: Any) -> str:
+        return "null" if value is None else write(value)
+
+    if source.name == "array":
+        return lambda value: f"[{', '.join(text(each[0], part) for part in value)}]"
+    if source.name == "map":
+        return lambda value: (
+            f"{{{', '.join(f'{text(each[0], key)} -> {text(each[1], item)}' for key, item in value.items())}}}"
+        )
+    return lambda value: f"{{{', '.join(text(write, part) for write, part in zip(each, value, strict=True))}}}"
+
+
+def write_floating(value: float, source: Type) -> str:
+    """Return a number as Java writes it: with a point, and with an exponent below 0.001 and from 10 million on."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
+    sign, digits, exponent = decimal.Decimal(_shortest(value, source)).as_tuple()
+    assert isinstance(exponent, int)
+    written = "".join(map(str, digits)).rstrip("0") or "0"
+    point = len(digits) + exponent
+    mark = "-" if sign else ""
+    if -3 < point <= 7:
+        whole, rest = written[: max(point, 0)].ljust(point, "0") or "0", written[max(point, 0) :]
+        return f"{mark}{whole}.{'0' * -min(point, 0)}{rest or '0'}"
+    return f"{mark}{written[0]}.{written[1:] or '0'}E{point - 1}"
+
+
+def _shortest(value: float, source: Type) -> str:
+    """Return the fewest digits that mean this number and no other one of its type."""
+    if source.name == "double":
+        return repr(value)
+    for digits in range(1, 10):
+        text = f"{value:.{digits}g}"
+        if single(float(text)) == value:
+            return text
+    return repr(value)
+
+
+def _write_interval(source: Type, value: int) -> str:
+    sign, amount = "-" if value < 0 else "", abs(value)
+    if source.name == "interval year to month":
+        return f"INTERVAL '{sign}{amount // 12}-{amount % 12}' YEAR TO MONTH"
+    if source.name == "interval day":
+        return f"INTERVAL '{sign}{amount // DAY}' DAY"
+    days, rest = divmod(amount, DAY)
+    clock = write_timestamp(rest, None)[11:]
+    return f"INTERVAL '{sign}{days} {clock}' DAY TO SECOND"

@@ -1,0 +1,398 @@
+"""Arithmetic with numbers, dates, times and intervals."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from streams_orchestration.expressions.coercion import as_decimal, common
+from streams_orchestration.expressions.conversion import EXACT, bounded, single
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
+from streams_orchestration.expressions.times import add_months, from_local, to_local
+from streams_orchestration.expressions.types import (
+    BIGINT,
+    DATE,
+    DAY,
+    DAY_TIME,
+    DOUBLE,
+    INT,
+    INTEGRAL_RANGES,
+    TIMESTAMP,
+    YEAR_MONTH,
+    Type,
+    adjusted_decimal,
+)
+
+ARITHMETIC = Group("Arithmetic")
+
+
+def checked(value: int, kind: Type) -> int:
+    """Return a whole number if its type holds it; raises EvaluationError otherwise."""
+    low, high = INTEGRAL_RANGES[kind.name]
+    if not low <= value <= high:
+        message = f"{value} is beyond the range of {kind}"
+        raise EvaluationError(message)
+    return value
+
+
+def scaled(value: decimal.Decimal, kind: Type) -> decimal.Decimal:
+    """Return a decimal as one of its type, rounded half up; raises EvaluationError if it has too many digits."""
+    result = bounded(value, kind)
+    if result is None:
+        message = f"{value} is beyond the range of {kind}"
+        raise EvaluationError(message)
+    return result
+
+
+def _number(kind: Type) -> Type:
+    return DOUBLE if kind.name in ("string", "void") else kind
+
+
+def _decimal_of(operand: Operand) -> Type:
+    """Return the decimal of an operand; a whole literal takes as many digits as it is written with."""
+    if operand.type.is_integral and operand.literal and operand.constant is not None:
+        return Type("decimal", max(len(str(abs(operand.constant[0]))), 1), 0)
+    return as_decimal(operand.type)
+
+
+def numbers_of(operands: Sequence[Operand]) -> tuple[Type, Type] | None:
+    """Return the types in which two numbers are calculated: one type, or two decimals."""
+    if len(operands) != 2:
+        return None
+    one, other = (each.type for each in operands)
+    if {one.name, other.name} <= {"string", "void"}:
+        return DOUBLE, DOUBLE
+    together = common(one, other)
+    if together is None or not together.is_numeric:
+        return None
+    if not together.is_decimal:
+        return together, together
+    return _decimal_of(operands[0]), _decimal_of(operands[1])
+
+
+def _sum_type(one: Type, other: Type) -> Type:
+    scale = max(one.scale, other.scale)
+    return adjusted_decimal(max(one.precision - one.scale, other.precision - other.scale) + scale + 1, scale)
+
+
+def _product_type(one: Type, other: Type) -> Type:
+    return adjusted_decimal(one.precision + other.precision + 1, one.scale + other.scale)
+
+
+def _quotient_type(one: Type, other: Type) -> Type:
+    scale = max(6, one.scale + other.precision + 1)
+    return adjusted_decimal(one.precision - one.scale + other.scale + scale, scale)
+
+
+def _remainder_type(one: Type, other: Type) -> Type:
+    scale = max(one.scale, other.scale)
+    return adjusted_decimal(min(one.precision - one.scale, other.precision - other.scale) + scale, scale)
+
+
+def _arithmetic(of_decimals: Callable[[Type, Type], Type]) -> Callable[[Sequence[Operand]], Resolved | None]:
+    def resolve(operands: Sequence[Operand]) -> Resolved | None:
+        kinds = numbers_of(operands)
+        if kinds is None:
+            return None
+        return Resolved(kinds, of_decimals(*kinds) if kinds[0].is_decimal else kinds[0])
+
+    return resolve
+
+
+def _times(operands: Sequence[Operand], sign: str) -> Resolved | None:
+    """Return the types of a sum or difference with dates, times and intervals; None if it has none."""
+    one, other = (each.type for each in operands)
+    if one.name == "string" and other.is_datetime and sign == "-":
+        one = other
+    if other.name == "string" and one.is_datetime and sign == "-":
+        other = one
+    if one.is_interval and other.is_interval:
+        both = one if one == other else common(one, other)
+        return None if both is None else Resolved((both, both), both)
+    if one.is_interval and other.is_datetime and sign == "+":
+        turned = _times((operands[1], operands[0]), sign)
+        return None if turned is None else Resolved((turned.arguments[1], turned.arguments[0]), turned.result)
+    if one.is_datetime and other.is_interval:
+        exact = one != DATE or other in (DAY, YEAR_MONTH)
+        return Resolved((one, other), one) if exact else Resolved((TIMESTAMP, other), TIMESTAMP)
+    if one == DATE and other.name in ("tinyint", "smallint", "int"):
+        return Resolved((DATE, INT), DATE)
+    if other == DATE and one.name in ("tinyint", "smallint", "int") and sign == "+":
+        return Resolved((INT, DATE), DATE)
+    if one.is_datetime and other.is_datetime and sign == "-":
+        if one == DATE and other == DATE:
+            return Resolved((DATE, DATE), DAY)
+        both = common(one, other)
+        return None if both is None else Resolved((both, both), DAY_TIME)
+    return None
+
+
+def _additive(sign: str) -> Callable[[Sequence[Operand]], Resolved | None]:
+    numbers = _arithmetic(_sum_type)
+
+    def resolve(operands: Sequence[Operand]) -> Resolved | None:
+        if len(operands) != 2:
+            return None
+        return _times(operands, sign) or numbers(operands)
+
+    return resolve
+
+
+def _multiplied(operands: Sequence[Operand]) -> Resolved | None:
+    if len(operands) == 2:
+        one, other = (each.type for each in operands)
+        if one.is_interval and other.is_integral:
+            return Resolved((one, BIGINT), DAY_TIME if one == DAY else one)
+        if other.is_interval and one.is_integral:
+            return Resolved((BIGINT, other), DAY_TIME if other == DAY else other)
+    return _arithmetic(_product_type)(operands)
+
+
+def _divided(operands: Sequence[Operand]) -> Resolved | None:
+    kinds = numbers_of(operands)
+    if kinds is None:
+        return None
+    if kinds[0].is_decimal:
+        return Resolved(kinds, _quotient_type(*kinds))
+    return Resolved((DOUBLE, DOUBLE), DOUBLE)
+
+
+def _whole_quotient(operands: Sequence[Operand]) -> Resolved | None:
+    kinds = numbers_of(operands)
+    if kinds is None or kinds[0].is_fractional:
+        return None
+    return Resolved(kinds if kinds[0].is_decimal else (BIGINT, BIGINT), BIGINT)
+
+
+def _calculator(binding: Binding, whole: Row, floating: Row, exact: Row) -> Row:
+    """Return a calculation in the type of its operands, which is checked."""
+    result = binding.result
+    if binding.arguments[0].is_decimal:
+        return lambda one, other: scaled(exact(one, other), result)
+    if result.name == "float":
+        return lambda one, other: single(floating(one, other))
+    if result.name == "double":
+        return floating
+    kind = result if result.is_integral else INT if result == YEAR_MONTH else BIGINT
+    return lambda one, other: checked(whole(one, other), kind)
+
+
+def shifted(binding: Binding, sign: int) -> Row:
+    """Return the sum (sign 1) or difference (-1) of a point in time and an interval, as clocks of the zone show it."""
+    kind, months = binding.result, YEAR_MONTH in binding.arguments
+    zone = binding.zone
+
+    def date(value: int, amount: int) -> int:
+        if months:
+            return add_months(value, sign * amount)
+        return value + sign * (amount // MICROS_OF_A_DAY if DAY in binding.arguments else amount)
+
+    def timestamp(value: int, amount: int) -> int:
+        if not months:
+            return checked(value + sign * amount, BIGINT)
+        local = to_local(value, zone) if kind == TIMESTAMP else value
+        days, rest = divmod(local, MICROS_OF_A_DAY)
+        local = add_months(days, sign * amount) * MICROS_OF_A_DAY + rest
+        return from_local(local, zone) if kind == TIMESTAMP else local
+
+    return date if kind == DATE else timestamp
+
+
+@ARITHMETIC.bound(
+    summary="The sum; a date with a number of days, or a point in time with an interval, is moved on.",
+    examples=[("1 + 2", "3"), ("DATE '2024-01-31' + INTERVAL 1 MONTH", "2024-02-29")],
+    resolver=_additive("+"),
+    name="+",
+    fails=True,
+)
+def _add(binding: Binding) -> Row:
+    one, other = binding.arguments
+    if binding.result.is_datetime:
+        move = shifted(binding, 1)
+        return move if one.is_datetime else lambda amount, value: move(value, amount)
+    del other
+    return _calculator(binding, operator.add, operator.add, EXACT.add)
+
+
+@ARITHMETIC.bound(
+    summary="The difference; of two points in time it is an interval.",
+    examples=[("5 - 7", "-2"), ("DATE '2024-03-01' - 1", "2024-02-29")],
+    resolver=_additive("-"),
+    name="-",
+    fails=True,
+)
+def _subtract(binding: Binding) -> Row:
+    if binding.result.is_datetime:
+        return shifted(binding, -1)
+    if binding.arguments[0] == DATE:
+        return lambda one, other: (one - other) * MICROS_OF_A_DAY
+    return _calculator(binding, operator.sub, operator.sub, EXACT.subtract)
+
+
+@ARITHMETIC.bound(
+    summary="The product.",
+    examples=[("3 * 4", "12"), ("1.5 * 2.25", "3.375")],
+    resolver=_multiplied,
+    name="*",
+    fails=True,
+)
+def _multiply(binding: Binding) -> Row:
+    return _calculator(binding, operator.mul, operator.mul, EXACT.multiply)
+
+
+def by_zero() -> EvaluationError:
+    """Return the error of a division by zero."""
+    return EvaluationError("division by zero")
+
+
+def _divide(binding: Binding) -> Row:
+    def divide(one: Any, other: Any) -> Any:
+        if other == 0:
+            raise by_zero()
+        return scaled(EXACT.divide(one, other), binding.result) if binding.result.is_decimal else one / other
+
+    return divide
+
+
+ARITHMETIC.bound(
+    summary="The quotient: a double of whole numbers, a decimal of decimals.",
+    examples=[("7 / 2", "3.5"), ("10 / 3.0", "3.333333")],
+    resolver=_divided,
+    name="/",
+    fails=True,
+)(_divide)
+
+
+@ARITHMETIC.bound(
+    summary="The whole part of a quotient, towards zero.",
+    examples=[("-7 DIV 2", "-3")],
+    resolver=_whole_quotient,
+    name="div",
+    fails=True,
+)
+def _div(binding: Binding) -> Row:
+    def divide(one: Any, other: Any) -> int:
+        if other == 0:
+            raise by_zero()
+        quotient = EXACT.divide_int(one, other) if binding.arguments[0].is_decimal else abs(one) // abs(other)
+        sign = 1 if binding.arguments[0].is_decimal or (one < 0) == (other < 0) else -1
+        return checked(sign * int(quotient), BIGINT)
+
+    return divide
+
+
+def _remainder(binding: Binding) -> Row:
+    def remainder(one: Any, other: Any) -> Any:
+        if other == 0:
+            raise by_zero()
+        if binding.arguments[0].is_decimal:
+            return scaled(EXACT.remainder(one, other), binding.result)
+        if binding.result.is_fractional:
+            return math.nan if math.isinf(one) or math.isnan(one) or math.isnan(other) else math.fmod(one, other)
+        return int(math.copysign(1, one)) * (abs(one) % abs(other))
+
+    return remainder
+
+
+ARITHMETIC.bound(
+    summary="The remainder, with the sign of the dividend.",
+    examples=[("-7 % 3", "-1")],
+    resolver=_arithmetic(_remainder_type),
+    name="%",
+    fails=True,
+)(_remainder)
+ARITHMETIC.bound(
+    summary="The remainder, with the sign of the dividend.",
+    examples=[("mod(7, 3)", "1")],
+    resolver=_arithmetic(_remainder_type),
+    name="mod",
+    fails=True,
+)(_remainder)
+
+
+@ARITHMETIC.bound(
+    summary="The remainder that is not negative for a positive divisor.",
+    examples=[("pmod(-7, 3)", "2")],
+    resolver=_arithmetic(_remainder_type),
+    name="pmod",
+    fails=True,
+)
+def _pmod(binding: Binding) -> Row:
+    remainder = _remainder(binding)
+
+    def positive(one: Any, other: Any) -> Any:
+        rest = remainder(one, other)
+        return remainder(rest + other, other) if rest < 0 else rest
+
+    return positive
+
+
+for _name, _plain in (("try_add", _add), ("try_subtract", _subtract), ("try_multiply", _multiply)):
+    _sign = {"try_add": "+", "try_subtract": "-", "try_multiply": "*"}[_name]
+    ARITHMETIC.bound(
+        summary=f"As `{_sign}`, but null where there is no value.",
+        examples=[(f"{_name}(2147483647, 2147483647)", "0" if _sign == "-" else "NULL")],
+        resolver=_multiplied if _sign == "*" else _additive(_sign),
+        name=_name,
+        lenient=True,
+    )(_plain)
+ARITHMETIC.bound(
+    summary="As `/`, but null for a division by zero.",
+    examples=[("try_divide(1, 0)", "NULL")],
+    resolver=_divided,
+    name="try_divide",
+    lenient=True,
+)(_divide)
+ARITHMETIC.bound(
+    summary="As `%`, but null for a division by zero.",
+    examples=[("try_mod(1, 0)", "NULL")],
+    resolver=_arithmetic(_remainder_type),
+    name="try_mod",
+    lenient=True,
+)(_remainder)
+
+
+def one_number(operands: Sequence[Operand]) -> Resolved | None:
+    """Resolve a function of one number or interval whose value has the same type."""
+    if len(operands) != 1:
+        return None
+    kind = _number(operands[0].type)
+    return Resolved((kind,), kind) if kind.is_numeric or kind.is_interval else None
+
+
+@ARITHMETIC.bound(
+    summary="The number with the other sign.",
+    examples=[("negative(1.5)", "-1.5")],
+    resolver=one_number,
+    name="negative",
+    fails=True,
+)
+def _negative(binding: Binding) -> Row:
+    kind = binding.result if binding.result.is_integral else BIGINT
+    if binding.result.is_integral or binding.result.is_interval:
+        return lambda value: checked(-value, kind)
+    return EXACT.minus if binding.result.is_decimal else operator.neg
+
+
+ARITHMETIC.function(
+    summary="The number itself.", examples=[("positive(1.5)", "1.5")], resolver=one_number, name="positive"
+)(lambda value: value)
+
+
+@ARITHMETIC.bound(
+    summary="The number without its sign.",
+    examples=[("abs(-1.5)", "1.5")],
+    resolver=one_number,
+    name="abs",
+    fails=True,
+)
+def _abs(binding: Binding) -> Row:
+    kind = binding.result if binding.result.is_integral else BIGINT
+    if binding.result.is_integral or binding.result.is_interval:
+        return lambda value: checked(abs(value), kind)
+    return abs

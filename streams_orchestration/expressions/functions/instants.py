@@ -1,0 +1,325 @@
+"""Dates and times made of parts, texts and numbers, written as texts, and moved between zones."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from streams_orchestration.expressions.conversion import EXACT
+from streams_orchestration.expressions.datetime_patterns import pattern_of
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.functions.arithmetic import checked
+from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.times import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    Clock,
+    add_months,
+    date_of,
+    days_of,
+    exists,
+    from_local,
+    micros_of,
+    read_date,
+    read_timestamp,
+    to_local,
+    zone_named,
+)
+from streams_orchestration.expressions.types import (
+    BIGINT,
+    DATE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    VOID,
+    Type,
+)
+
+INSTANTS = Group("Dates and times: made, read and written")
+_MOMENT = "TIMESTAMP '2024-05-03 10:11:12.5'"
+
+
+@INSTANTS.function(
+    "make_date(year int, month int, day int) -> date",
+    summary="A date of its parts.",
+    examples=[("make_date(2024, 2, 29)", "2024-02-29")],
+    fails=True,
+)
+def _make_date(year: int, month: int, day: int) -> int:
+    if not exists(year, month, day):
+        message = f"there is no date {year}-{month}-{day}"
+        raise EvaluationError(message)
+    return checked(days_of(year, month, day), INT)
+
+
+for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "timestamp_ntz")):
+
+    def _make_timestamp(binding: Binding, kind: str = _kind) -> Row:
+        zone = binding.zone
+
+        def row(year: int, month: int, day: int, hour: int, minute: int, seconds: decimal.Decimal) -> int:
+            micros = int(seconds.scaleb(6))
+            fits = 0 <= hour < 24 and 0 <= minute < 60 and 0 <= micros <= MINUTE
+            if not exists(year, month, day) or not fits:
+                message = f"there is no time {year}-{month}-{day} {hour}:{minute}:{seconds}"
+                raise EvaluationError(message)
+            local = micros_of(Clock(year, month, day, hour, minute, 0, 0)) + micros
+            return from_local(local, zone) if kind == "timestamp" else local
+
+        return row
+
+    INSTANTS.bound(
+        f"{_name}(year int, month int, day int, hour int, minute int, second decimal(16, 6)) -> {_kind}",
+        summary="A time of its parts.",
+        examples=[(f"{_name}(2024, 2, 29, 10, 11, 12.5)", "2024-02-29 10:11:12.5")],
+        fails=True,
+    )(_make_timestamp)
+
+
+def _parsed(kind: Type, *, date: bool = False) -> Callable[[Binding], Row]:
+    """Return the binding of a function that reads texts as dates or times, by a pattern or in the usual form."""
+
+    def bind(binding: Binding) -> Row:
+        zone = binding.zone if kind == TIMESTAMP else None
+        if binding.arguments[0] != STRING:
+            return lambda value, _pattern="": value
+
+        def row(text: str, pattern: str | None = None) -> int:
+            if pattern is None:
+                value = read_date(text) if date else read_timestamp(text, zone)
+            else:
+                value = pattern_of(pattern).read(text, zone if not date else None)
+                value = value // DAY if date and value is not None else value
+            if value is None:
+                form = f" of the form {pattern!r}" if pattern else ""
+                message = f"{text!r} is no {'date' if date else kind}{form}"
+                raise EvaluationError(message)
+            return value
+
+        return row
+
+    return bind
+
+
+def _text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
+    def resolve(operands: Sequence[Operand]) -> Resolved | None:
+        if not 1 <= len(operands) <= 2 or any(each.type.is_nested for each in operands):
+            return None
+        texts = operands[0].type in (STRING, VOID)
+        if not texts and not operands[0].type.is_datetime:
+            return None
+        return Resolved((STRING if texts else kind, STRING)[: len(operands)], kind)
+
+    return resolve
+
+
+for _name, _kind, _example in (
+    ("to_date", DATE, ("to_date('29.02.2024', 'dd.MM.yyyy')", "2024-02-29")),
+    ("to_timestamp", TIMESTAMP, ("to_timestamp('2024-02-29 10:00:00')", "2024-02-29 10:00:00")),
+    ("to_timestamp_ntz", TIMESTAMP_NTZ, ("to_timestamp_ntz('2024-02-29 10:00:00')", "2024-02-29 10:00:00")),
+    ("to_timestamp_ltz", TIMESTAMP, ("to_timestamp_ltz('2024-02-29 10:00:00')", "2024-02-29 10:00:00")),
+    ("try_to_timestamp", TIMESTAMP, ("try_to_timestamp('x')", "NULL")),
+    ("try_to_date", DATE, ("try_to_date('x')", "NULL")),
+):
+    _lenient = _name.startswith("try_")
+    INSTANTS.bound(
+        summary=f"The {_kind} of a text, by a pattern if given; {'null' if _lenient else 'an error'} for others.",
+        examples=[_example],
+        resolver=_text_or(_kind),
+        name=_name,
+        fails=not _lenient,
+        lenient=_lenient,
+    )(_parsed(_kind, date=_kind == DATE))
+
+
+@INSTANTS.bound(
+    "date_format(value timestamp, pattern string) -> string",
+    summary="A text by a pattern, such as `yyyy-MM-dd HH:mm:ss`.",
+    examples=[(f"date_format({_MOMENT}, 'EEE, d MMM yyyy')", "Fri, 3 May 2024")],
+    fails=True,
+)
+def _date_format(binding: Binding) -> Row:
+    return lambda value, pattern: pattern_of(pattern).write(value, binding.zone)
+
+
+_PLAIN = "yyyy-MM-dd HH:mm:ss"
+
+
+@INSTANTS.bound(
+    "from_unixtime(seconds bigint, [pattern string]) -> string",
+    summary="The time of seconds since 1970, as a text.",
+    examples=[("from_unixtime(0)", "1970-01-01 00:00:00")],
+    fails=True,
+)
+def _from_unixtime(binding: Binding) -> Row:
+    return lambda seconds, pattern=_PLAIN: pattern_of(pattern).write(checked(seconds * SECOND, BIGINT), binding.zone)
+
+
+def _unix_types(operands: Sequence[Operand]) -> Resolved | None:
+    resolved = _text_or(TIMESTAMP)(operands)
+    return None if resolved is None else Resolved(resolved.arguments, BIGINT)
+
+
+def _unix_timestamp(binding: Binding) -> Row:
+    read = _parsed(TIMESTAMP)(binding)
+    if binding.arguments[0] == STRING:
+        return lambda text, pattern=_PLAIN: read(text, pattern) // SECOND
+    return lambda value, _pattern="": value // SECOND
+
+
+for _name in ("unix_timestamp", "to_unix_timestamp"):
+    INSTANTS.bound(
+        summary=f"Whole seconds since 1970, of a time or of a text by a pattern (`{_PLAIN}` if none is named).",
+        examples=[(f"{_name}('2024-02-09 13:05:06')", "1707483906")],
+        resolver=_unix_types,
+        name=_name,
+        fails=True,
+    )(_unix_timestamp)
+for _name, _unit in (("unix_seconds", SECOND), ("unix_millis", 1000), ("unix_micros", 1)):
+    INSTANTS.function(
+        f"{_name}(value timestamp) -> bigint",
+        summary=f"Whole {_name[5:]} since 1970, rounded down.",
+        examples=[(f"{_name}(TIMESTAMP '1970-01-01 00:00:01.5')", str(1_500_000 // _unit))],
+    )(lambda value, unit=_unit: value // unit)
+INSTANTS.function(
+    "unix_date(value date) -> int", summary="Days since 1970-01-01.", examples=[("unix_date(DATE '1970-01-06')", "5")]
+)(lambda value: value)
+INSTANTS.function(
+    "date_from_unix_date(days int) -> date",
+    summary="The date of days since 1970-01-01.",
+    examples=[("date_from_unix_date(5)", "1970-01-06")],
+)(lambda value: value)
+
+
+def _one_numeric(operands: Sequence[Operand]) -> Resolved | None:
+    if len(operands) != 1 or not (operands[0].type.is_numeric or operands[0].type == VOID):
+        return None
+    return Resolved((operands[0].type if operands[0].type != VOID else BIGINT,), TIMESTAMP)
+
+
+@INSTANTS.bound(
+    summary="The time of seconds since 1970, which may have a fraction.",
+    examples=[("timestamp_seconds(1.5)", "1970-01-01 00:00:01.5")],
+    resolver=_one_numeric,
+    name="timestamp_seconds",
+    fails=True,
+)
+def _timestamp_seconds(binding: Binding) -> Row:
+    del binding
+
+    def row(value: Any) -> int | None:
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                return None
+            return checked(int(value * SECOND), BIGINT)
+        micros = EXACT.multiply(decimal.Decimal(value), decimal.Decimal(SECOND))
+        if micros != int(micros):
+            message = f"{value} seconds are no whole microseconds"
+            raise EvaluationError(message)
+        return checked(int(micros), BIGINT)
+
+    return row
+
+
+for _name, _unit in (("timestamp_millis", 1000), ("timestamp_micros", 1)):
+    INSTANTS.function(
+        f"{_name}(value bigint) -> timestamp",
+        summary=f"The time of {_name[10:]}econds since 1970.".replace("millise", "millise"),
+        examples=[(f"{_name}(1500)", "1970-01-01 00:00:01.5" if _unit > 1 else "1970-01-01 00:00:00.0015")],
+        fails=True,
+    )(lambda value, unit=_unit: checked(value * unit, BIGINT))
+
+_STEPS = {"microsecond": 1, "millisecond": 1000, "second": SECOND, "minute": MINUTE, "hour": HOUR}
+_DAYS = {"day": 1, "dayofyear": 1, "week": 7}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+@INSTANTS.bound(
+    "timestampadd(unit string, count bigint, value timestamp) -> timestamp",
+    summary="A number of units later; the unit is a word: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, "
+    "MONTH, QUARTER or YEAR.",
+    examples=[("timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00")],
+    fails=True,
+)
+def _timestampadd(binding: Binding) -> Row:
+    def row(unit: str, count: int, value: int) -> int:
+        if unit in _STEPS:
+            return checked(value + count * _STEPS[unit], BIGINT)
+        local = to_local(value, binding.zone)
+        days, rest = divmod(local, DAY)
+        days = days + count * _DAYS[unit] if unit in _DAYS else add_months(days, count * _MONTHS[unit])
+        return checked(from_local(days * DAY + rest, binding.zone), BIGINT)
+
+    return row
+
+
+@INSTANTS.bound(
+    "timestampdiff(unit string, start timestamp, end timestamp) -> bigint",
+    summary="The whole units between two times; the unit is a word, as with timestampadd.",
+    examples=[("timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')", "24")],
+)
+def _timestampdiff(binding: Binding) -> Row:
+    def row(unit: str, start: int, end: int) -> int:
+        one, other = to_local(start, binding.zone), to_local(end, binding.zone)
+        if unit in _STEPS or unit in _DAYS:
+            difference = end - start if unit in _STEPS else other - one
+            return int(math.copysign(1, difference)) * (abs(difference) // (_STEPS.get(unit) or _DAYS[unit] * DAY))
+        return _months_from(one, other, _MONTHS[unit])
+
+    return row
+
+
+def _months_from(one: int, other: int, step: int) -> int:
+    """Return how many whole steps of months lie between two times of a clock."""
+    (days, time), (later, later_time) = divmod(one, DAY), divmod(other, DAY)
+    if later > days and later_time < time:
+        later -= 1
+    elif later < days and later_time > time:
+        later += 1
+    (year, month, day), (to_year, to_month, to_day) = date_of(days), date_of(later)
+    difference = (to_year * 12 + to_month) * 32 + to_day - (year * 12 + month) * 32 - day
+    return int(math.copysign(abs(difference) // 32 // step, difference))
+
+
+def _zone(name: str) -> dt.tzinfo:
+    zone = zone_named(name)
+    if zone is None:
+        message = f"there is no time zone {name}"
+        raise EvaluationError(message)
+    return zone
+
+
+INSTANTS.function(
+    "from_utc_timestamp(value timestamp, zone string) -> timestamp",
+    summary="A time of UTC as clocks of a zone show it.",
+    examples=[("from_utc_timestamp(TIMESTAMP '2024-07-01 10:00:00', 'Europe/Berlin')", "2024-07-01 12:00:00")],
+    fails=True,
+)(lambda value, zone: to_local(value, _zone(zone)))
+INSTANTS.function(
+    "to_utc_timestamp(value timestamp, zone string) -> timestamp",
+    summary="A time that clocks of a zone show, in UTC.",
+    examples=[("to_utc_timestamp(TIMESTAMP '2024-07-01 10:00:00', 'Europe/Berlin')", "2024-07-01 08:00:00")],
+    fails=True,
+)(lambda value, zone: from_local(value, _zone(zone)))
+
+
+@INSTANTS.bound(
+    "convert_timezone(to string, value timestamp_ntz) -> timestamp_ntz",
+    "convert_timezone(from string, to string, value timestamp_ntz) -> timestamp_ntz",
+    summary="The time that clocks of another zone show at the same moment.",
+    examples=[("convert_timezone('Europe/Berlin', 'UTC', TIMESTAMP_NTZ '2024-07-01 10:00:00')", "2024-07-01 08:00:00")],
+    fails=True,
+)
+def _convert_timezone(binding: Binding) -> Row:
+    def row(*arguments: Any) -> int:
+        *zones, value = arguments
+        source = _zone(zones[0]) if len(zones) > 1 else binding.zone
+        return to_local(from_local(value, source), _zone(zones[-1]))
+
+    return row

@@ -1,0 +1,338 @@
+"""Functions of numbers."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from streams_orchestration.expressions.conversion import EXACT, single, write_floating
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.functions.arithmetic import checked, one_number
+from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.types import BIGINT, DOUBLE, INT, Type
+
+MATHEMATICS = Group("Mathematics")
+_MOST_DIGITS = 350
+
+
+def _rounded(operands: Sequence[Operand]) -> Resolved | None:
+    """Resolve a rounding; the digits are a constant, since the type of a decimal depends on them."""
+    if not 1 <= len(operands) <= 2 or (len(operands) == 2 and operands[1].constant is None):
+        return None
+    number = one_number(operands[:1])
+    if number is None or number.result.is_interval:
+        return None
+    kind = number.result
+    if kind.is_decimal:
+        digits = _digits(operands[1].constant if len(operands) > 1 else None)
+        kind = _rounded_decimal(kind, digits)
+    return Resolved((number.result, INT)[: len(operands)], kind)
+
+
+def _digits(constant: tuple[Any] | None) -> int:
+    return 0 if constant is None or constant[0] is None else int(constant[0])
+
+
+def _rounded_decimal(kind: Type, digits: int) -> Type:
+    whole = kind.precision - kind.scale + 1
+    if digits < 0:
+        return Type("decimal", min(max(whole, -digits + 1), 38), 0)
+    scale = min(kind.scale, digits)
+    return Type("decimal", min(whole + scale, 38), scale)
+
+
+def _rounding(mode: str) -> Callable[[Binding], Row]:
+    def bind(binding: Binding) -> Row:
+        result = binding.result
+        digits = _digits(binding.constants[1] if len(binding.constants) > 1 else None)
+
+        def rounded(value: Any) -> decimal.Decimal:
+            number = decimal.Decimal(write_floating(value, result) if isinstance(value, float) else value)
+            return number.quantize(decimal.Decimal((0, (1,), -digits)), rounding=mode, context=EXACT)
+
+        def of(value: Any, _digits: object = None) -> Any:
+            if result.is_fractional:
+                if not math.isfinite(value):
+                    return value
+                return single(float(rounded(value))) if result.name == "float" else float(rounded(value))
+            if result.is_integral:
+                return value if digits >= 0 else checked(int(rounded(value)), result)
+            exponent = value.as_tuple().exponent
+            if digits >= -exponent:
+                return value
+            return EXACT.plus(rounded(value).quantize(decimal.Decimal((0, (1,), -result.scale)), context=EXACT))
+
+        return of
+
+    return bind
+
+
+MATHEMATICS.bound(
+    summary="Rounded to a number of digits behind the point, which is a constant; halves go away from zero.",
+    examples=[("round(2.5)", "3"), ("round(25, -1)", "30")],
+    resolver=_rounded,
+    name="round",
+    fails=True,
+)(_rounding(decimal.ROUND_HALF_UP))
+MATHEMATICS.bound(
+    summary="Rounded likewise; halves go to the even neighbour.",
+    examples=[("bround(2.5)", "2")],
+    resolver=_rounded,
+    name="bround",
+    fails=True,
+)(_rounding(decimal.ROUND_HALF_EVEN))
+
+
+def _to_whole(operands: Sequence[Operand]) -> Resolved | None:
+    number = one_number(operands)
+    if number is None or number.result.is_interval:
+        return None
+    if number.result.is_decimal:
+        return Resolved(number.arguments, _rounded_decimal(number.result, 0))
+    return Resolved((BIGINT,) if number.result.is_integral else (DOUBLE,), BIGINT)
+
+
+def _bound_whole(of_float: Callable[[float], int], mode: str) -> Callable[[Binding], Row]:
+    def bind(binding: Binding) -> Row:
+        if binding.result.is_decimal:
+            return lambda value: EXACT.plus(value.quantize(decimal.Decimal(1), rounding=mode, context=EXACT))
+
+        def whole(value: float) -> int:
+            if isinstance(value, float) and not math.isfinite(value):
+                return 0 if math.isnan(value) else (2**63 - 1 if value > 0 else -(2**63))
+            return min(max(of_float(value), -(2**63)), 2**63 - 1)
+
+        return whole
+
+    return bind
+
+
+for _names, _of, _mode, _summary, _value in (
+    (("ceil", "ceiling"), math.ceil, decimal.ROUND_CEILING, "The smallest whole number that is not below.", "3"),
+    (("floor",), math.floor, decimal.ROUND_FLOOR, "The largest whole number that is not above.", "2"),
+):
+    for _name in _names:
+        MATHEMATICS.bound(summary=_summary, examples=[(f"{_name}(2.5)", _value)], resolver=_to_whole, name=_name)(
+            _bound_whole(_of, _mode)
+        )
+
+
+def _of_double(
+    name: str,
+    function: Callable[[float], float],
+    summary: str,
+    example: tuple[str, str],
+    *,
+    aliases: Sequence[str] = (),
+) -> None:
+    """Enter a function of one double; a value that does not exist is NaN."""
+
+    def row(value: float) -> float:
+        try:
+            return function(value)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    for each in (name, *aliases):
+        shown = (example[0].replace(f"{name}(", f"{each}("), example[1])
+        MATHEMATICS.function(f"{each}(value double) -> double", summary=summary, examples=[shown])(row)
+
+
+def _logarithm(function: Callable[[float], float], least: float = 0.0) -> Callable[[float], float | None]:
+    def row(value: float) -> float | None:
+        if value <= least:
+            return None
+        return function(value)
+
+    return row
+
+
+_of_double("sqrt", math.sqrt, "The square root.", ("sqrt(4)", "2.0"))
+
+
+def _cube_root(value: float) -> float:
+    root = math.cbrt(value)
+    return root - (root * root * root - value) / (3 * root * root) if root and math.isfinite(root) else root
+
+
+_of_double("cbrt", _cube_root, "The cube root.", ("cbrt(27)", "3.0"))
+_of_double("exp", math.exp, "e to the power of the number.", ("exp(0)", "1.0"))
+_of_double("expm1", math.expm1, "e to the power of the number, less one.", ("expm1(0)", "0.0"))
+_of_double("sin", math.sin, "The sine of an angle in radians.", ("sin(0)", "0.0"))
+_of_double("cos", math.cos, "The cosine of an angle in radians.", ("cos(0)", "1.0"))
+_of_double("tan", math.tan, "The tangent of an angle in radians.", ("tan(0)", "0.0"))
+_of_double("asin", math.asin, "The angle in radians that has this sine.", ("asin(0)", "0.0"))
+_of_double("acos", math.acos, "The angle in radians that has this cosine.", ("acos(1)", "0.0"))
+_of_double("atan", math.atan, "The angle in radians that has this tangent.", ("atan(0)", "0.0"))
+_of_double("sinh", math.sinh, "The hyperbolic sine.", ("sinh(0)", "0.0"))
+_of_double("cosh", math.cosh, "The hyperbolic cosine.", ("cosh(0)", "1.0"))
+_of_double("tanh", math.tanh, "The hyperbolic tangent.", ("tanh(0)", "0.0"))
+_of_double("degrees", lambda value: value * (180.0 / math.pi), "Radians as degrees.", ("degrees(0)", "0.0"))
+_of_double("radians", lambda value: value * (math.pi / 180.0), "Degrees as radians.", ("radians(0)", "0.0"))
+_of_double(
+    "rint",
+    lambda value: float(round(value)) if math.isfinite(value) else value,
+    "The nearest whole number, as a double; halves go to the even one.",
+    ("rint(2.5)", "2.0"),
+)
+
+
+def _sign(value: float) -> float:
+    return value if value == 0 or math.isnan(value) else math.copysign(1.0, value)
+
+
+_of_double("signum", _sign, "-1, 0 or 1 by the sign.", ("signum(-5)", "-1.0"), aliases=["sign"])
+
+for _name, _row, _example in (
+    ("ln", _logarithm(math.log), ("ln(1)", "0.0")),
+    ("log10", _logarithm(math.log10), ("log10(100)", "2.0")),
+    ("log2", _logarithm(math.log2), ("log2(8)", "3.0")),
+    ("log1p", _logarithm(math.log1p, -1.0), ("log1p(0)", "0.0")),
+):
+    MATHEMATICS.function(
+        f"{_name}(value double) -> double",
+        summary="The logarithm; null where there is none.",
+        examples=[_example],
+    )(_row)
+
+
+@MATHEMATICS.function(
+    "log(value double) -> double",
+    "log(base double, value double) -> double",
+    summary="The natural logarithm, or the one to a base; null where there is none.",
+    examples=[("log(2, 8)", "3.0")],
+)
+def _log(*values: float) -> float | None:
+    if any(value <= 0 for value in values):
+        return None
+    if len(values) == 1:
+        return math.log(values[0])
+    base = math.log(values[0])
+    number = math.log(values[1])
+    if base == 0:
+        return math.nan if number == 0 else math.copysign(math.inf, number)
+    return number / base
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        value = math.pow(base, exponent)
+    except ValueError:
+        return math.inf if base == 0 else math.nan
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
+    return math.nan if abs(base) == 1 and (math.isinf(exponent) or math.isnan(exponent)) else value
+
+
+for _name in ("power", "pow"):
+    MATHEMATICS.function(
+        f"{_name}(base double, exponent double) -> double",
+        summary="The power.",
+        examples=[(f"{_name}(2, 3)", "8.0")],
+    )(_power)
+MATHEMATICS.function(
+    "atan2(y double, x double) -> double", summary="The angle in radians of a point.", examples=[("atan2(0, 1)", "0.0")]
+)(math.atan2)
+MATHEMATICS.function(
+    "hypot(x double, y double) -> double",
+    summary="The distance of a point from the origin.",
+    examples=[("hypot(3, 4)", "5.0")],
+)(math.hypot)
+MATHEMATICS.function("pi() -> double", summary="The number pi.", examples=[("pi()", "3.141592653589793")])(
+    lambda: math.pi
+)
+MATHEMATICS.function("e() -> double", summary="Euler's number.", examples=[("e()", "2.718281828459045")])(
+    lambda: math.e
+)
+
+
+@MATHEMATICS.function(
+    "factorial(value int) -> bigint",
+    summary="The factorial of 0 to 20; null for others.",
+    examples=[("factorial(5)", "120")],
+)
+def _factorial(value: int) -> int | None:
+    return math.factorial(value) if 0 <= value <= 20 else None
+
+
+@MATHEMATICS.function(
+    "width_bucket(value double, low double, high double, buckets bigint) -> bigint",
+    summary="The number of the bucket of equal width that holds a value, from 1; 0 and one more than all for others.",
+    examples=[("width_bucket(5, 0, 10, 5)", "3")],
+)
+def _width_bucket(value: float, low: float, high: float, buckets: int) -> int | None:
+    if buckets <= 0 or math.isnan(value) or low == high or not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    if buckets == 2**63 - 1:
+        return None
+    below, beyond = (value < low, value >= high) if low < high else (value > low, value <= high)
+    if below:
+        return 0
+    return buckets + 1 if beyond else int(buckets * (value - low) / (high - low)) + 1
+
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@MATHEMATICS.function(
+    "conv(number string, from int, to int) -> string",
+    summary="A whole number of one base, written in another one.",
+    examples=[("conv('ff', 16, 10)", "255")],
+    fails=True,
+)
+def _conv(number: str, source: int, target: int) -> str | None:
+    if not (2 <= source <= 36 and 2 <= abs(target) <= 36):
+        return None
+    text = number.strip(" ").upper()
+    negative = text.startswith("-")
+    value = 0
+    digits = text[negative:]
+    if not digits:
+        return None
+    for mark in digits:
+        place = _DIGITS.find(mark)
+        if place < 0 or place >= source:
+            break
+        value = value * source + place
+    if value >= 2**64:
+        message = f"{number!r} is beyond 64 bits"
+        raise EvaluationError(message)
+    if negative:
+        value = (-value) % 2**64 if target > 0 else -value
+    if target < 0:
+        value = value - 2**64 if value >= 2**63 else value
+    sign, value = ("-", -value) if value < 0 else ("", value)
+    written = ""
+    while value:
+        value, place = divmod(value, abs(target))
+        written = _DIGITS[place] + written
+    return sign + (written or "0")
+
+
+@MATHEMATICS.bound(
+    "format_number(value number, digits int) -> string",
+    summary="The number with commas between thousands, rounded half to even to digits behind the point.",
+    examples=[("format_number(12332.123456, 4)", "12,332.1235")],
+    fails=True,
+)
+def _format_number(binding: Binding) -> Row:
+    del binding
+
+    def row(value: Any, digits: int) -> str | None:
+        if digits < 0:
+            return None
+        if digits > _MOST_DIGITS:
+            message = f"{digits:,} digits behind the point are wanted; {_MOST_DIGITS} are possible"
+            raise EvaluationError(message)
+        if isinstance(value, float) and not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
+        number = decimal.Decimal(value).quantize(
+            decimal.Decimal((0, (1,), -digits)), rounding=decimal.ROUND_HALF_EVEN, context=decimal.Context(prec=800)
+        )
+        return f"{number:,f}"
+
+    return row

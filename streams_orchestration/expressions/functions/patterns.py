@@ -1,0 +1,102 @@
+r"""Patterns of LIKE and regular expressions, compiled once.
+
+Regular expressions are Java's in Spark. Python's have the same meaning for what both know; what differs is translated
+or refused: classes within classes, possessive quantifiers, `\\h`, `\\R` and so on.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from streams_orchestration.expressions.errors import EvaluationError
+
+_ONLY_IN_JAVA = re.compile(r"\\[hHRXNkG]|&&|\[[^\]]*\[(?!:)|(?<!\\)(?<!\\p)\{(?!\d+(?:,\d*)?\})")
+_SHORTHANDS = {r"\z": r"\Z", r"\Z": r"(?=\n?\Z)"}
+_UNICODE_CLASSES = {
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "Upper": "A-Z",
+    "Lower": "a-z",
+    "Space": r" \t\n\x0b\f\r",
+    "Punct": r"!-/:-@\[-`{-~",
+    "XDigit": "0-9a-fA-F",
+    "Blank": r" \t",
+    "ASCII": r"\x00-\x7f",
+}
+_CLASS = re.compile(r"\\\\|\\(p)\{(\w+)\}|\\z|\\Z")
+
+
+@functools.lru_cache(maxsize=4096)
+def compiled(pattern: str) -> re.Pattern[str]:
+    r"""Return a regular expression; classes such as `\\d` are of ASCII, as in Java.
+
+    Raises:
+        EvaluationError: it cannot be read, or has what only Java knows.
+    """
+    if odd := _ONLY_IN_JAVA.search(pattern.replace("\\\\", "")):
+        message = f"the regular expression {pattern!r} uses {odd[0]!r}, which is not supported"
+        raise EvaluationError(message)
+    try:
+        return re.compile(_CLASS.sub(_translated, pattern), re.ASCII if not _needs_unicode(pattern) else 0)
+    except re.error as error:
+        message = f"{pattern!r} is no regular expression: {error.msg} at character {(error.pos or 0) + 1}"
+        raise EvaluationError(message) from error
+
+
+def _needs_unicode(pattern: str) -> bool:
+    return "(?u" in pattern or "(?U" in pattern
+
+
+def _translated(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return _SHORTHANDS.get(match[0], match[0])
+    if match[2] not in _UNICODE_CLASSES:
+        message = f"the class {match[0]} of a regular expression is not supported"
+        raise EvaluationError(message)
+    return f"[{_UNICODE_CLASSES[match[2]]}]"
+
+
+@functools.lru_cache(maxsize=4096)
+def replacement(text: str) -> str:
+    """Return a replacement of Java (`$1`, a backslash before what stands for itself) as one of Python."""
+    written, position = "", 0
+    while position < len(text):
+        mark = text[position]
+        if mark == "\\" and position + 1 < len(text):
+            written += re.escape(text[position + 1]) if text[position + 1] == "\\" else text[position + 1]
+            position += 2
+        elif mark == "$" and (digits := re.match(r"\d", text[position + 1 :])):
+            written += f"\\g<{digits[0]}>"
+            position += 2
+        elif mark in "\\$":
+            message = f"{text!r} is no replacement: {mark} has no meaning at character {position + 1}"
+            raise EvaluationError(message)
+        else:
+            written += mark
+            position += 1
+    return written
+
+
+@functools.lru_cache(maxsize=4096)
+def like_pattern(pattern: str, escape: str, *, ignore_case: bool = False) -> re.Pattern[str]:
+    """Return the regular expression of a pattern of LIKE.
+
+    Raises:
+        EvaluationError: the escape character stands before what needs none, or at the end.
+    """
+    parts, position = list[str](), 0
+    while position < len(pattern):
+        mark = pattern[position]
+        if mark == escape:
+            following = pattern[position + 1 : position + 2]
+            if following not in ("_", "%", escape) or not following:
+                message = f"{pattern!r} is no pattern: {escape} must stand before _, % or {escape}"
+                raise EvaluationError(message)
+            parts.append(re.escape(following))
+            position += 1
+        else:
+            parts.append({"_": ".", "%": ".*"}.get(mark, re.escape(mark)))
+        position += 1
+    return re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if ignore_case else 0))

@@ -1,0 +1,239 @@
+"""Functions that Arrow or numpy evaluates for a batch at once, with just the values of `rows`.
+
+A kernel raises `Unsuitable`, or Arrow's own error, for a batch whose values need the plain meaning: one with a failure,
+which is then found tuple by tuple, or one with values whose treatment differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streams_orchestration.expressions.arrow import arrow_type
+from streams_orchestration.expressions.kernel import Kernel, Maker, Unsuitable, always, filled, numbers, pc
+from streams_orchestration.expressions.moment_kernels import MOMENT_KERNELS
+from streams_orchestration.expressions.table import Binding
+from streams_orchestration.expressions.text_kernels import TEXT_KERNELS
+from streams_orchestration.expressions.types import BIGINT, DATE, TIMESTAMP, TIMESTAMP_NTZ, Type
+
+
+def _has_nan(vector: Any) -> bool:
+    if isinstance(vector, pa.Scalar):
+        return vector.is_valid and vector.as_py() != vector.as_py()
+    return bool(np.isnan(vector.to_numpy(zero_copy_only=False)).any()) if len(vector) else False
+
+
+def _arithmetic(checked: Kernel, unchecked: Kernel) -> Maker:
+    def make(binding: Binding) -> Kernel | None:
+        one, other, result = *binding.arguments, binding.result
+        if one.is_integral and one == other == result:
+            return checked
+        if one.is_fractional and one == other == result:
+            return unchecked
+        if one.is_decimal and other.is_decimal:
+            return _decimals(unchecked, result)
+        days = one == DATE and other.name == "int"
+        moved = one in (TIMESTAMP, TIMESTAMP_NTZ) and other.name.startswith("interval day") and one == result
+        if days or moved:
+            arrow = arrow_type(result)
+            return lambda a, b: checked(numbers(a), b).cast(arrow)
+        return None
+
+    return make
+
+
+def _decimals(kernel: Kernel, result: Type) -> Kernel:
+    arrow = arrow_type(result)
+
+    def evaluate(one: Any, other: Any) -> Any:
+        value = kernel(one, other)
+        if value.type != arrow:
+            raise Unsuitable
+        return value
+
+    return evaluate
+
+
+def _division(binding: Binding) -> Kernel | None:
+    if not binding.result.is_fractional:
+        return None
+
+    def divide(one: Any, other: Any) -> Any:
+        if pc.any(pc.equal(other, pa.scalar(0.0))).as_py() if not isinstance(other, pa.Scalar) else not other.as_py():
+            raise Unsuitable
+        return pc.divide(one, other)
+
+    return divide
+
+
+def _whole_division(binding: Binding) -> Kernel | None:
+    return pc.divide_checked if binding.arguments[0] == BIGINT else None
+
+
+def _by_numpy(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
+    """Return the maker of a division of whole numbers that numpy does; zero is no divisor."""
+
+    def make(binding: Binding) -> Kernel | None:
+        if not binding.result.is_integral:
+            return None
+        kind = arrow_type(binding.result)
+
+        def evaluate(one: Any, other: Any) -> Any:
+            if isinstance(one, pa.Scalar):
+                raise Unsuitable
+            divisor = other.as_py() if isinstance(other, pa.Scalar) else filled(other, 1)
+            if (isinstance(other, pa.Scalar) and not divisor) or not np.all(divisor):
+                raise Unsuitable
+            valid = one.is_valid() if isinstance(other, pa.Scalar) else pc.and_(one.is_valid(), other.is_valid())
+            values = operation(filled(one, 0), np.asarray(divisor, kind.to_pandas_dtype()))
+            return pa.array(values, kind, mask=~valid.to_numpy(zero_copy_only=False))
+
+        return evaluate
+
+    return make
+
+
+def _pmod(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    rest = np.fmod(one, other)
+    return np.where(rest < 0, np.fmod(rest + other, other), rest)
+
+
+def _comparison(kernel: Kernel) -> Maker:
+    def make(binding: Binding) -> Kernel | None:
+        kind = binding.arguments[0]
+        if kind.is_nested or kind.name == "boolean":
+            return None
+        if kind.is_fractional:
+            return _of_numbers(kernel)
+        return (lambda one, other: kernel(numbers(one), numbers(other))) if kind.is_datetime else kernel
+
+    return make
+
+
+def _of_numbers(kernel: Kernel) -> Kernel:
+    def compare(one: Any, other: Any) -> Any:
+        if _has_nan(one) or _has_nan(other):
+            raise Unsuitable
+        return kernel(one, other)
+
+    return compare
+
+
+def _same(binding: Binding) -> Kernel | None:
+    equal = _comparison(pc.equal)(binding)
+    if equal is None:
+        return None
+
+    def same(one: Any, other: Any) -> Any:
+        both = pc.and_(pc.is_null(one), pc.is_null(other))
+        return pc.or_(pc.fill_null(equal(one, other), fill_value=False), both)
+
+    return same
+
+
+def _member(binding: Binding) -> Kernel | None:
+    kind, others = binding.arguments[0], binding.constants[1:]
+    if kind.is_nested or kind.is_fractional or kind.is_datetime or kind.is_interval or None in others:
+        return None
+    values = [each[0] for each in others if each is not None]
+    listed = pa.array([value for value in values if value is not None], arrow_type(kind))
+    with_null = None in values
+
+    def contains(value: Any, *_others: Any) -> Any:
+        if isinstance(value, pa.Scalar):
+            raise Unsuitable
+        found = pc.is_in(value, value_set=listed)
+        known = pc.is_valid(value)
+        if with_null:
+            known = pc.and_(known, found)
+        return pc.if_else(known, found, pa.scalar(None, pa.bool_()))
+
+    return contains
+
+
+def _checked(checked: Kernel, plain: Kernel) -> Maker:
+    def make(binding: Binding) -> Kernel | None:
+        kind = binding.arguments[0]
+        return checked if kind.is_integral else plain if kind.is_fractional else None
+
+    return make
+
+
+def _rounded(kernel: Kernel) -> Maker:
+    def make(binding: Binding) -> Kernel | None:
+        kind = binding.arguments[0]
+        if kind.is_integral:
+            return lambda value: value
+        return (lambda value: kernel(value).cast(pa.int64())) if kind.name == "double" else None
+
+    return make
+
+
+def _logarithm(kernel: Kernel, least: float) -> Maker:
+    def evaluate(value: Any) -> Any:
+        return pc.if_else(pc.greater(value, least), kernel(value), pa.scalar(None, pa.float64()))
+
+    def make(binding: Binding) -> Kernel | None:
+        del binding
+        return _of_one_number(evaluate)
+
+    return make
+
+
+def _of_one_number(kernel: Kernel) -> Kernel:
+    def evaluate(value: Any) -> Any:
+        if _has_nan(value):
+            raise Unsuitable
+        return kernel(value)
+
+    return evaluate
+
+
+def _bits(kernel: Kernel) -> Maker:
+    return always(kernel)
+
+
+KERNELS: Mapping[str, Maker] = {
+    "+": _arithmetic(pc.add_checked, pc.add),
+    "-": _arithmetic(pc.subtract_checked, pc.subtract),
+    "*": _arithmetic(pc.multiply_checked, pc.multiply),
+    "try_add": _arithmetic(pc.add_checked, pc.add),
+    "try_subtract": _arithmetic(pc.subtract_checked, pc.subtract),
+    "try_multiply": _arithmetic(pc.multiply_checked, pc.multiply),
+    "/": _division,
+    "try_divide": _division,
+    "div": _whole_division,
+    "%": _by_numpy(np.fmod),
+    "mod": _by_numpy(np.fmod),
+    "pmod": _by_numpy(_pmod),
+    "negative": _checked(pc.negate_checked, pc.negate),
+    "abs": _checked(pc.abs_checked, pc.abs),
+    "=": _comparison(pc.equal),
+    "<>": _comparison(pc.not_equal),
+    "<": _comparison(pc.less),
+    "<=": _comparison(pc.less_equal),
+    ">": _comparison(pc.greater),
+    ">=": _comparison(pc.greater_equal),
+    "<=>": _same,
+    "in": _member,
+    "not": always(pc.invert),
+    "isnull": always(pc.is_null),
+    "isnotnull": always(pc.is_valid),
+    "isnan": always(lambda value: pc.fill_null(pc.is_nan(value), fill_value=False)),
+    "ceil": _rounded(pc.ceil),
+    "ceiling": _rounded(pc.ceil),
+    "floor": _rounded(pc.floor),
+    "sqrt": always(pc.sqrt),
+    "ln": _logarithm(pc.ln, 0.0),
+    "log10": _logarithm(pc.log10, 0.0),
+    "&": _bits(pc.bit_wise_and),
+    "|": _bits(pc.bit_wise_or),
+    "^": _bits(pc.bit_wise_xor),
+    "~": _bits(pc.bit_wise_not),
+    **TEXT_KERNELS,
+    **MOMENT_KERNELS,
+}
+"""Function -> what makes a kernel of it for given types; None where it has none for these."""

@@ -1,0 +1,397 @@
+"""The grammar of scalar expressions in Spark SQL: a text becomes a tree of what is written.
+
+>>> parse("a + 2 * b").function
+'+'
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.literals import (
+    binary_constant,
+    interval_constant,
+    number_constant,
+    typed_constant,
+)
+from streams_orchestration.expressions.reading import LEVELS, TokenReader
+from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax, is_higher
+from streams_orchestration.expressions.tokens import tokenize
+from streams_orchestration.expressions.types import BOOLEAN, INT, STRING, VOID, Type, parse_type
+
+_SAME = {"==": "=", "!=": "<>"}
+_RESERVED = frozenset(
+    ("and", "or", "not", "case", "when", "then", "else", "end", "is", "in", "between", "like", "ilike", "rlike", "as")
+)
+"""Words that name no attribute unless they are quoted."""
+_DEPTH = 50
+"""Levels of brackets, signs and NOT; each takes several levels of Python's stack."""
+_HEIGHT = 150
+"""Levels of a tree, which chains of operators make, too."""
+_NULL, _FIELD, _UNIT = "null", "the name of a field", "a unit of time"
+"""What may be missing."""
+_UNITS = frozenset(
+    ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
+)
+
+
+@functools.lru_cache(maxsize=8192)
+def parse(text: str) -> Syntax:
+    """Read an expression.
+
+    Raises:
+        ExpressionError: the text is no scalar expression; names the place.
+    """
+    parser = _Parser(tokenize(text))
+    if parser.next.kind == "end":
+        message = "an expression is wanted, the text is empty"
+        raise ExpressionError(message, 0)
+    tree = parser.expression()
+    if parser.next.kind != "end":
+        raise parser.unexpected()
+    if is_higher(tree, _HEIGHT):
+        message = f"the expression is nested more than {_HEIGHT} levels deep"
+        raise ExpressionError(message, 0)
+    return tree
+
+
+class _Parser(TokenReader):
+    """Reads tokens from left to right."""
+
+    def expression(self) -> Syntax:
+        """Read a whole expression."""
+        self._depth += 1
+        self._refuse_depth()
+        tree = self._joined("or", self._conjunction)
+        self._depth -= 1
+        return tree
+
+    def _conjunction(self) -> Syntax:
+        return self._joined("and", self._negation)
+
+    def _joined(self, word: str, part: Callable[[], Syntax]) -> Syntax:
+        """Read parts with a word between them; a long row of them becomes a tree of little height."""
+        parts, offsets = [part()], list[int]()
+        while self.at(word):
+            offsets.append(self.take().offset)
+            parts.append(part())
+        while len(parts) > 1:
+            pairs = [Apply(word, (parts[i], parts[i + 1]), offsets[i]) for i in range(0, len(parts) - 1, 2)]
+            parts, offsets = [*pairs, *parts[2 * len(pairs) :]], offsets[1::2]
+        return parts[0]
+
+    def _refuse_depth(self, more: int = 0) -> None:
+        if self._depth + more > _DEPTH:
+            message = f"the expression is nested more than {_DEPTH} levels deep"
+            raise ExpressionError(message, self.next.offset)
+
+    def _negation(self) -> Syntax:
+        offsets: list[int] = []
+        while self.at("not", "!"):
+            offsets.append(self.take().offset)
+            self._refuse_depth(len(offsets))
+        tree = self._predicate()
+        for offset in reversed(offsets):
+            tree = Apply("not", (tree,), offset)
+        return tree
+
+    def _predicate(self) -> Syntax:
+        left = self._value(0)
+        start, offset = self._position, self.next.offset
+        negated = self.accept("not")
+        tree = self._predicate_behind(left, offset)
+        if tree is None:
+            self._position = start
+            return left
+        return Apply("not", (tree,), offset) if negated else tree
+
+    def _predicate_behind(self, left: Syntax, offset: int) -> Syntax | None:
+        """Read the predicate that follows a value; None if none does."""
+        if self.accept("between"):
+            low = self._value(0)
+            self.expect("and")
+            return _between(left, low, self._value(0), offset)
+        if self.accept("in"):
+            self.expect("(")
+            self._refuse_query()
+            return Apply("in", (left, *self._arguments()), offset)
+        for word in ("like", "ilike", "rlike", "regexp"):
+            if self.accept(word):
+                return self._like(left, "rlike" if word == "regexp" else word, offset)
+        return self._is_predicate(left, offset) if self.accept("is") else None
+
+    def _like(self, left: Syntax, word: str, offset: int) -> Syntax:
+        if word in ("like", "ilike") and self.at("any", "some", "all") and self.at("(", ahead=1):
+            joiner = "and" if self.take().text.lower() == "all" else "or"
+            self.expect("(")
+            each = [Apply(word, (left, pattern), offset) for pattern in self._arguments()]
+            return functools.reduce(lambda one, other: Apply(joiner, (one, other), offset), each)
+        pattern = self._value(0)
+        if word != "rlike" and self.accept("escape"):
+            return Apply(word, (left, pattern, self._value(0)), offset)
+        return Apply(word, (left, pattern), offset)
+
+    def _is_predicate(self, left: Syntax, offset: int) -> Syntax:
+        negated = self.accept("not")
+        if self.accept("null", "unknown"):
+            tree: Syntax = Apply("isnull", (left,), offset)
+        elif self.at("true", "false"):
+            tree = Apply("<=>", (left, Constant(self.take().text.lower() == "true", BOOLEAN, offset)), offset)
+        elif self.accept("distinct"):
+            self.expect("from")
+            tree, negated = Apply("<=>", (left, self._value(0)), offset), not negated
+        else:
+            raise self.unexpected(_NULL)
+        return Apply("not", (tree,), offset) if negated else tree
+
+    def _value(self, weakest: int) -> Syntax:
+        """Read operands of operators of at least a level."""
+        left = self._signed()
+        while self.next.kind in ("mark", "word") and (level := LEVELS.get(self.next.text.lower(), -1)) >= weakest:
+            token = self.take()
+            sign = _SAME.get(token.text, token.text.lower())
+            left = Apply(sign, (left, self._value(level + 1)), token.offset)
+        return left
+
+    def _signed(self) -> Syntax:
+        if not self.at("-", "+", "~"):
+            return self._postfix()
+        sign, number = self.take(), self.next
+        if sign.text == "-" and number.kind == "number":
+            self.take()
+            return self._behind(number_constant(number.text, number.offset, negative=True))
+        self._depth += 1
+        self._refuse_depth()
+        argument = self._signed()
+        self._depth -= 1
+        return Apply({"-": "negative", "+": "positive", "~": "~"}[sign.text], (argument,), sign.offset)
+
+    def _postfix(self) -> Syntax:
+        return self._behind(self._primary())
+
+    def _behind(self, tree: Syntax) -> Syntax:
+        """Read `.field`, `[index]` and `::type` behind a value."""
+        while True:
+            offset = self.next.offset
+            if self.accept("."):
+                if self.next.kind not in ("word", "quoted"):
+                    raise self.unexpected(_FIELD)
+                tree = Member(tree, self.take().text, offset)
+            elif self.accept("["):
+                tree = Apply("[]", (tree, self.expression()), offset)
+                self.expect("]")
+            elif self.accept("::"):
+                tree = Convert(tree, self._type(), offset)
+            else:
+                return tree
+
+    def _primary(self) -> Syntax:
+        token = self.next
+        match token.kind:
+            case "number":
+                self.take()
+                return number_constant(token.text, token.offset)
+            case "string":
+                return Constant(self._text(), STRING, token.offset)
+            case "binary":
+                self.take()
+                return binary_constant(token.text, token.offset)
+            case "quoted":
+                self.take()
+                return Name(token.text, token.offset)
+            case "word":
+                return self._word()
+            case _ if self.accept("("):
+                self._refuse_query()
+                tree = self.expression()
+                self.expect(")")
+                return tree
+            case _ if self.at("*"):
+                message = "* stands for several values; name one attribute"
+                raise ExpressionError(message, token.offset)
+            case _:
+                raise self.unexpected()
+
+    def _text(self) -> str:
+        """Read a text; texts that stand side by side are one."""
+        parts = [self.take().text]
+        while self.next.kind == "string":
+            parts.append(self.take().text)
+        return "".join(parts)
+
+    def _refuse_query(self) -> None:
+        if self.at("select", "with"):
+            message = "a query within an expression looks at other tuples; use a Sql operator"
+            raise ExpressionError(message, self.next.offset)
+
+    def _word(self) -> Syntax:
+        token = self.take()
+        word = token.text.lower()
+        if self.at("("):
+            self.take()
+            return self._call(word, token.offset)
+        if self.next.kind == "string" and word in ("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "interval"):
+            if word == "interval":
+                return self._interval(token.offset)
+            return typed_constant(word, self._text(), token.offset)
+        if word == "interval" and (self.next.kind == "number" or self.at("-", "+")):
+            return self._interval(token.offset)
+        match word:
+            case "true" | "false":
+                return Constant(word == "true", BOOLEAN, token.offset)
+            case "null":
+                return Constant(None, VOID, token.offset)
+            case "case":
+                return self._case(token.offset)
+            case "current_date" | "current_timestamp" | "localtimestamp":
+                return Apply(word, (), token.offset)
+            case _ if word in _RESERVED:
+                self._position -= 1
+                raise self.unexpected()
+            case _:
+                return Name(token.text, token.offset)
+
+    def _case(self, offset: int) -> Syntax:
+        subject = None if self.at("when") else self.expression()
+        branches: list[tuple[Syntax, Syntax]] = []
+        while True:
+            self.expect("when")
+            condition = self.expression()
+            if subject is not None:
+                condition = Apply("=", (subject, condition), offset)
+            self.expect("then")
+            branches.append((condition, self.expression()))
+            if not self.at("when"):
+                break
+        otherwise = self.expression() if self.accept("else") else None
+        self.expect("end")
+        return Choice(tuple(branches), otherwise, offset)
+
+    def _call(self, word: str, offset: int) -> Syntax:
+        """Read the arguments of a function; the forms of the SQL standard become plain arguments."""
+        match word:
+            case "cast" | "try_cast":
+                argument = self.expression()
+                self.expect("as")
+                kind = self._type()
+                self.expect(")")
+                return Convert(argument, kind, offset, lenient=word == "try_cast")
+            case "extract":
+                return self._extract(offset)
+            case "trim":
+                return self._trim(offset)
+            case "position" | "locate":
+                return self._locate(word, offset)
+            case "substring" | "substr" | "overlay":
+                return self._with_words(
+                    word, ("from", "for") if word != "overlay" else ("placing", "from", "for"), offset
+                )
+            case "timestampadd" | "timestampdiff" | "dateadd" | "datediff" | "date_add" | "date_diff":
+                return self._with_unit(word, offset)
+            case _ if self.at("distinct"):
+                message = "DISTINCT belongs to aggregates, which look at several tuples; use an Aggregate"
+                raise ExpressionError(message, self.next.offset)
+            case _:
+                self._refuse_star(word)
+                return Apply(word, self._arguments(), offset)
+
+    def _refuse_star(self, word: str) -> None:
+        if self.at("*") and self.at(")", ahead=1):
+            message = f"{word}(*) looks at several tuples; use an Aggregate"
+            raise ExpressionError(message, self.next.offset)
+
+    def _arguments(self) -> tuple[Syntax, ...]:
+        """Read arguments and the bracket behind them."""
+        if self.accept(")"):
+            return ()
+        arguments = [self.expression()]
+        while self.accept(","):
+            arguments.append(self.expression())
+        self.expect(")")
+        return tuple(arguments)
+
+    def _extract(self, offset: int) -> Syntax:
+        field = self.take()
+        if field.kind not in ("word", "string"):
+            raise self.unexpected(_UNIT)
+        self.expect("from")
+        argument = self.expression()
+        self.expect(")")
+        return Apply("date_part", (Constant(field.text, STRING, field.offset), argument), offset)
+
+    def _trim(self, offset: int) -> Syntax:
+        side = self.take().text.lower() if self.at("both", "leading", "trailing") else "both"
+        name = {"both": "trim", "leading": "ltrim", "trailing": "rtrim"}[side]
+        if self.accept("from"):
+            return Apply(name, self._arguments(), offset)
+        arguments = [self.expression()]
+        if self.accept("from", ","):
+            arguments.append(self.expression())
+        self.expect(")")
+        return Apply(name, tuple(arguments), offset)
+
+    def _locate(self, word: str, offset: int) -> Syntax:
+        first = self._value(0)
+        if self.accept("in"):
+            arguments: tuple[Syntax, ...] = (first, self.expression())
+            self.expect(")")
+            return Apply(word, arguments, offset)
+        if self.accept(","):
+            return Apply(word, (first, *self._arguments()), offset)
+        self.expect(")")
+        return Apply(word, (first,), offset)
+
+    def _with_words(self, word: str, separators: tuple[str, ...], offset: int) -> Syntax:
+        arguments = [self.expression()]
+        while self.accept(",", *separators):
+            arguments.append(self.expression())
+        self.expect(")")
+        return Apply(word, tuple(arguments), offset)
+
+    def _with_unit(self, word: str, offset: int) -> Syntax:
+        if self.next.kind == "word" and self.next.text.lower() in _UNITS and self.at(",", ahead=1):
+            unit = self.take()
+            self.take()
+            name = "timestampadd" if word.endswith("add") else "timestampdiff"
+            return Apply(name, (Constant(unit.text.lower(), STRING, unit.offset), *self._arguments()), offset)
+        return Apply(word, self._arguments(), offset)
+
+    def _interval(self, offset: int) -> Syntax:
+        """Read `INTERVAL 3 DAYS 2 HOURS`, `INTERVAL '3' DAY`, `INTERVAL '3 02' DAY TO HOUR` or `INTERVAL '3 days'`."""
+        parts: list[tuple[str, str]] = []
+        while self.next.kind in ("number", "string") or self.at("-", "+"):
+            sign = "-" if self.at("-") else ""
+            if self.at("-", "+"):
+                self.take()
+            number = self._text() if self.next.kind == "string" else self.take().text
+            if self.next.kind != "word":
+                parts.append((sign + number, ""))
+                break
+            unit = self.take().text.lower()
+            if self.accept("to"):
+                unit += " to " + self.take().text.lower()
+            parts.append((sign + number, unit))
+        return interval_constant(parts, offset)
+
+    def _type(self) -> Type:
+        """Read a type, up to where it ends."""
+        start, depth, words = self.next, 0, list[str]()
+        while self.next.kind in ("word", "quoted", "number", "mark"):
+            token = self.next
+            if depth == 0 and words and not self.at("(", "<"):
+                break
+            depth += token.text.count("<") + (token.text == "(") - token.text.count(">") - (token.text == ")")
+            if depth < 0:
+                break
+            self.take()
+            words.append(f"`{token.text}`" if token.kind == "quoted" else token.text)
+        try:
+            return parse_type(" ".join(words)) if words else INT
+        except ValueError as error:
+            raise ExpressionError(str(error), start.offset) from error
+
+
+def _between(value: Syntax, low: Syntax, high: Syntax, offset: int) -> Syntax:
+    return Apply("and", (Apply(">=", (value, low), offset), Apply("<=", (value, high), offset)), offset)

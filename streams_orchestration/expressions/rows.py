@@ -1,0 +1,140 @@
+"""Evaluation of an expression for one tuple at a time, by the plain meaning of its functions.
+
+This is the definition; `vectors` evaluates whole batches and must come to the same values.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from typing import Any, assert_never
+
+from streams_orchestration.expressions.conversion import converter
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.table import Binding, Row
+from streams_orchestration.expressions.tree import (
+    Attribute,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Field,
+    Junction,
+    Literal,
+    Node,
+)
+
+RowFunction = Callable[[Sequence[Any]], Any]
+"""Takes the values of a tuple's attributes, in the order in which they were named, and returns the value."""
+
+
+def row_function(node: Node, names: Sequence[str], zone: dt.tzinfo) -> RowFunction:
+    """Return the function that evaluates a node; it raises EvaluationError for a tuple without a value.
+
+    Args:
+        node: the expression.
+        names: the attributes whose values the function gets, in this order.
+        zone: the time zone of the expression.
+    """
+    match node:
+        case Literal():
+            value = node.value
+            return lambda _row: value
+        case Attribute():
+            position = names.index(node.name)
+            return lambda row: row[position]
+        case Call():
+            return _call(node, [row_function(each, names, zone) for each in node.arguments], zone)
+        case Cast():
+            return _cast(node, row_function(node.argument, names, zone), zone)
+        case Field():
+            argument, place = row_function(node.argument, names, zone), node.position
+            return lambda row: None if (value := argument(row)) is None else value[place]
+        case Case():
+            branches = [tuple(row_function(each, names, zone) for each in branch) for branch in node.branches]
+            return _case(branches, row_function(node.otherwise, names, zone))
+        case Coalesce():
+            arguments = [row_function(each, names, zone) for each in node.arguments]
+            return lambda row: next((value for each in arguments if (value := each(row)) is not None), None)
+        case Junction():
+            sides = (row_function(node.left, names, zone), row_function(node.right, names, zone))
+            return _junction(*sides, decisive=not node.conjunction)
+        case _:
+            assert_never(node)
+
+
+def bind(node: Call, zone: dt.tzinfo) -> Row:
+    """Return the meaning of a call for arguments that are not null, or for all if the function is not strict."""
+    function = node.function
+    constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
+    row = function.bind(Binding(tuple(each.type for each in node.arguments), node.type, constants, zone))
+    if not function.lenient:
+        return row
+
+    def tried(*values: Any) -> Any:
+        try:
+            return row(*values)
+        except EvaluationError:
+            return None
+
+    return tried
+
+
+def convert(node: Cast, zone: dt.tzinfo) -> Callable[[Any], Any]:
+    """Return the conversion of a value that is not null."""
+    plain = converter(node.argument.type, node.type, zone)
+    if not node.lenient:
+        return plain
+
+    def tried(value: Any) -> Any:
+        try:
+            return plain(value)
+        except EvaluationError:
+            return None
+
+    return tried
+
+
+def _call(node: Call, arguments: list[RowFunction], zone: dt.tzinfo) -> RowFunction:
+    row = bind(node, zone)
+    if not node.function.strict:
+        return lambda values: row(*(each(values) for each in arguments))
+
+    def strict(values: Sequence[Any]) -> Any:
+        given: list[Any] = []
+        for each in arguments:
+            value = each(values)
+            if value is None:
+                return None  # arguments behind a null are not evaluated, and so cannot fail
+            given.append(value)
+        return row(*given)
+
+    return strict
+
+
+def _cast(node: Cast, argument: RowFunction, zone: dt.tzinfo) -> RowFunction:
+    plain = convert(node, zone)
+    return lambda row: None if (value := argument(row)) is None else plain(value)
+
+
+def _case(branches: list[tuple[RowFunction, ...]], otherwise: RowFunction) -> RowFunction:
+    def choose(row: Sequence[Any]) -> Any:
+        for condition, value in branches:
+            if condition(row):
+                return value(row)
+        return otherwise(row)
+
+    return choose
+
+
+def _junction(left: RowFunction, right: RowFunction, *, decisive: bool) -> RowFunction:
+    def join(row: Sequence[Any]) -> bool | None:
+        first = left(row)
+        if first is decisive:
+            return decisive
+        second = right(row)
+        if second is decisive:
+            return decisive
+        return None if first is None or second is None else not decisive
+
+    return join

@@ -1,0 +1,266 @@
+"""The table of functions: signatures, documentation and meaning of each, as data."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from streams_orchestration.expressions.coercion import common_of, is_implicit
+from streams_orchestration.expressions.types import DOUBLE, VOID, Type, outer_parts, parse_type
+
+Row = Callable[..., Any]
+"""A function's meaning for the values of one tuple."""
+
+_SIGNATURE = re.compile(r"(?P<name>[^\s(]+)\((?P<parameters>.*)\) -> (?P<result>.+)")
+_CLASSES: dict[str, Callable[[Type], bool]] = {
+    "number": lambda kind: kind.is_numeric,
+    "whole": lambda kind: kind.is_integral,
+    "datetime": lambda kind: kind.is_datetime,
+    "ordered": lambda kind: kind.is_ordered,
+    "any": lambda _kind: True,
+}
+"""Names of several types, as signatures write them. An argument of one keeps its type."""
+
+
+class Binding(NamedTuple):
+    """What a function is bound to in an expression.
+
+    Attributes:
+        arguments: the types of its arguments.
+        result: the type of its value.
+        constants: the value of each argument that is a literal, in a tuple of one; None for the others.
+        zone: the time zone of the expression.
+    """
+
+    arguments: tuple[Type, ...]
+    result: Type
+    constants: tuple[tuple[Any] | None, ...]
+    zone: dt.tzinfo
+
+
+class Resolved(NamedTuple):
+    """The types that the arguments are converted to, and the type of the value."""
+
+    arguments: tuple[Type, ...]
+    result: Type
+
+
+class Operand(NamedTuple):
+    """An argument as it is written.
+
+    Attributes:
+        type: of its value.
+        constant: its value in a tuple of one if it is constant.
+        literal: it is a literal, and no constant that was calculated.
+        name: of the attribute or field that it is; empty for anything else.
+    """
+
+    type: Type
+    constant: tuple[Any] | None = None
+    literal: bool = False
+    name: str = ""
+
+
+Resolver = Callable[[Sequence[Operand]], Resolved | None]
+"""Finds the types of a call; None if the arguments do not fit."""
+
+
+class Parameter(NamedTuple):
+    """A parameter of a signature; its type may be a variable such as `T`, alone or as part."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A form in which a function is called.
+
+    Attributes:
+        text: as the documentation shows it.
+        parameters: all of them, the optional ones last.
+        required: how many must be given.
+        variadic: the last parameter may be given any number of times.
+        result: the type of the value; it may hold variables of the parameters.
+    """
+
+    text: str
+    parameters: tuple[Parameter, ...]
+    required: int
+    variadic: bool
+    result: str
+
+    @classmethod
+    def of(cls, text: str) -> Signature:
+        """Read `left(text string, length int) -> string`.
+
+        An optional parameter stands in brackets, and `...` follows the type of one that may be repeated. Types are
+        those of attributes, the names in `_CLASSES`, and single capital letters, which stand for one type that all
+        arguments of that letter are converted to.
+        """
+        match = _SIGNATURE.fullmatch(text)
+        assert match is not None, text
+        written = outer_parts(match["parameters"]) if match["parameters"] else []
+        parameters = [Parameter(*part.strip("[]").removesuffix("...").split(" ", 1)) for part in written]
+        required = sum(not part.startswith("[") and not part.endswith("...") for part in written)
+        repeated = bool(written) and written[-1].strip("]").endswith("...")
+        return cls(text, tuple(parameters), required, repeated, match["result"])
+
+    def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
+        """Return the types of a call in this form, or None if the arguments do not fit it."""
+        most = len(operands) if self.variadic else len(self.parameters)
+        if not self.required <= len(operands) <= most:
+            return None
+        last = len(self.parameters) - 1
+        declared = [self.parameters[min(position, last)].type for position in range(len(operands))]
+        variables: dict[str, list[Type]] = {}
+        for text, operand in zip(declared, operands, strict=True):
+            if not _collect(text, operand.type, variables):
+                return None
+        bound: dict[str, Type] = {}
+        for name, kinds in variables.items():
+            together = common_of(kinds)
+            if together is None:
+                return None
+            bound[name] = together
+        arguments = tuple(_bound(text, each.type, bound) for text, each in zip(declared, operands, strict=True))
+        if not all(is_implicit(each.type, kind) for each, kind in zip(operands, arguments, strict=True)):
+            return None
+        return Resolved(arguments, _bound(self.result, arguments[0] if arguments else VOID, bound))
+
+
+def _collect(text: str, kind: Type, variables: dict[str, list[Type]]) -> bool:
+    """Gather what an argument says of the variables in its declared type; False if it cannot be of that type."""
+    if len(text) == 1:
+        variables.setdefault(text, []).append(kind)
+        return True
+    if text in _CLASSES:
+        return (
+            kind == VOID or _CLASSES[text](kind) or (text in ("number", "whole", "datetime") and kind.name == "string")
+        )
+    if "<" in text and any(len(part) == 1 for part in re.findall(r"\w+", text)):
+        if kind == VOID:
+            return True
+        name, inner = text[:-1].split("<", 1)
+        parts = outer_parts(inner)
+        return kind.name == name and all(map(_collect, parts, kind.parts, [variables] * len(parts)))
+    return is_implicit(kind, parse_type(text))
+
+
+def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
+    """Return a declared type with its variables in place; one of a class is the argument's own."""
+    if text in _CLASSES:
+        if kind.name == "string":
+            return {"whole": parse_type("bigint"), "number": DOUBLE, "datetime": parse_type("timestamp")}.get(
+                text, kind
+            )
+        return DOUBLE if kind == VOID and text == "number" else kind
+    if len(text) == 1:
+        return variables.get(text, VOID)
+    if "<" in text and any(len(part) == 1 for part in re.findall(r"\w+", text)):
+        name, inner = text[:-1].split("<", 1)
+        parts = outer_parts(inner)
+        return Type(name, parts=tuple(_bound(part, VOID, variables) for part in parts))
+    return parse_type(text)
+
+
+def _kept(resolved: Resolved, operands: Sequence[Operand]) -> int:
+    """Return how many arguments need no conversion."""
+    return sum(kind == operand.type for kind, operand in zip(resolved.arguments, operands, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function or an operator.
+
+    Attributes:
+        name: in lower case, or the sign of an operator.
+        group: the heading in the documentation.
+        summary: one sentence for the documentation.
+        examples: expressions with their values as Spark writes them.
+        bind: returns the meaning for given types.
+        signatures: the forms of a call; none for an operator with rules of its own.
+        resolver: these rules; None if the signatures say all.
+        strict: the value is null if an argument is.
+        fails: there may be no value for some arguments.
+        lenient: a failure is null.
+    """
+
+    name: str
+    group: str
+    summary: str
+    examples: tuple[tuple[str, str], ...]
+    bind: Callable[[Binding], Row]
+    signatures: tuple[Signature, ...] = ()
+    resolver: Resolver | None = None
+    strict: bool = True
+    fails: bool = False
+    lenient: bool = False
+
+    def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
+        """Return the types of a call, or None if no form fits its arguments."""
+        if self.resolver is not None:
+            return self.resolver(operands)
+        resolved = [each for each in (form.resolve(operands) for form in self.signatures) if each is not None]
+        return max(resolved, key=lambda each: _kept(each, operands), default=None)
+
+
+@dataclass
+class Group:
+    """The functions of one heading, in the order of the documentation."""
+
+    heading: str
+    functions: list[Function] = field(default_factory=list[Function])
+
+    def function(
+        self,
+        *signatures: str,
+        summary: str,
+        examples: Sequence[tuple[str, str]],
+        resolver: Resolver | None = None,
+        name: str = "",
+        **properties: bool,
+    ) -> Callable[[Row], Row]:
+        """Return a decorator that enters a function whose meaning needs no types."""
+
+        def enter(row: Row) -> Row:
+            self._enter(signatures, name, summary, examples, lambda _binding: row, resolver, properties)
+            return row
+
+        return enter
+
+    def bound(
+        self,
+        *signatures: str,
+        summary: str,
+        examples: Sequence[tuple[str, str]],
+        resolver: Resolver | None = None,
+        name: str = "",
+        **properties: bool,
+    ) -> Callable[[Callable[[Binding], Row]], Callable[[Binding], Row]]:
+        """Return a decorator that enters a function whose meaning depends on its types or constant arguments."""
+
+        def enter(bind: Callable[[Binding], Row]) -> Callable[[Binding], Row]:
+            self._enter(signatures, name, summary, examples, bind, resolver, properties)
+            return bind
+
+        return enter
+
+    def _enter(
+        self,
+        signatures: Sequence[str],
+        name: str,
+        summary: str,
+        examples: Sequence[tuple[str, str]],
+        bind: Callable[[Binding], Row],
+        resolver: Resolver | None,
+        properties: dict[str, bool],
+    ) -> None:
+        forms = tuple(map(Signature.of, signatures))
+        name = name or forms[0].text.partition("(")[0]
+        self.functions.append(
+            Function(name, self.heading, summary, tuple(examples), bind, forms, resolver, **properties)
+        )

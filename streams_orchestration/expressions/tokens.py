@@ -1,0 +1,109 @@
+"""Tokens of an expression, by the lexical rules of Spark SQL.
+
+>>> [token.text for token in tokenize("a <=> 'it''s'")]
+['a', '<=>', "it's", '']
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from streams_orchestration.expressions.errors import ExpressionError
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<comment>--[^\n]*|/\*.*?\*/)
+    | (?P<raw>[rR](?:'[^']*'|"[^"]*"))
+    | (?P<binary>[xX]'[^']*')
+    | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
+    | (?P<quoted>`(?:[^`]|``)+`)
+    | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:BD|bd|[LlSsYyDdFf])?(?![\w]))
+    | (?P<word>[^\W\d]\w*)
+    | (?P<mark><=>|<<|>>>|>>|<>|<=|>=|!=|==|\|\||->|::|[-+*/%&|^~!=<>()\[\],.:?])
+    | (?P<end>$)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(
+    r"""(?P<quote>['"])(?P=quote)|\\(?P<code>u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)""", re.DOTALL
+)
+"""A doubled quote, or a backslash with what it stands before."""
+_ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token and its place.
+
+    Attributes:
+        kind: `word`, `quoted` (a name), `string`, `binary`, `number`, `mark` or `end`.
+        text: a name without its quotes, a text without quotes and escapes, anything else as it is written.
+        offset: of its first character, from 0.
+    """
+
+    kind: str
+    text: str
+    offset: int
+
+
+def tokenize(text: str) -> list[Token]:
+    """Return the tokens of an expression, the last one of the kind `end`.
+
+    Raises:
+        ExpressionError: a character that begins no token, or a quote without its other end.
+    """
+    tokens: list[Token] = []
+    position = 0
+    while True:
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise _unreadable(text, position)
+        position, kind = match.end(), match.lastgroup or "end"
+        written, offset = match[kind], match.start(kind)
+        if kind == "comment":
+            continue
+        tokens.append(Token("string" if kind == "raw" else kind, _value(kind, written), offset))
+        if kind == "end":
+            return tokens
+
+
+def name_token(name: str) -> str:
+    """Return a name as an expression writes it, in backticks, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _value(kind: str, written: str) -> str:
+    match kind:
+        case "raw":
+            return written[2:-1]
+        case "binary":
+            return written[2:-1]
+        case "quoted":
+            return written[1:-1].replace("``", "`")
+        case "string":
+            return _ESCAPE.sub(lambda match: _unescaped(match, written[0]), written[1:-1])
+        case _:
+            return written
+
+
+def _unescaped(match: re.Match[str], quote: str) -> str:
+    if (doubled := match["quote"]) is not None:
+        return doubled if doubled == quote else doubled * 2
+    code = match["code"]
+    if code[0] in "uU" and len(code) > 1:
+        return chr(int(code[1:], 16))
+    return chr(int(code, 8)) if len(code) == 3 else _ESCAPED.get(code, code)
+
+
+def _unreadable(text: str, position: int) -> ExpressionError:
+    offset = position + len(text[position:]) - len(text[position:].lstrip())
+    mark = text[offset]
+    if mark in "'\"`":
+        return ExpressionError(f"the quote {mark} is never closed", offset)
+    if mark.isdigit():
+        number = re.match(r"[\w.]+", text[offset:])
+        return ExpressionError(f"{number[0] if number else mark} is no number", offset)
+    if text.startswith("/*", offset):
+        return ExpressionError("the comment /* is never closed", offset)
+    return ExpressionError(f"{mark!r} has no meaning here", offset)

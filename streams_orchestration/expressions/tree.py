@@ -1,0 +1,124 @@
+"""A typed expression: every implicit conversion is a node, and every node knows its type and if it may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streams_orchestration.expressions.conversion import never_fails
+from streams_orchestration.expressions.types import Type
+
+if TYPE_CHECKING:
+    from streams_orchestration.expressions.table import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant value."""
+
+    value: object
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """The value of an attribute of the tuple."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of its arguments, whose types are just those that it takes."""
+
+    function: Function
+    arguments: tuple[Node, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion; a lenient one is null where there is no value of the type."""
+
+    argument: Node
+    type: Type
+    lenient: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value of the first branch whose condition is true; conditions and values behind it are not evaluated."""
+
+    branches: tuple[tuple[Node, Node], ...]
+    otherwise: Node
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """The first value that is not null; those behind it are not evaluated."""
+
+    arguments: tuple[Node, ...]
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """`left AND right`, or `left OR right`; the right one is not evaluated where the left one decides."""
+
+    left: Node
+    right: Node
+    conjunction: bool
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct, by its position."""
+
+    argument: Node
+    position: int
+    type: Type
+
+
+Node = Literal | Attribute | Call | Cast | Case | Coalesce | Junction | Field
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes right below one."""
+    match node:
+        case Call() | Coalesce():
+            return node.arguments
+        case Cast() | Field():
+            return (node.argument,)
+        case Case():
+            return (*(each for branch in node.branches for each in branch), node.otherwise)
+        case Junction():
+            return (node.left, node.right)
+        case _:
+            return ()
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all below it, from the top."""
+    yield node
+    for child in children(node):
+        yield from nodes(child)
+
+
+def attributes(node: Node) -> tuple[str, ...]:
+    """Return the names of the attributes that an expression uses, each once, in the order of the text."""
+    return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, Attribute)))
+
+
+def may_fail(node: Node) -> bool:
+    """Return True if there may be tuples for which a node has no value."""
+    match node:
+        case Call() if node.function.fails:
+            return True
+        case Cast() if not node.lenient and not never_fails(node.argument.type, node.type):
+            return True
+        case _:
+            return any(map(may_fail, children(node)))

@@ -1,0 +1,181 @@
+"""Types of expressions: those of attributes, the intervals, and the type of NULL."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from streams_orchestration.model.schema import parse_schema, quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type of Spark SQL.
+
+    Attributes:
+        name: as in canonical DDL, without parameters: `int`, `decimal`, `array`.
+        precision: the digits of a decimal.
+        scale: the digits of a decimal behind its point.
+        parts: the types of an array's elements, of a map's keys and values, or of a struct's fields.
+        fields: the names of a struct's fields.
+    """
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    parts: tuple[Type, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the type in canonical DDL."""
+        if self.name == "decimal":
+            return f"decimal({self.precision}, {self.scale})"
+        if self.name == "struct":
+            inner = ", ".join(f"{quoted(name)}: {part}" for name, part in zip(self.fields, self.parts, strict=True))
+            return f"struct<{inner}>"
+        return f"{self.name}<{', '.join(map(str, self.parts))}>" if self.parts else self.name
+
+    @property
+    def is_integral(self) -> bool:
+        """True for whole numbers of 8 to 64 bits."""
+        return self.name in INTEGRAL_RANGES
+
+    @property
+    def is_fractional(self) -> bool:
+        """True for `float` and `double`."""
+        return self.name in ("float", "double")
+
+    @property
+    def is_decimal(self) -> bool:
+        """True for decimals of any precision."""
+        return self.name == "decimal"
+
+    @property
+    def is_numeric(self) -> bool:
+        """True for all numbers."""
+        return self.is_integral or self.is_fractional or self.is_decimal
+
+    @property
+    def is_datetime(self) -> bool:
+        """True for dates and timestamps."""
+        return self.name in ("date", "timestamp", "timestamp_ntz")
+
+    @property
+    def is_interval(self) -> bool:
+        """True for all intervals."""
+        return self.name.startswith("interval")
+
+    @property
+    def is_nested(self) -> bool:
+        """True for arrays, maps and structs."""
+        return self.name in ("array", "map", "struct")
+
+    @property
+    def is_ordered(self) -> bool:
+        """True if values can be compared by `<`: all types but maps, and what contains one."""
+        return self.name != "map" and all(part.is_ordered for part in self.parts)
+
+    @property
+    def is_attribute(self) -> bool:
+        """True if an attribute can have this type: not intervals and NULL."""
+        return self != VOID and not self.is_interval and all(part.is_attribute for part in self.parts)
+
+
+VOID = Type("void")
+BOOLEAN = Type("boolean")
+TINYINT = Type("tinyint")
+SMALLINT = Type("smallint")
+INT = Type("int")
+BIGINT = Type("bigint")
+FLOAT = Type("float")
+DOUBLE = Type("double")
+STRING = Type("string")
+BINARY = Type("binary")
+DATE = Type("date")
+TIMESTAMP = Type("timestamp")
+TIMESTAMP_NTZ = Type("timestamp_ntz")
+DAY = Type("interval day")
+DAY_TIME = Type("interval day to second")
+YEAR_MONTH = Type("interval year to month")
+
+INTEGRAL_RANGES = {
+    "tinyint": (-(2**7), 2**7 - 1),
+    "smallint": (-(2**15), 2**15 - 1),
+    "int": (-(2**31), 2**31 - 1),
+    "bigint": (-(2**63), 2**63 - 1),
+}
+"""The smallest and the largest value of each type of whole numbers."""
+
+INTEGRAL_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+"""Digits of the decimal that holds each type of whole numbers, as Spark's `DecimalType.forType`."""
+
+MAX_PRECISION = 38
+
+
+def decimal_type(precision: int, scale: int) -> Type:
+    """Return the decimal of Spark's rule `bounded`: digits beyond 38 are cut off."""
+    return Type("decimal", min(precision, MAX_PRECISION), min(scale, MAX_PRECISION))
+
+
+def adjusted_decimal(precision: int, scale: int) -> Type:
+    """Return the decimal of a result, with fewer digits behind the point where it would have more than 38.
+
+    At least six of the digits behind the point are kept (Spark's `adjustPrecisionScale`).
+    """
+    if precision <= MAX_PRECISION:
+        return Type("decimal", precision, scale)
+    whole = precision - scale
+    return Type("decimal", MAX_PRECISION, max(MAX_PRECISION - whole, min(scale, 6)))
+
+
+def array_of(part: Type) -> Type:
+    """Return the type of arrays with these elements."""
+    return Type("array", parts=(part,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    """Return the type of maps with these keys and values."""
+    return Type("map", parts=(key, value))
+
+
+def struct_of(names: tuple[str, ...], parts: tuple[Type, ...]) -> Type:
+    """Return the type of structs with these fields."""
+    return Type("struct", parts=parts, fields=names)
+
+
+@functools.lru_cache(maxsize=4096)
+def parse_type(text: str) -> Type:
+    """Return the type that DDL names.
+
+    Raises:
+        ValueError: the text is no type.
+    """
+    schema = parse_schema(f"`it` {text}")
+    if schema.errors or len(schema.attributes) != 1 or schema.attributes[0].required:
+        message = "; ".join(schema.errors) or f"{text} is no type"
+        raise ValueError(message)
+    return _canonical(schema.attributes[0].type)
+
+
+def _canonical(text: str) -> Type:
+    kind, _, inner = text.removesuffix(">").partition("<")
+    if kind.startswith("decimal"):
+        precision, scale = kind[8:-1].split(", ")
+        return Type("decimal", int(precision), int(scale))
+    if kind == "struct":
+        attributes = parse_schema(inner).attributes
+        return struct_of(tuple(each.name for each in attributes), tuple(_canonical(each.type) for each in attributes))
+    if kind in ("array", "map"):
+        return Type(kind, parts=tuple(_canonical(part) for part in outer_parts(inner)))
+    return Type(kind)
+
+
+def outer_parts(text: str) -> list[str]:
+    """Divide a text such as `int, map<int, int>` at its outermost commas."""
+    depth, start, parts = 0, 0, list[str]()
+    for position, mark in enumerate(text):
+        depth += (mark in "<(") - (mark in ">)")
+        if mark == "," and depth == 0:
+            parts.append(text[start:position])
+            start = position + 2
+    return [*parts, text[start:]]

@@ -1,0 +1,319 @@
+"""Types of an expression: names and functions are resolved, and every conversion is made explicit.
+
+>>> from streams_orchestration.expressions.types import INT, DOUBLE
+>>> typed("delay / 60", {"delay": INT}).type == DOUBLE
+True
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+from collections.abc import Callable, Mapping
+
+from streams_orchestration.expressions.catalog import CLOCKS, FUNCTIONS, OTHER_TUPLES
+from streams_orchestration.expressions.coercion import common, common_of, is_implicit
+from streams_orchestration.expressions.conversion import can_convert, converter
+from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
+from streams_orchestration.expressions.parsing import parse
+from streams_orchestration.expressions.rows import row_function
+from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax
+from streams_orchestration.expressions.table import Operand
+from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.tree import (
+    Attribute,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Field,
+    Junction,
+    Literal,
+    Node,
+    children,
+)
+from streams_orchestration.expressions.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
+from streams_orchestration.model.names import nearest
+
+
+def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> Node:
+    """Read an expression and find its types.
+
+    Args:
+        text: such as `dep_delay IS NOT NULL AND dep_delay > 15`.
+        attributes: the types of the attributes that it may use; an unquoted name is found in any case.
+        zone: the time zone of texts and clocks without one.
+
+    Raises:
+        UnknownNameError: it uses an attribute that is not there.
+        ExpressionError: it cannot be read, or its types do not go together.
+    """
+    return _Typing(attributes, zone).node(parse(text))
+
+
+class _Typing:
+    """Turns what is written into typed nodes."""
+
+    def __init__(self, attributes: Mapping[str, Type], zone: dt.tzinfo) -> None:
+        self._attributes = attributes
+        self._zone = zone
+
+    def node(self, syntax: Syntax) -> Node:
+        """Return the typed node of a part of the text."""
+        match syntax:
+            case Constant():
+                return Literal(syntax.value, syntax.type)
+            case Name():
+                return self._attribute(syntax)
+            case Member():
+                return self._field(syntax)
+            case Convert():
+                return self._convert(syntax)
+            case Choice():
+                return self._choice(syntax)
+            case Apply():
+                return self._apply(syntax)
+
+    def _attribute(self, syntax: Name) -> Node:
+        kind = self._attributes.get(syntax.name)
+        if kind is not None:
+            return Attribute(syntax.name, kind)
+        alike = [name for name in self._attributes if name.lower() == syntax.name.lower()]
+        if len(alike) == 1:
+            return Attribute(alike[0], self._attributes[alike[0]])
+        if alike:
+            message = f"{syntax.name} may be {' or '.join(alike)}; write it as the stream does"
+            raise ExpressionError(message, syntax.offset)
+        if f"{syntax.name.lower()}" in FUNCTIONS and not nearest(syntax.name, self._attributes):
+            message = f"{syntax.name} is a function; its arguments stand in brackets"
+            raise ExpressionError(message, syntax.offset)
+        message = f"uses the attribute {syntax.name}, which the stream does not have"
+        message += nearest(syntax.name, self._attributes)
+        raise UnknownNameError(message, syntax.offset, syntax.name)
+
+    def _field(self, syntax: Member) -> Node:
+        argument = self.node(syntax.argument)
+        if argument.type.name != "struct":
+            message = f"{syntax.field} is wanted of a value of type {argument.type}; only structs have fields"
+            raise ExpressionError(message, syntax.offset)
+        for position, name in enumerate(argument.type.fields):
+            if name.lower() == syntax.field.lower():
+                return Field(argument, position, argument.type.parts[position])
+        hint = nearest(syntax.field, argument.type.fields)
+        message = f"the struct has no field {syntax.field}{hint}; it has {', '.join(argument.type.fields)}"
+        raise ExpressionError(message, syntax.offset)
+
+    def _convert(self, syntax: Convert) -> Node:
+        argument = self.node(syntax.argument)
+        if not can_convert(argument.type, syntax.type):
+            message = f"a value of type {argument.type} cannot be converted to {syntax.type}"
+            raise ExpressionError(message, syntax.offset)
+        return self._folded(Cast(argument, syntax.type, syntax.lenient), syntax.offset)
+
+    def _choice(self, syntax: Choice) -> Node:
+        conditions = [self._condition(condition) for condition, _ in syntax.branches]
+        values = [self.node(value) for _, value in syntax.branches]
+        otherwise = Literal(None, VOID) if syntax.otherwise is None else self.node(syntax.otherwise)
+        return self._case(conditions, values, otherwise, syntax.offset)
+
+    def _case(self, conditions: list[Node], values: list[Node], otherwise: Node, offset: int) -> Node:
+        kind = common_of(each.type for each in (*values, otherwise))
+        if kind is None:
+            kinds = " and ".join(dict.fromkeys(str(each.type) for each in (*values, otherwise)))
+            message = f"the branches have types that do not go together: {kinds}; CAST one"
+            raise ExpressionError(message, offset)
+        branches = tuple(
+            (condition, self._as(value, kind, offset)) for condition, value in zip(conditions, values, strict=True)
+        )
+        return Case(branches, self._as(otherwise, kind, offset), kind)
+
+    def _condition(self, syntax: Syntax) -> Node:
+        node = self.node(syntax)
+        if node.type not in (BOOLEAN, VOID, STRING):
+            message = f"a condition is wanted, this is of type {node.type}"
+            raise ExpressionError(message, syntax.offset)
+        return self._as(node, BOOLEAN, syntax.offset)
+
+    def _apply(self, syntax: Apply) -> Node:
+        special = _SPECIAL.get(syntax.function)
+        if special is not None:
+            return special(self, syntax)
+        function = FUNCTIONS.get(syntax.function)
+        if function is None:
+            raise _no_function(syntax)
+        arguments = [self.node(each) for each in syntax.arguments]
+        operands = [
+            Operand(
+                node.type,
+                (node.value,) if isinstance(node, Literal) else None,
+                isinstance(each, Constant),
+                each.name if isinstance(each, Name) else each.field if isinstance(each, Member) else "",
+            )
+            for node, each in zip(arguments, syntax.arguments, strict=True)
+        ]
+        resolved = function.resolve(operands)
+        if resolved is None:
+            raise _misfit(syntax, arguments)
+        converted = tuple(
+            self._as(node, kind, each.offset)
+            for node, kind, each in zip(arguments, resolved.arguments, syntax.arguments, strict=True)
+        )
+        return self._folded(Call(function, converted, resolved.result), syntax.offset)
+
+    def _as(self, node: Node, kind: Type, offset: int) -> Node:
+        """Return a node as one of a type, converted if needed."""
+        if node.type == kind:
+            return node
+        if isinstance(node, Literal) and node.value is None:
+            return Literal(None, kind)
+        if isinstance(node, Literal):
+            try:
+                return Literal(converter(node.type, kind, self._zone)(node.value), kind)
+            except EvaluationError as error:
+                raise ExpressionError(str(error), offset) from error
+        return Cast(node, kind)
+
+    def _folded(self, node: Call | Cast, offset: int) -> Node:
+        """Return a node of constants as its value; one without a value stays, since it may never be asked for."""
+        del offset
+        if not all(isinstance(each, Literal) for each in children(node)) or not node.type.is_attribute:
+            return node
+        try:
+            return Literal(row_function(node, (), self._zone)(()), node.type)
+        except EvaluationError:
+            return node
+
+    def junction(self, syntax: Apply) -> Node:
+        """Return AND or OR."""
+        left, right = (self._condition(each) for each in syntax.arguments)
+        return Junction(left, right, syntax.function == "and", BOOLEAN)
+
+    def coalesce(self, syntax: Apply) -> Node:
+        """Return the first of several values that is not null."""
+        if not syntax.arguments:
+            raise _misfit(syntax, [])
+        arguments = [self.node(each) for each in syntax.arguments]
+        kind = common_of(each.type for each in arguments)
+        if kind is None:
+            raise _misfit(syntax, arguments)
+        return Coalesce(tuple(self._as(each, kind, syntax.offset) for each in arguments), kind)
+
+    def conditional(self, syntax: Apply) -> Node:
+        """Return `if(condition, value, otherwise)`."""
+        if len(syntax.arguments) != 3:
+            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
+        condition, value, otherwise = syntax.arguments
+        return self._case([self._condition(condition)], [self.node(value)], self.node(otherwise), syntax.offset)
+
+    def nullif(self, syntax: Apply) -> Node:
+        """Return null if two values are equal, else the first one."""
+        if len(syntax.arguments) != 2:
+            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
+        value = self.node(syntax.arguments[0])
+        same = self._apply(Apply("=", syntax.arguments, syntax.offset))
+        return self._case([same], [Literal(None, value.type)], value, syntax.offset)
+
+    def nanvl(self, syntax: Apply) -> Node:
+        """Return the first number, or the second one where the first is NaN."""
+        if len(syntax.arguments) != 2:
+            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
+        first, second = (self.node(each) for each in syntax.arguments)
+        if not all(is_implicit(each.type, DOUBLE) for each in (first, second)):
+            raise _misfit(syntax, [first, second])
+        kind = FLOAT if first.type == second.type == FLOAT else DOUBLE
+        number = self._as(first, kind, syntax.offset)
+        is_nan = Call(FUNCTIONS["isnan"], (self._as(number, DOUBLE, syntax.offset),), BOOLEAN)
+        return Case(((is_nan, self._as(second, kind, syntax.offset)),), number, kind)
+
+    def nvl2(self, syntax: Apply) -> Node:
+        """Return the second value where the first one is not null, else the third one."""
+        if len(syntax.arguments) != 3:
+            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
+        first, second, third = syntax.arguments
+        null = self._apply(Apply("isnull", (first,), syntax.offset))
+        return self._case([null], [self.node(third)], self.node(second), syntax.offset)
+
+    def convert_by_name(self, syntax: Apply) -> Node:
+        """Return `double(value)` as the conversion that it is."""
+        if len(syntax.arguments) != 1:
+            raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
+        kind = Type("decimal", 10, 0) if syntax.function == "decimal" else Type(syntax.function)
+        return self._convert(Convert(syntax.arguments[0], kind, syntax.offset))
+
+
+_SPECIAL: Mapping[str, Callable[[_Typing, Apply], Node]] = {
+    "and": _Typing.junction,
+    "or": _Typing.junction,
+    "coalesce": _Typing.coalesce,
+    "nvl": _Typing.coalesce,
+    "ifnull": _Typing.coalesce,
+    "if": _Typing.conditional,
+    "iff": _Typing.conditional,
+    "nullif": _Typing.nullif,
+    "nvl2": _Typing.nvl2,
+    "nanvl": _Typing.nanvl,
+} | dict.fromkeys(
+    (
+        "boolean",
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "float",
+        "double",
+        "decimal",
+        "string",
+        "binary",
+        "date",
+        "timestamp",
+    ),
+    _Typing.convert_by_name,
+)
+"""Functions that do not evaluate all their arguments, and conversions that are written as functions."""
+
+
+def _no_function(syntax: Apply) -> ExpressionError:
+    name = syntax.function
+    if name in OTHER_TUPLES:
+        message = f"{name}(...) looks at more than one tuple; use an Aggregate for that"
+    elif name in CLOCKS:
+        message = f"{name}() is another value after a replay; take the time from an attribute"
+    else:
+        message = f"there is no function {name}{nearest(name, (*FUNCTIONS, *_SPECIAL))}"
+    return ExpressionError(message, syntax.offset)
+
+
+def _misfit(syntax: Apply, arguments: list[Node]) -> ExpressionError:
+    """Return the error that a function does not take these arguments."""
+    kinds = [str(each.type) for each in arguments]
+    function = FUNCTIONS.get(syntax.function)
+    if not syntax.function[0].isalpha() and len(kinds) == 2:
+        message = f"{kinds[0]} {syntax.function} {kinds[1]} is not possible; CAST one of them"
+        return ExpressionError(message, syntax.offset)
+    forms = [form.text for form in function.signatures] if function is not None else []
+    given = f"{syntax.function}({', '.join(kinds)}) is not possible"
+    return ExpressionError(given + (f"; it is called as {' or '.join(forms)}" if forms else ""), syntax.offset)
+
+
+__all__ = ["can_assign", "common", "typed"]
+
+
+@functools.lru_cache(maxsize=4096)
+def can_assign(source: Type, target: Type) -> bool:
+    """Return True if a value of one type may be assigned to an attribute of another without a `CAST`.
+
+    Ranges are checked when it is assigned; a fraction or a form of text is never lost.
+    """
+    if not is_implicit(source, target):
+        return False
+    if source.is_nested:
+        return all(map(can_assign, source.parts, target.parts))
+    if source in (target, VOID):
+        return True
+    if source.is_fractional:
+        return target.is_fractional
+    if source.is_decimal:
+        return target.is_decimal or target.is_fractional
+    if STRING in (source, target):
+        return False
+    return source.is_numeric or source.is_interval or target.name != "date"

@@ -1,0 +1,292 @@
+"""Evaluation of an expression for a batch, with Arrow where it has the meaning of `rows`, and row by row elsewhere."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+
+import numpy as np
+import pyarrow as pa
+
+from streams_orchestration.expressions.arrow import array_from, arrow_type, scalar_from, values_of
+from streams_orchestration.expressions.conversion_kernels import conversion_kernel
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.kernel import Kernel, Unsuitable, pc
+from streams_orchestration.expressions.kernels import KERNELS
+from streams_orchestration.expressions.rows import bind, convert
+from streams_orchestration.expressions.table import Binding
+from streams_orchestration.expressions.tree import (
+    Attribute,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Field,
+    Junction,
+    Literal,
+    Node,
+    may_fail,
+)
+
+Vector = Any
+"""An Arrow array with a value for each tuple, or a scalar that all tuples have."""
+
+_UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unsuitable)
+
+
+class FailedTupleError(EvaluationError):
+    """An expression without a value for one tuple of a batch.
+
+    Attributes:
+        position: of the tuple in the batch, from 0.
+    """
+
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The tuples that an expression is evaluated for.
+
+    Attributes:
+        columns: the values of each attribute that is used.
+        count: how many tuples there are.
+        positions: where each of them is in the batch; None if all of the batch are there.
+    """
+
+    columns: Mapping[str, pa.Array]
+    count: int
+    positions: np.ndarray | None = None
+
+    def take(self, places: np.ndarray) -> Rows:
+        """Return some of the tuples."""
+        chosen = pa.array(places)
+        positions = places if self.positions is None else self.positions[places]
+        return replace(
+            self,
+            columns={name: column.take(chosen) for name, column in self.columns.items()},
+            count=len(places),
+            positions=positions,
+        )
+
+    def failure(self, message: str, place: int) -> FailedTupleError:
+        """Return the error of one of the tuples."""
+        return FailedTupleError(message, place if self.positions is None else int(self.positions[place]))
+
+
+VectorFunction = Callable[[Rows], Vector]
+
+
+def vector_function(node: Node, zone: dt.tzinfo) -> VectorFunction:
+    """Return the function that evaluates a node for tuples; it raises FailedTupleError."""
+    match node:
+        case Literal():
+            scalar = scalar_from(node.value, node.type)
+            return lambda _rows: scalar
+        case Attribute():
+            name, arrow = node.name, arrow_type(node.type)
+            return lambda rows: column if (column := rows.columns[name]).type == arrow else column.cast(arrow)
+        case Call():
+            return _call(node, zone)
+        case Cast():
+            return _cast(node, zone)
+        case Field():
+            argument, place = vector_function(node.argument, zone), node.position
+            return lambda rows: pc.struct_field(argument(rows), [place])
+        case Case():
+            return _case(node, zone)
+        case Coalesce():
+            return _coalesce(node, zone)
+        case Junction():
+            return _junction(node, zone)
+        case _:
+            assert_never(node)
+
+
+def full(vector: Vector, count: int, kind: pa.DataType) -> pa.Array:
+    """Return a vector as an array of so many values."""
+    if isinstance(vector, pa.Scalar):
+        return pa.repeat(vector, count) if vector.is_valid else pa.nulls(count, kind)
+    return vector.combine_chunks() if isinstance(vector, pa.ChunkedArray) else vector
+
+
+def _with_fallback(kernel: Kernel | None, plain: Callable[[Rows, list[Vector]], Vector]) -> Callable[..., Vector]:
+    if kernel is None:
+        return plain
+
+    def evaluate(rows: Rows, arguments: list[Vector]) -> Vector:
+        try:
+            return kernel(*arguments)
+        except _UNFIT:
+            return plain(rows, arguments)
+
+    return evaluate
+
+
+def _lists(rows: Rows, arguments: Sequence[Vector], nodes: Sequence[Node]) -> list[list[Any]]:
+    return [
+        values_of(full(vector, rows.count, arrow_type(node.type)), node.type)
+        for vector, node in zip(arguments, nodes, strict=True)
+    ]
+
+
+def _call(node: Call, zone: dt.tzinfo) -> VectorFunction:
+    arguments = [vector_function(each, zone) for each in node.arguments]
+    row, strict, kind = bind(node, zone), node.function.strict, node.type
+    constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
+    binding = Binding(tuple(each.type for each in node.arguments), kind, constants, zone)
+    make = KERNELS.get(node.function.name)
+
+    def plain(rows: Rows, vectors: list[Vector]) -> pa.Array:
+        values: list[Any] = []
+        lists = _lists(rows, vectors, node.arguments)
+        try:
+            for given in zip(*lists, strict=True) if lists else ((),) * rows.count:
+                missing = strict and any(value is None for value in given)
+                values.append(None if missing else row(*given))
+        except EvaluationError as error:
+            raise rows.failure(str(error), len(values)) from error
+        return array_from(values, kind)
+
+    evaluate = _with_fallback(None if make is None else make(binding), plain)
+    if not strict or not any(map(may_fail, node.arguments[1:])):
+        return lambda rows: evaluate(rows, [each(rows) for each in arguments])
+    kinds = [arrow_type(each.type) for each in node.arguments]
+    return lambda rows: evaluate(rows, _behind_nulls(rows, arguments, kinds))
+
+
+def _behind_nulls(rows: Rows, arguments: Sequence[VectorFunction], kinds: Sequence[pa.DataType]) -> list[Vector]:
+    """Return arguments of a strict function; one that stands behind a null is not evaluated, and so cannot fail."""
+    values: list[Vector] = []
+    for argument, kind in zip(arguments, kinds, strict=True):
+        try:
+            values.append(argument(rows))
+        except FailedTupleError:
+            before = [full(each, rows.count, each.type).is_valid().to_numpy(zero_copy_only=False) for each in values]
+            wanted = np.flatnonzero(np.logical_and.reduce(before)) if before else np.arange(rows.count)
+            if len(wanted) == rows.count:
+                raise
+            known = full(argument(rows.take(wanted)), len(wanted), kind)
+            left = np.setdiff1d(np.arange(rows.count), wanted)
+            values.append(_placed([known, pa.nulls(len(left), kind)], [wanted, left], kind))
+    return values
+
+
+def _cast(node: Cast, zone: dt.tzinfo) -> VectorFunction:
+    argument, convert_one = vector_function(node.argument, zone), convert(node, zone)
+
+    def plain(rows: Rows, vectors: list[Vector]) -> pa.Array:
+        values: list[Any] = []
+        try:
+            for value in _lists(rows, vectors, [node.argument])[0]:
+                values.append(None if value is None else convert_one(value))  # the length tells the tuple
+        except EvaluationError as error:
+            raise rows.failure(str(error), len(values)) from error
+        return array_from(values, node.type)
+
+    evaluate = _with_fallback(conversion_kernel(node.argument.type, node.type, zone), plain)
+    return lambda rows: evaluate(rows, [argument(rows)])
+
+
+def _truth(vector: Vector, count: int) -> np.ndarray:
+    """Return where a condition is true."""
+    return pc.fill_null(full(vector, count, pa.bool_()), fill_value=False).to_numpy(zero_copy_only=False)
+
+
+def _case(node: Case, zone: dt.tzinfo) -> VectorFunction:
+    conditions = [vector_function(condition, zone) for condition, _ in node.branches]
+    values = [vector_function(value, zone) for _, value in node.branches]
+    otherwise, arrow = vector_function(node.otherwise, zone), arrow_type(node.type)
+    parts = [each for branch in node.branches for each in branch][1:]
+    if not any(map(may_fail, (*parts, node.otherwise))) and not node.type.is_nested:
+
+        def eager(rows: Rows) -> Vector:
+            result = otherwise(rows)
+            for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+                truth = pc.fill_null(condition(rows), fill_value=False)
+                result = pc.if_else(truth, _typed(value(rows), arrow), _typed(result, arrow))
+            return result
+
+        return eager
+
+    def lazy(rows: Rows) -> pa.Array:
+        left = np.arange(rows.count)
+        results: list[pa.Array] = []
+        places: list[np.ndarray] = []
+        for condition, value in zip(conditions, values, strict=True):
+            remaining = rows if len(left) == rows.count else rows.take(left)
+            truth = _truth(condition(remaining), len(left))
+            chosen, left = left[truth], left[~truth]
+            if len(chosen):
+                results.append(full(value(rows.take(chosen)), len(chosen), arrow))
+                places.append(chosen)
+        if len(left):
+            results.append(full(otherwise(rows.take(left)), len(left), arrow))
+            places.append(left)
+        return _placed(results, places, arrow)
+
+    return lazy
+
+
+def _typed(vector: Vector, arrow: pa.DataType) -> Vector:
+    return pa.scalar(None, arrow) if isinstance(vector, pa.Scalar) and not vector.is_valid else vector
+
+
+def _placed(results: Sequence[pa.Array], places: Sequence[np.ndarray], arrow: pa.DataType) -> pa.Array:
+    """Return the parts as one array, each value at its place."""
+    if not results:
+        return pa.nulls(0, arrow)
+    order = np.empty(sum(map(len, places)), np.int64)
+    order[np.concatenate(places)] = np.arange(len(order))
+    return pa.concat_arrays([part.cast(arrow) if part.type != arrow else part for part in results]).take(
+        pa.array(order)
+    )
+
+
+def _coalesce(node: Coalesce, zone: dt.tzinfo) -> VectorFunction:
+    arguments, arrow = [vector_function(each, zone) for each in node.arguments], arrow_type(node.type)
+    if not any(map(may_fail, node.arguments[1:])) and not node.type.is_nested:
+        return lambda rows: pc.coalesce(*(_typed(each(rows), arrow) for each in arguments))
+
+    def lazy(rows: Rows) -> pa.Array:
+        left = np.arange(rows.count)
+        results: list[pa.Array] = []
+        places: list[np.ndarray] = []
+        for last, argument in ((place == len(arguments) - 1, each) for place, each in enumerate(arguments)):
+            if not len(left):
+                break
+            value = full(argument(rows if len(left) == rows.count else rows.take(left)), len(left), arrow)
+            there = np.ones(len(left), bool) if last else value.is_valid().to_numpy(zero_copy_only=False)
+            results.append(value.filter(pa.array(there)))
+            places.append(left[there])
+            left = left[~there]
+        return _placed(results, places, arrow)
+
+    return lazy
+
+
+def _junction(node: Junction, zone: dt.tzinfo) -> VectorFunction:
+    left, right = vector_function(node.left, zone), vector_function(node.right, zone)
+    join = pc.and_kleene if node.conjunction else pc.or_kleene
+    if not may_fail(node.right):
+        return lambda rows: join(_typed(left(rows), pa.bool_()), _typed(right(rows), pa.bool_()))
+
+    def lazy(rows: Rows) -> Vector:
+        first = full(left(rows), rows.count, pa.bool_())
+        decided = pc.fill_null(pc.invert(first) if node.conjunction else first, fill_value=False)
+        open_ones = np.flatnonzero(~decided.to_numpy(zero_copy_only=False))
+        if len(open_ones) == rows.count:
+            return join(first, full(right(rows), rows.count, pa.bool_()))
+        second = np.full(rows.count, fill_value=not node.conjunction)
+        missing = np.zeros(rows.count, bool)
+        if len(open_ones):
+            values = full(right(rows.take(open_ones)), len(open_ones), pa.bool_())
+            second[open_ones] = pc.fill_null(values, fill_value=False).to_numpy(zero_copy_only=False)
+            missing[open_ones] = ~values.is_valid().to_numpy(zero_copy_only=False)
+        return join(first, pa.array(second, mask=missing))
+
+    return lazy

@@ -1,0 +1,59 @@
+"""Whole batches have the values of tuples one by one, and examples the documented ones."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.expressions.arrow import arrow_type, values_of
+from streams_orchestration.expressions.catalog import FUNCTIONS
+from streams_orchestration.expressions.conversion import writer
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.functions_page import functions_page
+from streams_orchestration.expressions.rows import row_function
+from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.typing import typed
+from streams_orchestration.expressions.vectors import FailedTupleError, Rows, full, vector_function
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.expressions.generation import ATTRIBUTES, expression, rows_of, tuples
+from streams_orchestration_tests.expressions.sameness import same
+
+
+@given(st.integers(min_value=0, max_value=2**32))
+@examples(1000)
+def test_a_batch_has_the_values_of_its_tuples(seed: int):
+    rnd = random.Random(seed)
+    batch, (text, node) = tuples(rnd, 12), expression(rnd, rnd.choice((1, 2, 2, 3)))
+    function = row_function(node, list(ATTRIBUTES), UTC)
+    right: list[object] | None = []
+    try:
+        right.extend(map(function, rows_of(batch)))
+    except EvaluationError:
+        right = None
+    rows = Rows({name: batch.column(name) for name in ATTRIBUTES}, batch.num_rows)
+    try:
+        found = full(vector_function(node, UTC)(rows), batch.num_rows, arrow_type(node.type))
+    except FailedTupleError as error:
+        assert right is None, text
+        with pytest.raises(EvaluationError):
+            function(rows_of(batch)[error.position])
+        return
+    assert right is not None, text
+    assert same(right, values_of(found, node.type)), text
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_examples_that_are_right(name: str):
+    assert FUNCTIONS[name].examples
+    for text, right in FUNCTIONS[name].examples:
+        node = typed(text, {})
+        value = row_function(node, (), UTC)(())
+        assert ("NULL" if value is None else writer(node.type, UTC)(value)) == right
+
+
+def test_the_page_has_every_function():
+    page = functions_page()
+    assert [name for name in FUNCTIONS if f"`{name.replace('|', chr(92) + '|')}" not in page] == []

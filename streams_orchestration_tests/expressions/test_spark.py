@@ -1,0 +1,63 @@
+"""Expressions have the values that Spark gives them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import streams_orchestration.builder.operators as op
+from streams_orchestration.builder import Application
+from streams_orchestration.expressions.arrow import values_of
+from streams_orchestration.expressions.catalog import FUNCTIONS
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.rows import row_function
+from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.tree import Call, Node, nodes
+from streams_orchestration.expressions.types import Type
+from streams_orchestration_tests.expressions.generation import ATTRIBUTES, UNLIKE_SPARK, expression, rows_of, tuples
+from streams_orchestration_tests.expressions.sameness import same
+
+pytestmark = pytest.mark.java
+
+
+def in_spark(expressions: Mapping[str, tuple[str, Type]], batch: pa.RecordBatch) -> Mapping[str, Sequence[Any]]:
+    """Return what Spark makes of expressions, by their names; their types must be those that are given."""
+    app = Application("spark")
+    ddl = ", ".join(f"{name} {kind}" for name, kind in ATTRIBUTES.items())
+    source = app.stream(op.FileSource(file="t.parquet", format="parquet"), schema=ddl, name="T")
+    query = "SELECT " + ", ".join(f"{text} AS {name}" for name, (text, _) in expressions.items()) + " FROM T"
+    schema = ", ".join(f"{name} {kind}" for name, (_, kind) in expressions.items())
+    app.stream(op.Sql(query=query), source, schema=schema, name="Values").to_files("values")
+    result = next(iter(app.test({"T": batch.to_pylist()}).values()))
+    return {name: values_of(result.column(name).combine_chunks(), kind) for name, (_, kind) in expressions.items()}
+
+
+def test_every_example_of_a_function_is_right():
+    examples = [example for function in FUNCTIONS.values() for example in function.examples]
+    texts = {f"e{number}": (f"CAST({text} AS STRING)", Type("string")) for number, (text, _) in enumerate(examples)}
+    found = in_spark(texts, tuples(random.Random(1), 1))
+    wrong = [(text, value[0], right) for (text, right), value in zip(examples, found.values(), strict=True)
+             if (value[0] if value[0] is not None else "NULL") != right]  # fmt: skip
+    assert wrong == []
+
+
+def test_random_expressions_have_the_same_values():
+    rnd = random.Random(20261126)
+    batch = tuples(rnd, 30)
+    rows, chosen, right = rows_of(batch), dict[str, tuple[str, Node]](), dict[str, list[Any]]()
+    while len(chosen) < 120:
+        text, node = expression(rnd, 2)
+        function = row_function(node, list(ATTRIBUTES), UTC)
+        try:
+            right[f"e{len(chosen)}"] = [function(row) for row in rows]
+        except EvaluationError:
+            continue
+        chosen[f"e{len(chosen)}"] = text, node
+    found = in_spark({name: (text, node.type) for name, (text, node) in chosen.items()}, batch)
+    for name, (text, node) in chosen.items():
+        used = {each.function.name for each in nodes(node) if isinstance(each, Call)}
+        assert same(right[name], found[name], nearly=bool(used & UNLIKE_SPARK)), text
