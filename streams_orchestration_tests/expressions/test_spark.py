@@ -18,7 +18,14 @@ from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import Call, Node, nodes
 from streams_orchestration.expressions.types import Type
-from streams_orchestration_tests.expressions.generation import ATTRIBUTES, UNLIKE_SPARK, expression, rows_of, tuples
+from streams_orchestration_tests.expressions.generation import (
+    ATTRIBUTES,
+    TAKES_MORE,
+    UNLIKE_SPARK,
+    expression,
+    rows_of,
+    tuples,
+)
 from streams_orchestration_tests.expressions.sameness import same
 
 pytestmark = pytest.mark.java
@@ -38,7 +45,8 @@ def in_spark(expressions: Mapping[str, tuple[str, Type]], batch: pa.RecordBatch)
 
 def test_every_example_of_a_function_is_right():
     examples = [example for function in FUNCTIONS.values() for example in function.examples]
-    texts = {f"e{number}": (f"CAST({text} AS STRING)", Type("string")) for number, (text, _) in enumerate(examples)}
+    examples.sort(key=lambda example: ">>" not in example[0])  # behind array( and map( Spark's lexer knows no shifts
+    texts = {f"e{number}": (f"CAST(({text}) AS STRING)", Type("string")) for number, (text, _) in enumerate(examples)}
     found = in_spark(texts, tuples(random.Random(1), 1))
     wrong = [(text, value[0], right) for (text, right), value in zip(examples, found.values(), strict=True)
              if (value[0] if value[0] is not None else "NULL") != right]  # fmt: skip
@@ -51,6 +59,8 @@ def test_random_expressions_have_the_same_values():
     rows, chosen, right = rows_of(batch), dict[str, tuple[str, Node]](), dict[str, list[Any]]()
     while len(chosen) < 120:
         text, node = expression(rnd, 2)
+        if any(f"{name}(" in text for name in TAKES_MORE):
+            continue
         function = row_function(node, list(ATTRIBUTES), UTC)
         try:
             right[f"e{len(chosen)}"] = [function(row) for row in rows]

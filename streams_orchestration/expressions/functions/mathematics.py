@@ -175,7 +175,7 @@ _of_double("degrees", lambda value: value * (180.0 / math.pi), "Radians as degre
 _of_double("radians", lambda value: value * (math.pi / 180.0), "Degrees as radians.", ("radians(0)", "0.0"))
 _of_double(
     "rint",
-    lambda value: float(round(value)) if math.isfinite(value) else value,
+    lambda value: math.copysign(round(value), value) if math.isfinite(value) else value,
     "The nearest whole number, as a double; halves go to the even one.",
     ("rint(2.5)", "2.0"),
 )
