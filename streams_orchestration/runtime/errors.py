@@ -195,8 +195,6 @@ class OperatorFailure:
     line: int = 0
     pure: bool = False
     """The operator keeps nothing and changes nothing: the same tuples would make it fail again."""
-    outside: bool = False
-    """The cause is outside of the application, such as a service that is away or a full disk: it passes by itself."""
     batch: int = 0
     """Number of the micro-batch."""
     port: int | None = None
@@ -210,6 +208,8 @@ class OperatorFailure:
     """The very tuple, shortened; empty where several come into question."""
     origin: str = ""
     """File and rows, or segment and rows, that the tuples were read from; empty where that is not known."""
+    outside: bool = False
+    """The cause is outside of the application, such as a service that is away or a full disk: it passes by itself."""
 
     def is_again(self, before: OperatorFailure) -> bool:
         """Whether the same line failed with the same type of exception at the same tuples as before.
