@@ -211,7 +211,7 @@ def test_a_unit_that_does_not_come_back_fails_the_run(
 
 @pytest.mark.parametrize(
     ("facts", "resets"),
-    [({"gone": ((0, 1.0),)}, [1, 2]), ({"gone": ((0, 1.0),), "attempts": 5}, [1]), ({}, [1])],
+    [({"gone": ((0, 1.0),)}, [1, 2]), ({"gone": ((0, 1.0),), "used_up": True}, [1]), ({}, [1])],
     ids=["its host is gone", "no attempt is left", "the PE has failed again"],
 )
 def test_a_unit_whose_host_is_found_to_be_gone_is_reset_once_more(

@@ -37,7 +37,11 @@ pytestmark = pytest.mark.slow
 COUNT = 20
 LOST = "there", "no route to it"
 TIMES = {"life", "token", "deployed_at", "committed_at", "completed_at", "busy_seconds", "since", "at", "sampled_at"}
-TIMES |= {"delivered_at", "deadline", "began_at", "outage", "drains", "resets", "seconds"}
+TIMES |= {"delivered_at", "deadline", "began_at", "outage", "drains", "resets", "seconds"} | {
+    "tries",
+    "give_up_at",
+    "kind",
+}
 """Columns that differ between any two runs."""
 RANDOM = re.compile(r"[0-9a-f]{32}|-[0-9a-f]{8}(?=[.])|'checksum': \d+")
 """In names of files, and what depends on such."""
