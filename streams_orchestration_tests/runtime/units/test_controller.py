@@ -301,7 +301,7 @@ def test_back_off_of_a_pe_outside_of_regions(tmp_path: Path, hosts: FakeHosts):
         waits.append(max(failure.due_at - unit.outage["detected"], 0.0))
         reset(local.home, local.name, name, generation=failure.generation)
         local.report_running()
-    assert waits == pytest.approx([0.0, 1.0, 2.0, 4.0], abs=1e-3)
+    assert waits == pytest.approx([0.0, 4.0, 20.0, 100.0], abs=1e-3)
 
 
 def test_a_pe_that_is_not_restartable_stays_failed(running: Running):

@@ -32,6 +32,7 @@ from streams_orchestration.runtime.engine.spark.owners import (
     take_silent,
 )
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration_tests.waiting import until
 
 FORK = multiprocessing.get_context("fork")
 
@@ -153,10 +154,11 @@ def test_an_owner_that_ends_under_way_is_an_error(start: Callable[[], Process]):
     assert second.run("b") == (second.pid, "b")
 
 
-def test_the_child_of_an_owner_that_has_ended_takes_not_its_place(start: Callable[[], Process]):
+def test_the_child_of_an_owner_that_has_ended_takes_not_its_place(start: Callable[[], Process], tmp_path: Path):
     first, second, third = start(), start(), start()
     first.run("a")
     assert second.run(FORKS) == (first.pid, FORKS)
+    until(lambda: list(tmp_path.rglob("child-*")), "the child has not let go of its sockets")
     first.end()
     assert [second.run("b"), third.run("c"), third.run("d", "0-1")] == [
         (second.pid, "b"),
