@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.spinner import Spinner
+from rich.text import Text
 
+from streams_orchestration.cli.late_sinks import LateSinks
 from streams_orchestration.cli.progress import Meter, progress_line, progress_table
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 
 LINE_SECONDS = 5.0
 """Seconds between two lines where there is no terminal, unless a state changes; no line is repeated."""
+REASON_SECONDS = 60.0
+"""Seconds after which the reasons of sinks that cannot deliver are said again, where they have not changed."""
 
 
 class Display:
@@ -22,10 +26,13 @@ class Display:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._meter = Meter()
+        self._late = LateSinks()
         self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
         self._shown_at = 0.0
         self._shown_states: tuple[str, ...] = ()
         self._shown_line = ""
+        self._reasons: list[str] = []
+        self._reasons_at = 0.0
 
     def __enter__(self) -> Display:
         if self._live:
@@ -48,15 +55,25 @@ class Display:
     def show(self, status: ApplicationStatus, now: float) -> None:
         """Show the progress of the application."""
         self._meter.add(status, now)
+        self._late.add(status, now)
         if self._live:
-            self._live.update(progress_table(status, self._meter.rates, now))
+            late = (Text(line, "red") for line in self._late.lines(now))
+            self._live.update(Group(progress_table(status, self._meter.rates, now), *late))
             return
-        states = (status.state, *(pe.state for pe in status.pes))
-        line = progress_line(status, self._meter.rates)
-        if line == self._shown_line or (states == self._shown_states and now - self._shown_at < LINE_SECONDS):
+        reasons = self._late.reasons()
+        states = (status.state, *(pe.state for pe in status.pes), *reasons)
+        line = "; ".join(part for part in (progress_line(status, self._meter.rates), self._late.brief()) if part)
+        again = reasons and now - self._reasons_at >= REASON_SECONDS
+        if not again and (
+            line == self._shown_line or (states == self._shown_states and now - self._shown_at < LINE_SECONDS)
+        ):
             return
         self._shown_at, self._shown_states, self._shown_line = now, states, line
         self.say(f"{time.strftime('%H:%M:%S', time.localtime(now))} {line}")
+        if again or reasons != self._reasons:
+            self._reasons, self._reasons_at = reasons, now
+            for late in self._late.lines(now):
+                self.say(f"  {late}")
 
     def say(self, text: str) -> None:
         """A message that stays."""

@@ -9,6 +9,7 @@ from typing import Any
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
+from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
@@ -78,6 +79,8 @@ def run(
         note(f"{name} has taken all that was there. `{again} --available-now` goes on behind it.")
         return _completed(home, after, max_rows)
     if after.state == "STOPPED":
+        for line in undelivered(after):
+            note(line)
         how = "" if interrupted else " by another command"
         message = f"{name} is stopped{how}. `{again}` goes on from {_place(after)}."
         note(message)

@@ -1,0 +1,72 @@
+"""Sinks whose complete epochs do not become visible, as `streams run` names them."""
+
+from __future__ import annotations
+
+from streams_orchestration.compiler.brief import duration, plural
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.sinks.sinks import SinkStatus
+
+HANGING_SECONDS = 10.0
+"""Seconds for which outputs are late without a delivery before a sink that has met no error is named."""
+
+
+class LateSinks:
+    """The late sinks of an application that is followed: failing ones at once, hanging ones after some seconds."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, tuple[float | None, float]] = {}
+        """Sink with late outputs -> its last delivery, and when it was first seen so; both in unix seconds."""
+        self._named: list[SinkStatus] = []
+        self._deployed_at = 0.0
+
+    def add(self, status: ApplicationStatus, now: float) -> None:
+        """Take note of a status that was read at a time; times ascend."""
+        waiting = [sink for sink in status.sinks if sink.late]
+        before = self._since
+        self._since = {}
+        for sink in waiting:
+            delivered, since = before.get(sink.operator, (sink.delivered_at, now))
+            self._since[sink.operator] = (sink.delivered_at, since if delivered == sink.delivered_at else now)
+        ended = all(pe.state == "COMPLETED" for pe in status.pes)
+        self._deployed_at = status.deployed_at
+        self._named = [
+            sink
+            for sink in status.sinks
+            if sink.error is not None
+            or (sink.late and (ended or now - self._since[sink.operator][1] >= HANGING_SECONDS))
+        ]
+
+    def brief(self) -> str:
+        """Return their names with the rows that wait; empty if there are none."""
+        sinks = ", ".join(f"{sink.operator} ({plural(sink.waiting_rows, 'row')})" for sink in self._named)
+        return f"waiting for sinks: {sinks}" if sinks else ""
+
+    def lines(self, now: float) -> list[str]:
+        """Return a line for each: how many rows wait, for how long nothing was delivered, and why."""
+        return [
+            _line(sink, f", nothing delivered for {duration(now - (sink.delivered_at or self._deployed_at))}")
+            for sink in self._named
+        ]
+
+    def reasons(self) -> list[str]:
+        """Return the same lines without numbers, which are the same for as long as the reasons are."""
+        return [f"{sink.operator}: {_reason(sink)}" for sink in self._named]
+
+
+def undelivered(status: ApplicationStatus) -> list[str]:
+    """Return a line for every sink of a stopped application with complete epochs that are not visible."""
+    return [
+        _line(sink, "", otherwise="they are delivered when the application runs again")
+        for sink in status.sinks
+        if sink.error is not None or sink.late
+    ]
+
+
+def _line(sink: SinkStatus, since: str, otherwise: str = "") -> str:
+    return f"sink {sink.operator}: {plural(sink.waiting_rows, 'row')} not visible{since}: {_reason(sink, otherwise)}"
+
+
+def _reason(sink: SinkStatus, otherwise: str = "") -> str:
+    """Return the first line of the error without the operator's name, which it begins with."""
+    reason = (sink.error or "").strip().partition("\n")[0].removeprefix(f"operator {sink.operator}: ")
+    return reason or otherwise or "they are being delivered, and the target has not answered yet"
