@@ -203,6 +203,10 @@ class Operator:
         """End of a micro-batch: finish and name the files that go with it."""
         return ()
 
+    def brings(self, port: int) -> bool:
+        """Return True if the tuples of an output port are data from outside: rows that come into its PE."""
+        return False
+
     def code_modules(self) -> tuple[str, ...]:
         """The modules with the operator's own code: errors name the line in it where they were raised."""
         return tuple(kind.__module__ for kind in type(self).__mro__)
@@ -289,6 +293,10 @@ class SourceOperator(Operator):
     def continued(cls, offset: Offset) -> Offset:
         """Return the offset to go on from when an application that came to its end runs again."""
         return offset
+
+    def brings(self, port: int) -> bool:
+        """Return True; a source that only names data, which another operator reads, returns False."""
+        return True
 
     def confirm(self, offset: Offset) -> None:
         """Tell the counterpart that no cut needs anything before `offset` any more, so that it may forget that.

@@ -186,6 +186,10 @@ class DirectoryScan(SourceOperator):
         """It looks again."""
         return offset | {"again": True} if "known" in offset else offset
 
+    def brings(self, port: int) -> bool:
+        """Return False: a name of a file is no data."""
+        return False
+
     def pause(self) -> float | None:
         """The time until the next look, or the next try while the store cannot be reached."""
         return self.hold_up.pause or (max(0.0, self.due - time.monotonic()) if self.waits else 0.0)

@@ -32,7 +32,7 @@ from streams_orchestration.operators.standard.file_identity import (
 from streams_orchestration.operators.standard.file_rows import Place, Rows
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters, FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port
+from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
 from streams_orchestration.operators.standard.source_file import SourceFile
 from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
@@ -346,6 +346,10 @@ class FileSource(SourceOperator):
 
     def _opened(self, path: File) -> File:
         return FilePart(path, self.part) if isinstance(path, Path) and self.part is not None else path
+
+    def brings(self, port: int) -> bool:
+        """Return True, but for the names of files that were read."""
+        return port == 0 or not is_file_port(self.context.outputs[port])
 
     def place(self) -> str:
         """The file and its rows, counted from 1, that were submitted last."""

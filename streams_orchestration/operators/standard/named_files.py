@@ -12,7 +12,7 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.file_source import source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port
+from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
 from streams_orchestration.operators.storage.port import File, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 
@@ -59,6 +59,10 @@ class NamedFiles(Operator):
         assert schema is not None
         self.schema = schema
         self.background = Background()
+
+    def brings(self, port: int) -> bool:
+        """Return True, but for the names of files that were read."""
+        return port == 0 or not is_file_port(self.context.outputs[port])
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Read the files, one after the other.

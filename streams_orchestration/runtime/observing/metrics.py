@@ -133,7 +133,9 @@ class PeMetrics:
     """Unix seconds: the commit of the last batch that is counted."""
     batches: int
     rows_in: int
+    """Tuples that came in: from streams of other PEs, and from outside by its operators."""
     rows_out: int
+    """Tuples that went out: to streams that leave the PE, and to targets of its sinks."""
     plan_ns: int
     """Looking at the catalog and planning."""
     spark_ns: int

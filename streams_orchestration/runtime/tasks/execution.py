@@ -74,6 +74,7 @@ class TaskRun:
         self.made = False
         """An operator object was made."""
         self.rows_in = 0
+        """Tuples that came into the PE: of streams of other PEs, and those that its operators have brought."""
         self.bytes_in = 0
         self.began = time.monotonic()
         self.setup_seconds = 0.0
@@ -171,20 +172,17 @@ class TaskRun:
         self.changed.add(program.index)
         submit = source.context.submit
         self.meter.produces(program.index)
-        before = self.rows_in
-        count = 0
+        count = last = 0
 
         def origin() -> str:
-            last = self.rows_in - before
             return (
                 source.place() or f"{name}, tuples {last - count + 1} to {last} behind its offset {json.dumps(offset)}"
             )
 
         def counted(port: int, batch: TupleBatch) -> None:
-            nonlocal count
+            nonlocal count, last
             count = len(batch)
-            self.rows_in += count
-            self.bytes_in += batch.nbytes
+            last += count
             try:
                 submit(port, batch)
             except DataError as error:
@@ -277,6 +275,9 @@ class TaskRun:
         ddl = program.outputs[port]
         if ddl is not None and (required := required_attributes(ddl)):
             batch.refuse_nulls(required)
+        if self.instances[program.index].operator.brings(port):
+            self.rows_in += len(batch)
+            self.bytes_in += batch.nbytes
         self.meter.submits(program.index, port, batch)
         for delivery in program.deliveries[port]:
             self._deliver(program, port, delivery, batch)

@@ -130,7 +130,9 @@ class PeStatus:
     epoch: int
     """The epoch it is working in."""
     rows_in: int
+    """Tuples that came in: from streams of other PEs, and from outside by its operators."""
     rows_out: int
+    """Tuples that went out: to streams that leave the PE, and to targets of its sinks."""
     busy_seconds: float
     """Wall seconds spent in committed batches."""
     committed_at: float | None

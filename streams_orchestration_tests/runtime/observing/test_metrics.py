@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import NotDeployedError, StaleGenerationError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, OperatorMetrics
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
+from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.programs.counts import add
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.recording import SAMPLE_SECONDS, SAMPLES, Total, record
@@ -181,6 +184,30 @@ def test_a_reader_that_has_not_begun_is_behind_by_all(tmp_path: Path):
     assert (stream.tuples, stream.segments) == (50, 2)
     assert (reader.pe, reader.tuples, reader.lag_segments, reader.lag_tuples) == (1, 0, 2, 50)
     assert reader.lag_seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [(False, [(COUNT, COUNT)]), (True, [(0, 2), (2 + COUNT, COUNT), (COUNT, COUNT)])],
+    ids=["one PE", "a PE each"],
+)
+def test_rows_of_a_pe_are_tuples_of_streams_and_data_but_not_names_that_are_looked_for(
+    tmp_path: Path, apart: bool, expected: list[tuple[int, int]]
+):
+    (tmp_path / "in").mkdir()
+    for name, part in (("a", rows(COUNT)[:40]), ("b", rows(COUNT)[40:])):
+        pq.write_table(pa.table({"k": [k for k, _ in part], "n": [n for _, n in part]}), tmp_path / "in" / name)
+    scan = {
+        "name": "Scan",
+        "operator": "DirectoryScan",
+        "outputs": [{"stream": "Names", "schema": "path string"}],
+        "parameters": {"directory": str(tmp_path / "in"), "until": "latest"},
+    }
+    read = node("Read", "FileSource", "Names", parameters={"format": "parquet"}, config=ALONE if apart else {})
+    application = ran(tmp_path, compiled([scan, read, sink("Out", "Read")], fusion="legacy" if apart else "manual"))
+    status = read_status(application.home, application.name)
+    assert [(pe.rows_in, pe.rows_out) for pe in status.pes] == expected
+    assert [(pe.rows_in, pe.rows_out) for pe in metrics_of(application).pes] == expected
 
 
 @pytest.mark.usefixtures("no_hosts")

@@ -156,8 +156,16 @@ _PES = (
     PE.states("state of the PE, which is one query", _states(PeState), lambda pe: pe.state),
     PE.gauge("committed_timestamp_seconds", "last committed batch of the PE, unix time", lambda pe: pe.committed_at),
     MEASURED_PE.counter("batches", "committed micro-batches", lambda pe: pe.batches),
-    MEASURED_PE.counter("rows_in", "tuples read from other PEs", lambda pe: pe.rows_in),
-    MEASURED_PE.counter("rows_out", "tuples written for other PEs", lambda pe: pe.rows_out),
+    MEASURED_PE.counter(
+        "rows_in",
+        "tuples that came in: from streams of other PEs, and from outside by its operators",
+        lambda pe: pe.rows_in,
+    ),
+    MEASURED_PE.counter(
+        "rows_out",
+        "tuples that went out: to streams that leave the PE, and to targets of its sinks",
+        lambda pe: pe.rows_out,
+    ),
     MEASURED_PE.counter("plan_seconds", "wall time of planning batches", lambda pe: pe.plan_ns * _NANO),
     MEASURED_PE.counter("spark_seconds", "wall time from plans to results", lambda pe: pe.spark_ns * _NANO),
     MEASURED_PE.counter(
