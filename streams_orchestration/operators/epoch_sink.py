@@ -35,7 +35,9 @@ class DeliveryKey(NamedTuple):
     number: int
     """The epoch, or the batch."""
     application: str = ""
-    """Name of the application, for messages."""
+    """Name of the application."""
+    installation: str = ""
+    """Names the catalog that the application is in: others may have an application of the same name."""
 
     def __str__(self) -> str:
         whole = f"{self.life}/{self.operator}/{self.channel}/{self.epoch}"

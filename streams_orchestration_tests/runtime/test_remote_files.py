@@ -76,14 +76,14 @@ def test_all_that_the_catalog_names_is_in_the_bucket_and_goes_when_it_is_not_nee
     ordeal = Ordeal(Home(tmp_path), compilation)
     for number in range(4):
         ordeal.turn(number)
-    names = s3.names(directory)
+    names = s3.names(f"{directory}/data")
     kinds = {name.removeprefix(f"{directory}/data/{ordeal.local.name}/").split("/")[0] for name in names}
     assert kinds == {"streams", "states", "waiting"}
     assert not [path for kind in kinds for path in (ordeal.local.home.data(ordeal.local.name) / kind).rglob("*")]
     ordeal.finish()
     assert ordeal.results() == expected_of_network(COUNT)
     assert ordeal.left() == []
-    assert not [name for name in s3.names(directory) if "/states/" not in name]
+    assert [name for name in s3.names(directory) if "/states/" not in name] == [f"{directory}/installation"]
 
 
 class Machines(LocalApplication):

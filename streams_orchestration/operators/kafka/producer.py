@@ -51,7 +51,7 @@ class TransactionalProducer:
         from confluent_kafka import Consumer, KafkaException, Producer
         from confluent_kafka.admin import AdminClient
 
-        self.name = f"streams.{key.application}.{key.operator}.{key.channel}"
+        self.name = producer_name(key, topic)
         self._topic = topic
         self._cluster = Cluster(parameters)
         self._failed: Any = None
@@ -239,6 +239,14 @@ class TransactionalProducer:
             cause = failure.args[0]
             return cause if cause.txn_requires_abort() or cause.fatal() else error
         return error
+
+
+def producer_name(key: DeliveryKey, topic: str) -> str:
+    """Return the transactional id of a sink's channel, which is the group of its mark as well.
+
+    Two installations may have an application of the same name on one cluster, and would fence each other.
+    """
+    return f"streams.{key.installation}.{key.application}.{key.operator}.{key.channel}.{topic}"
 
 
 def _settle(result: Future[Any], action: Callable[[], Any]) -> None:

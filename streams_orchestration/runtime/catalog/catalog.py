@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -18,7 +19,7 @@ from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database
 from streams_orchestration.runtime.catalog.changes import Changes, file_bell
 from streams_orchestration.runtime.catalog.database import Mode, reason_of
 from streams_orchestration.runtime.catalog.place_of_files import check_place
-from streams_orchestration.runtime.catalog.tables import metadata
+from streams_orchestration.runtime.catalog.tables import installation, metadata
 from streams_orchestration.runtime.catalog.versions import (
     NEWEST,
     check_version,
@@ -102,6 +103,7 @@ class Catalog:
             self._database.prepare(connection)
             if not has_version(connection):
                 metadata.create_all(connection)
+                connection.execute(installation.insert().values(id=uuid.uuid4().hex))
                 write_version(connection, NEWEST)
         if self.name != str(self._home.catalog):
             write_whole(place, f"{self.name}\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.place_of_files import is_kept, keep_place
+from streams_orchestration.runtime.catalog.place_of_files import claim, installation_of, is_kept, keep_place
 from streams_orchestration.runtime.catalog.upgrading import upgrade_older
 from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.storage.home import Home
@@ -29,13 +29,15 @@ def create_catalog(home: Home) -> Catalog:
 def _settle(catalog: Catalog) -> None:
     """Prove that the place of its files can be used, and write down which one it is."""
     store = catalog.store
+    with catalog.read() as connection:
+        kept, installation = is_kept(connection, store), installation_of(connection)
     try:
         store.check()
+        if not kept:
+            claim(store, installation)
     except OSError as error:
         message = f"STREAMS_STORAGE: {store.address} cannot be used: {error.strerror or error}"
         raise StorageSettingError(message, "Nothing was changed.") from error
-    with catalog.read() as connection:
-        kept = is_kept(connection, store)
     if not kept:
         with catalog.write() as connection:
             keep_place(connection, store)

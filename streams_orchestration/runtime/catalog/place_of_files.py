@@ -8,6 +8,9 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.errors import StorageSettingError
 from streams_orchestration.runtime.storage.store import Store
 
+OWNER = "installation"
+"""Address of the file in a storage that names its catalog."""
+
 
 def check_place(connection: Connection, store: Store) -> None:
     """Refuse another place than that where the files of deployed applications are.
@@ -42,6 +45,37 @@ def keep_place(connection: Connection, store: Store) -> None:
     check_place(connection, store)
     connection.execute(delete(tables.storage))
     connection.execute(insert(tables.storage).values(address=store.address))
+
+
+def claim(store: Store, installation: str) -> None:
+    """Mark a storage as that of this catalog, unless it is so already.
+
+    Two catalogs may have an application of the same name, and each removes files that it does not know.
+
+    Raises:
+        StorageSettingError: the storage is that of another catalog.
+        OSError: the storage cannot be used.
+    """
+    if not store.address:
+        return
+    try:
+        owner = store.read(OWNER).decode(errors="replace")
+    except FileNotFoundError:
+        store.write(OWNER, installation.encode())
+        store.sync([OWNER])
+        return
+    if owner != installation:
+        message = f"STREAMS_STORAGE: {store.address} holds the files of another catalog, which would be mixed up"
+        raise StorageSettingError(
+            message,
+            f"Name a directory of its own, as {store.address}-test. If the other catalog is gone for good, remove "
+            f"{store.title(OWNER)}.",
+        )
+
+
+def installation_of(connection: Connection) -> str:
+    """Return the id that tells a catalog from every other one."""
+    return str(connection.scalar(select(tables.installation.c.id)))
 
 
 def _known(connection: Connection) -> str | None:

@@ -51,6 +51,12 @@ storage = Table(
     Column("address", String, primary_key=True),  # as STREAMS_STORAGE names it; empty for the state directory
 )
 
+installation = Table(
+    "installation",  # one row: what tells this catalog from every other one
+    metadata,
+    Column("id", String, primary_key=True),
+)
+
 host = Table(
     "host",
     metadata,

@@ -14,6 +14,7 @@ from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.gathering import GatheringSink
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.place_of_files import installation_of
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.sinks.gathering import Gatherer
 from streams_orchestration.runtime.sinks.outputs import operators_of
@@ -61,9 +62,11 @@ class Deliverer:
         a = tables.application
         with self.catalog.read() as connection:
             life = connection.scalar(select(a.c.life).where(a.c.name == self.application))
+            installation = installation_of(connection)
+        first = DeliveryKey(str(life), self.name, self.sink.context.channel, 0, 0, 0, self.application, installation)
         count = 0
-        for _, outputs in itertools.groupby(rows, key=lambda row: self._one_delivery(str(life), row)):
-            self._deliver(str(life), list(outputs))
+        for _, outputs in itertools.groupby(rows, key=lambda row: self._one_delivery(first, row)):
+            self._deliver(first, list(outputs))
             count += 1
         return count
 
@@ -76,18 +79,14 @@ class Deliverer:
             except Exception:
                 log.exception("operator %s: disconnecting failed", self.name)
 
-    def _key(self, life: str, row: DueOutput) -> DeliveryKey:
-        part = (0, row.epoch) if row.visibility == "read_committed" else (row.generation, row.batch)
-        return DeliveryKey(life, self.name, self.sink.context.channel, row.epoch, *part, self.application)
-
-    def _one_delivery(self, life: str, row: DueOutput) -> object:
+    def _one_delivery(self, first: DeliveryKey, row: DueOutput) -> object:
         """Return the grouping key of an output: equal keys form one delivery."""
-        key = self._key(life, row)
+        key = _key(first, row)
         return key.generation if self.sink.joins_batches and row.visibility == "read_uncommitted" else key
 
-    def _deliver(self, life: str, outputs: list[DueOutput]) -> None:
+    def _deliver(self, first: DeliveryKey, outputs: list[DueOutput]) -> None:
         store = self.catalog.store
-        key = self._key(life, outputs[-1])
+        key = _key(first, outputs[-1])
         try:
             files = {unaltered(store, row): row.pending for row in outputs}
         except OSError as error:
@@ -96,7 +95,7 @@ class Deliverer:
             if not self._open:
                 self._open = True
                 self.sink.open()
-            made = {row.pending for row in outputs if self.sink.is_made(self._key(life, row))}
+            made = {row.pending for row in outputs if self.sink.is_made(_key(first, row))}
             if left := [file for file, pending in files.items() if pending not in made]:
                 self.sink.deliver_files(key, left)
         except WaitingFileError as error:
@@ -125,6 +124,11 @@ class Deliverer:
         reason = "is gone" if gone else f"cannot be read: {cause}"
         message = f"the file of rows {error.path}, which was to be delivered, {reason}: start anew with --fresh"
         return OutputError(self.name, message, lost=gone)
+
+
+def _key(first: DeliveryKey, row: DueOutput) -> DeliveryKey:
+    generation, number = (0, row.epoch) if row.visibility == "read_committed" else (row.generation, row.batch)
+    return first._replace(epoch=row.epoch, generation=generation, number=number)
 
 
 def deliverers(

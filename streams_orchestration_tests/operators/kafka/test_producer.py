@@ -15,7 +15,7 @@ pytest.importorskip("confluent_kafka")
 from streams_orchestration.operators.epoch_sink import DeliveryKey
 from streams_orchestration.operators.kafka import producer as module
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaParameters
-from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
+from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer, producer_name
 
 
 class HangingClient:
@@ -57,6 +57,19 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.01)
     yield calls
     let_go.set()
+
+
+KEY = DeliveryKey("life", "Out", 0, epoch=1, generation=0, number=1, application="app", installation="here")
+
+
+def test_producers_of_other_installations_sinks_channels_and_topics_have_other_names_and_those_of_other_lives_do_not():
+    others = [
+        KEY._replace(installation="there"), KEY._replace(application="b"), KEY._replace(operator="In"),
+        KEY._replace(channel=1),
+    ]  # fmt: skip
+    names = {producer_name(key, "target") for key in (KEY, *others)} | {producer_name(KEY, "other")}
+    assert len(names) == 6
+    assert producer_name(KEY._replace(life="next", epoch=7, number=7), "target") == "streams.here.app.Out.0.target"
 
 
 def test_a_client_that_does_not_come_back_is_given_up(called: list[str]):

@@ -41,6 +41,11 @@ def local(directory: str, tmp_path: Path) -> LocalApplication:
     return application
 
 
+def give_up_catalog(s3: S3, directory: str) -> None:
+    """Let the storage be that of another catalog, as where the first one is gone for good."""
+    s3.system().delete_file(f"{BUCKET}/{directory}/installation")
+
+
 def put(s3: S3, directory: str) -> list[str]:
     return [name.removeprefix(f"{directory}/") for name in s3.names(f"{directory}/savepoints")]
 
@@ -54,6 +59,7 @@ def test_another_machine_starts_from_it_whatever_became_of_the_application(
     collect_garbage(local.catalog, local.name, local.programs)
     before = counts(local)
     deploy(local.home, deployable(local.compilation), fresh=True)
+    give_up_catalog(s3, directory)
     machine = Home(tmp_path / "machine")
     place = savepoint_of(machine, "point")
     other = begun(machine, visits(tmp_path, 2, 3), place)
@@ -172,6 +178,7 @@ def test_a_damaged_file_is_named_by_its_address(s3: S3, directory: str, local: L
     place = take(local).place
     damaged = next(name for name in put(s3, directory) if name.endswith(".state"))
     s3.put(f"{directory}/{damaged}", b"x")
+    give_up_catalog(s3, directory)
     with pytest.raises(SavepointError, match=rf"s3://{BUCKET}/{directory}/{damaged} is damaged: it has 1 of \d+ bytes"):
         begun(Home(tmp_path / "other"), visits(tmp_path, 2, 3), place)
 

@@ -26,8 +26,10 @@ pytestmark = [pytest.mark.java, pytest.mark.slow, pytest.mark.usefixtures("no_ho
 COUNT = 60
 
 
-def application(kafka: Broker, tmp_path: Path, **parameters: Any) -> tuple[LocalApplication, str]:
-    source, target = kafka.topic(3), kafka.topic(2)
+def application(
+    kafka: Broker, tmp_path: Path, target: str | None = None, **parameters: Any
+) -> tuple[LocalApplication, str]:
+    source, target = kafka.topic(3), target or kafka.topic(2)
     values = [json.dumps({"k": f"k{number % 5}", "n": number}).encode() for number in range(COUNT)]
     kafka.send(source, values, partition=[number % 3 for number in range(COUNT)])
     graph = [
@@ -54,6 +56,17 @@ def test_every_message_is_there_once_at_the_end(kafka: Broker, tmp_path: Path):
     assert there(kafka, target) == list(range(COUNT))
     status = read_status(local.home, local.name)
     assert (status.sinks[0].rows, status.sinks[0].place) == (COUNT, f"{target} at {kafka.address}")
+
+
+def test_two_installations_with_an_application_of_the_same_name_do_not_fence_each_other(kafka: Broker, tmp_path: Path):
+    one, target = application(kafka, tmp_path / "test")
+    other, _ = application(kafka, tmp_path / "production", target)
+    for local in (one, other, one, other):
+        local.commit(boundary=True)
+        local.publish()
+    for local in (one, other):
+        local.run()
+    assert there(kafka, target) == sorted([*range(COUNT)] * 2)
 
 
 def test_a_topic_that_was_deleted_and_made_again_gets_all_that_was_not_delivered(kafka: Broker, tmp_path: Path):

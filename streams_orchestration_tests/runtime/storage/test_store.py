@@ -136,6 +136,20 @@ def test_what_cannot_be_used_is_refused_without_its_secrets(place: str, options:
     assert "planted" not in str(error.value)
 
 
+def test_a_storage_that_holds_the_files_of_another_catalog_is_refused_until_its_mark_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = tmp_path / "mounted"
+    monkeypatch.setenv("STREAMS_STORAGE", str(place))
+    for _ in range(2):
+        create_catalog(Home(tmp_path / "production"))
+    with pytest.raises(StorageSettingError, match=f"{place} holds the files of another catalog") as error:
+        create_catalog(Home(tmp_path / "test"))
+    assert f"remove {place}/installation" in str(error.value)
+    (place / "installation").unlink()
+    create_catalog(Home(tmp_path / "test"))
+
+
 def test_a_deployment_names_a_storage_that_refuses(s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("STREAMS_STORAGE", "s3://no-such-bucket/p")
     monkeypatch.setenv("STREAMS_STORAGE_OPTIONS", options_of(s3))

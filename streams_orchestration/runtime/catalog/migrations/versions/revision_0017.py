@@ -1,4 +1,6 @@
-"""Storage, logs elsewhere, checksums of sinks, plans before, runs with a bound, causes of resets."""
+"""Storage, logs elsewhere, checksums of sinks, plans before, runs with a bound, causes of resets, an id."""
+
+import uuid
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,7 +11,7 @@ Count = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Add columns and a table; no host has checked the storage yet, and agents register their state directories."""
+    """Add columns and tables; no host has checked the storage yet, and agents register their state directories."""
     op.add_column("host", sa.Column("storage_error", sa.Text()))
     op.add_column("host", sa.Column("storage_failed_at", sa.Float()))
     op.add_column("trial", sa.Column("earlier", sa.LargeBinary()))
@@ -26,6 +28,8 @@ def upgrade() -> None:
         sa.Column("asked_at", sa.Float(), nullable=False),
         sa.Column("answer", sa.JSON()),
     )
+    installation = op.create_table("installation", sa.Column("id", sa.String(), primary_key=True))
+    op.bulk_insert(installation, [{"id": uuid.uuid4().hex}])
     op.add_column("sink_file", sa.Column("checksum", Count))
     op.add_column("sink", sa.Column("gatherer", sa.String()))
     op.add_column("application", sa.Column("bounded", sa.String()))
