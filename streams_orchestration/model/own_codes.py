@@ -321,4 +321,8 @@ OWN_CODES: dict[str, Code] = {
         "Spark refuses a query, or the function of a DataFrame operator raises.",
         "Correct the query or the function; docs/dataframes.md says which queries can be replayed.",
     ),
+    "SO5011": warning(
+        "A parameter is allowed as it is, and something outside will rarely take it as it is meant.",
+        "Write what readers and other writers expect, or leave it as it is where there are none.",
+    ),
 }

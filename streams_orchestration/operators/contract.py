@@ -103,6 +103,11 @@ class Operator:
         return None
 
     @classmethod
+    def advice(cls, parameters: Any) -> str | None:
+        """Say what of the parameters is allowed and rarely meant, and what to do about it; None if nothing is."""
+        return None
+
+    @classmethod
     def input_files(cls, parameters: Any) -> tuple[str, ...]:
         """Files to be read, or directories and patterns of such, as the parameters name them."""
         return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,10 +31,11 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     stream does not have. What only matters when it runs here - required parameters, implementations of the user - is
     left to `check_operators`, since an application may be compiled only; of input files it is a warning.
     """
-    standard = (operator for operator in need(done.logical).operators if is_standard(operator))
-    return [
+    standard = [operator for operator in need(done.logical).operators if is_standard(operator)]
+    found = [
         finding.diagnostic for operator in standard for finding in _findings(done, operator, None) if finding.anywhere
     ]
+    return [*found, *_advice(done, standard)]
 
 
 def check_operators(done: Stages) -> list[Diagnostic]:
@@ -55,6 +57,22 @@ def check_operators(done: Stages) -> list[Diagnostic]:
             continue
         diagnostics += (finding.diagnostic for finding in _findings(done, operator, places))
     return diagnostics
+
+
+def _advice(done: Stages, operators: Iterable[LogicalOperator]) -> Iterator[Diagnostic]:
+    """What the parameters of operators rarely mean, each thing once."""
+    said: set[str] = set()
+    for operator in operators:
+        if done.physical is None and _has_references(operator):
+            continue
+        try:
+            implementation = load_operator(operator)
+            text = implementation.advice(implementation.Parameters.model_validate(_parameters(done, operator)))
+        except (ImplementationError, ValidationError):
+            continue
+        if text is not None and text not in said:
+            said.add(text)
+            yield _diagnostic("SO5011", operator, text, text.partition(":")[0])
 
 
 class _Finding(NamedTuple):

@@ -40,9 +40,7 @@ def check_catalog(properties: Mapping[str, str]) -> None:
         ValueError: one is missing, or a secret stands in it, which the message does not repeat.
     """
     if "uri" not in properties:
-        message = (
-            "catalog: uri is missing: {type: sql, uri: sqlite:////data/lake/catalog.db, warehouse: file:///data/lake}"
-        )
+        message = "catalog: uri is missing: {type: sql, name: lake, uri: sqlite:////data/lake/catalog.db, warehouse: file:///data/lake}"
         raise ValueError(message)
     for name, value in properties.items():
         safe = REFERENCE.search(value) if _WITH_SECRET.search(name) else is_reference(value)
@@ -59,13 +57,28 @@ def check_catalog(properties: Mapping[str, str]) -> None:
             raise ValueError(message)
 
 
+DEFAULT_NAME = "default"
+"""Name of a catalog that has none."""
+
+
+def advice_of(properties: Mapping[str, str]) -> str | None:
+    """Say that a catalog needs a name: a SQL database holds several, and each has tables of its own."""
+    is_sql = properties.get("type") == "sql" or properties["uri"].startswith(("sqlite", "postgresql"))
+    if "name" in properties or not is_sql:
+        return None
+    return (
+        f"catalog: {shown_catalog(properties)} is a SQL catalog without a name: its tables are found only by readers "
+        f"who call it {DEFAULT_NAME}; name it as these do: {{name: {DEFAULT_NAME}}}, or the name of your lake"
+    )
+
+
 def load_catalog(properties: Mapping[str, str]) -> Any:
     """The library's catalog; raises LakeError, ReferenceError."""
     from pyiceberg import catalog
 
     values = {name: resolved(value, f"catalog: {name}") for name, value in properties.items()}
     try:
-        return catalog.load_catalog(values.pop("name", "default"), **values)
+        return catalog.load_catalog(values.pop("name", DEFAULT_NAME), **values)
     except Exception as error:
         text = without_secrets(f"{type(error).__name__}: {error}", properties)
         message = (

@@ -25,7 +25,7 @@ from streams_orchestration.operators.lakes.history import (
     VersionParts,
     Waiting,
 )
-from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
+from streams_orchestration.operators.lakes.iceberg_catalog import DEFAULT_NAME, load_catalog, without_secrets
 
 Result = TypeVar("Result")
 NOTHING = 0
@@ -192,7 +192,8 @@ class IcebergHistory:
         except (LakeError, DataError, LostVersionsError):
             raise
         except (NoSuchTableError, NoSuchNamespaceError):
-            message = f"there is no table {self.place} in the catalog; make it, or name another one"
+            name = self.properties.get("name", DEFAULT_NAME)
+            message = f"there is no table {self.place} in the catalog {name}; make it, or name another one"
             raise LakeError(message) from None
         except Exception as error:
             text = without_secrets(f"{type(error).__name__}: {error}", self.properties)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, shown_catalog
+from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, advice_of, shown_catalog
 from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ class IcebergSink(LakeSink):
     module = "pyiceberg"
     extra = "iceberg"
     whole = True
+
+    @classmethod
+    def advice(cls, parameters: IcebergSinkParameters) -> str | None:
+        """A catalog in a SQL database is to have a name."""
+        return advice_of(parameters.catalog)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: IcebergSinkParameters) -> str:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.lakes.history import TableHistory
-from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, shown_catalog
+from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, advice_of, shown_catalog
 from streams_orchestration.operators.lakes.source import LakeSource, LakeSourceParameters
 
 
@@ -29,6 +29,11 @@ class IcebergSource(LakeSource):
     Parameters = IcebergSourceParameters
     module = "pyiceberg"
     extra = "iceberg"
+
+    @classmethod
+    def advice(cls, parameters: IcebergSourceParameters) -> str | None:
+        """A catalog in a SQL database is to have a name."""
+        return advice_of(parameters.catalog)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: IcebergSourceParameters) -> str:

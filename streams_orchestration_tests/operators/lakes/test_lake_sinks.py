@@ -15,10 +15,11 @@ import pytest
 from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.lakes import data_files, iceberg_table
 from streams_orchestration.operators.lakes.errors import LakeError
-from streams_orchestration.operators.lakes.iceberg_catalog import check_catalog, without_secrets
+from streams_orchestration.operators.lakes.iceberg_catalog import advice_of, check_catalog, without_secrets
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, SCHEMA, Delta, Iceberg, deliver, delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning")
+SQL = {"type": "sql", "uri": "sqlite:////data/catalog.db"}
 ROWS = [("a", 1), ("b", 2), ("a", 3)]
 AT = datetime.datetime(2024, 1, 2, 3, 4, 5, 678901)
 
@@ -332,3 +333,10 @@ def test_secrets_of_a_catalog_are_read_where_they_are_used(tmp_path: Path, monke
     with pytest.raises(LakeError, match=r"the catalog http://127.0.0.1:9/\$\{env:HIDDEN\} cannot be") as raised:
         deliver(bench, ROWS)
     assert "gertrude" not in str(raised.value)
+
+
+@pytest.mark.parametrize("named", [SQL | {"name": "lake"}, {"type": "rest", "uri": "https://catalog.example.com"}])
+def test_a_catalog_in_a_sql_database_is_to_have_a_name(named: dict[str, str]):
+    assert advice_of(named) is None
+    for unnamed in (SQL, {"uri": SQL["uri"]}):
+        assert "sqlite:////data/catalog.db is a SQL catalog without a name" in str(advice_of(unnamed))
