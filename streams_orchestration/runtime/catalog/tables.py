@@ -45,17 +45,11 @@ application = Table(
     Column("last_generation", Integer, nullable=False, default=0),
 )
 
-storage = Table(
-    "storage",  # the one place of the files that are named here
-    metadata,
-    Column("address", String, primary_key=True),  # as STREAMS_STORAGE names it; empty for the state directory
-)
+storage = Table("storage", metadata, Column("address", String, primary_key=True))
+"""The one place of the files that are named here, as STREAMS_STORAGE names it; empty for the state directory."""
 
-installation = Table(
-    "installation",  # one row: what tells this catalog from every other one
-    metadata,
-    Column("id", String, primary_key=True),
-)
+installation = Table("installation", metadata, Column("id", String, primary_key=True))
+"""One row: the id that tells this catalog from every other one."""
 
 host = Table(
     "host",
