@@ -323,9 +323,10 @@ def DynamicFilter(
 def FileSink(
     *,
     file: str,
+    separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
     storage: Mapping[str, Any] | None = None,
     format: Literal["parquet", "csv", "jsonl", "arrow"] | None = None,
-    separator: str | None = None,
     quote_strings: bool | Reference | None = None,
     suppress: Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
@@ -340,10 +341,11 @@ def FileSink(
 
     Args:
         file: directory for the parts; a relative one is among the results; or an address.
+        separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
         storage: how an object store is reached.
         format: of the files.
-        separator: csv.
-        quote_strings: csv: texts stand in quotes.
+        quote_strings: csv: values stand in quotes where they need them.
         suppress: attributes that are not written.
         partition_by: attributes whose values name directories for the files.
         close_mode: when a file is closed; without it, by what is there of the next.
@@ -357,9 +359,10 @@ def FileSink(
         "FileSink",
         {
             "file": file,
+            "separator": separator,
+            "nullTexts": null_texts,
             "storage": storage,
             "format": format,
-            "separator": separator,
             "quoteStrings": quote_strings,
             "suppress": suppress,
             "partitionBy": partition_by,
@@ -376,30 +379,36 @@ def FileSink(
 def FileSource(
     *,
     file: str | None = None,
+    separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
     storage: Mapping[str, Any] | None = None,
     format: Literal["csv", "line", "jsonl", "parquet", "arrow"] | None = None,
     has_header_line: bool | Reference | None = None,
-    separator: str | None = None,
+    quote_strings: bool | Reference | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,
 ) -> Use:
     """Reads each file once, front to back; the offset is the file and the number of its rows so far.
 
     Args:
         file: file, directory or pattern; relative to the spec, package://<package>/<path>, or an address.
+        separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
         storage: how the store of an address is reached.
         format: of the files.
         has_header_line: csv: the first line names columns.
-        separator: csv.
+        quote_strings: csv: values may stand in quotes; else a quote is a character.
         parsing: permissive: malformed rows are dropped and counted; fast is strict here.
     """
     return named_use(
         "FileSource",
         {
             "file": file,
+            "separator": separator,
+            "nullTexts": null_texts,
             "storage": storage,
             "format": format,
             "hasHeaderLine": has_header_line,
-            "separator": separator,
+            "quoteStrings": quote_strings,
             "parsing": parsing,
         },
     )
@@ -416,20 +425,34 @@ def Filter(*, filter: str | None = None) -> Use:
 
 def Format(
     *,
-    format: Literal["csv", "line", "jsonl"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["csv", "line", "jsonl"] | None = None,
+    quote_strings: bool | Reference | None = None,
     suppress: str | Sequence[Any] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
     """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed.
 
     Args:
-        format: of a row, which ends with a line feed: csv, line, jsonl.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a row, which ends with a line feed: csv, line, jsonl.
+        quote_strings: csv: values may stand in quotes; else a quote is a character.
         suppress: attributes that are not written.
         output: attribute -> expression; one is Output(), the bytes or text of the row; left out if plain.
     """
-    return named_use("Format", {"format": format, "separator": separator, "suppress": suppress, "output": output})
+    return named_use(
+        "Format",
+        {
+            "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
+            "quoteStrings": quote_strings,
+            "suppress": suppress,
+            "output": output,
+        },
+    )
 
 
 def Functor(*, filter: str | None = None, output: Mapping[str, Any] | Sequence[Any] | None = None) -> Use:
@@ -496,8 +519,9 @@ def HttpSink(
 def HttpSource(
     *,
     port: int | Reference,
-    format: Literal["json", "csv", "raw"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
@@ -516,8 +540,9 @@ def HttpSource(
 
     Args:
         port: 0: a free one, which the host's log names.
-        format: of a message.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a message.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
@@ -536,8 +561,9 @@ def HttpSource(
         "HttpSource",
         {
             "port": port,
-            "format": format,
             "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
             "metadata": metadata,
             "maxMessageBytes": max_message_bytes,
             "journalLimit": journal_limit,
@@ -667,12 +693,13 @@ def KafkaSink(
     *,
     brokers: str,
     topic: str,
+    separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
     client: Mapping[str, Any] | None = None,
     format: Literal["json", "csv", "raw", "avro", "protobuf"] | None = None,
     registry: Mapping[str, Any] | None = None,
     subject: str | None = None,
     register_schema: bool | Reference | None = None,
-    separator: str | None = None,
     key: str | None = None,
     partition: str | None = None,
     timestamp: str | None = None,
@@ -685,12 +712,13 @@ def KafkaSink(
     Args:
         brokers: host:port, several with commas between them.
         topic: that messages are written to.
+        separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
         client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
         format: of a message.
         registry: avro, protobuf: where the schemas are: {url: http://host:port}.
         subject: avro, protobuf: of the registry; else the topic with -value behind it.
         register_schema: false: the latest schema of the subject is taken as it is.
-        separator: csv.
         key: attribute that is the key of the message.
         partition: attribute with the number of the partition; else by the key.
         timestamp: attribute with the time of the message; else when it is sent.
@@ -703,12 +731,13 @@ def KafkaSink(
         {
             "brokers": brokers,
             "topic": topic,
+            "separator": separator,
+            "nullTexts": null_texts,
             "client": client,
             "format": format,
             "registry": registry,
             "subject": subject,
             "registerSchema": register_schema,
-            "separator": separator,
             "key": key,
             "partition": partition,
             "timestamp": timestamp,
@@ -722,12 +751,13 @@ def KafkaSink(
 def KafkaSource(
     *,
     brokers: str,
+    separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
     client: Mapping[str, Any] | None = None,
     topic: str | Sequence[Any] | None = None,
     pattern: str | None = None,
     format: Literal["json", "csv", "raw", "avro", "protobuf"] | None = None,
     registry: Mapping[str, Any] | None = None,
-    separator: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     start_at: str | None = None,
     until: Literal["latest"] | None = None,
@@ -740,12 +770,13 @@ def KafkaSource(
 
     Args:
         brokers: host:port, several with commas between them.
+        separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
         client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
         topic: one, or several; or a pattern.
         pattern: regular expression: topics whose whole name matches.
         format: of a message.
         registry: avro, protobuf: where the schemas are: {url: http://host:port}.
-        separator: csv.
         metadata: attribute: key, topic, partition, offset, timestamp or header.NAME.
         start_at: earliest, latest or a time in ISO 8601.
         until: latest: the run ends with what is there when it begins.
@@ -758,12 +789,13 @@ def KafkaSource(
         "KafkaSource",
         {
             "brokers": brokers,
+            "separator": separator,
+            "nullTexts": null_texts,
             "client": client,
             "topic": topic,
             "pattern": pattern,
             "format": format,
             "registry": registry,
-            "separator": separator,
             "metadata": metadata,
             "startAt": start_at,
             "until": until,
@@ -801,8 +833,9 @@ def MQTTSource(
     *,
     url: str,
     topics: Sequence[Any],
-    format: Literal["json", "csv", "raw"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
@@ -818,8 +851,9 @@ def MQTTSource(
     Args:
         url: scheme://host:port, without user and password.
         topics: filters, as sensors/+/temperature or sensors/#.
-        format: of a message.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a message.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
@@ -835,8 +869,9 @@ def MQTTSource(
         {
             "url": url,
             "topics": topics,
-            "format": format,
             "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
             "metadata": metadata,
             "maxMessageBytes": max_message_bytes,
             "journalLimit": journal_limit,
@@ -884,8 +919,9 @@ def NATSSource(
     *,
     url: str,
     stream: str,
-    format: Literal["json", "csv", "raw"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
@@ -903,8 +939,9 @@ def NATSSource(
     Args:
         url: scheme://host:port, without user and password.
         stream: of JetStream.
-        format: of a message.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a message.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
@@ -922,8 +959,9 @@ def NATSSource(
         {
             "url": url,
             "stream": stream,
-            "format": format,
             "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
             "metadata": metadata,
             "maxMessageBytes": max_message_bytes,
             "journalLimit": journal_limit,
@@ -950,20 +988,34 @@ def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
 
 def Parse(
     *,
-    format: Literal["csv", "line", "jsonl"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["csv", "line", "jsonl"] | None = None,
+    quote_strings: bool | Reference | None = None,
     parse_input: str | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,
 ) -> Use:
     """The bytes of all tuples, one after another, are one text, whose rows are the tuples that are submitted.
 
     Args:
-        format: of a row, which ends with a line feed: csv, line, jsonl.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a row, which ends with a line feed: csv, line, jsonl.
+        quote_strings: csv: values may stand in quotes; else a quote is a character.
         parse_input: the attribute with the bytes, or texts; else there is one only.
         parsing: permissive: malformed rows are dropped and counted; fast is strict here.
     """
-    return named_use("Parse", {"format": format, "separator": separator, "parseInput": parse_input, "parsing": parsing})
+    return named_use(
+        "Parse",
+        {
+            "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
+            "quoteStrings": quote_strings,
+            "parseInput": parse_input,
+            "parsing": parsing,
+        },
+    )
 
 
 def PostgresChangeSource(
@@ -1031,8 +1083,9 @@ def RedisSource(
     *,
     url: str,
     stream: str,
-    format: Literal["json", "csv", "raw"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
@@ -1049,8 +1102,9 @@ def RedisSource(
     Args:
         url: scheme://host:port, without user and password.
         stream: the key of the stream; it is made if it is missing.
-        format: of a message.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a message.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
@@ -1067,8 +1121,9 @@ def RedisSource(
         {
             "url": url,
             "stream": stream,
-            "format": format,
             "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
             "metadata": metadata,
             "maxMessageBytes": max_message_bytes,
             "journalLimit": journal_limit,
@@ -1242,8 +1297,9 @@ def Switch(*, status: str, initial_status: bool | Reference | None = None) -> Us
 def TCPSource(
     *,
     port: int | Reference,
-    format: Literal["json", "csv", "raw"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
@@ -1260,8 +1316,9 @@ def TCPSource(
 
     Args:
         port: 0, of a server: a free one, which the host's log names.
-        format: of a message.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a message.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
@@ -1278,8 +1335,9 @@ def TCPSource(
         "TCPSource",
         {
             "port": port,
-            "format": format,
             "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
             "metadata": metadata,
             "maxMessageBytes": max_message_bytes,
             "journalLimit": journal_limit,
@@ -1312,8 +1370,9 @@ def Throttle(*, rate: float | Reference) -> Use:
 def UDPSource(
     *,
     port: int | Reference,
-    format: Literal["json", "csv", "raw"] | None = None,
     separator: str | None = None,
+    null_texts: Sequence[Any] | None = None,
+    format: Literal["json", "csv", "raw"] | None = None,
     metadata: Mapping[str, Any] | None = None,
     max_message_bytes: int | Reference | None = None,
     journal_limit: int | Reference | None = None,
@@ -1325,8 +1384,9 @@ def UDPSource(
 
     Args:
         port: 0: a free one, which the host's log names.
-        format: of a message.
         separator: csv.
+        null_texts: csv: texts that are null without quotes; first is written.
+        format: of a message.
         metadata: attribute: number, received, or what the source calls who sent it.
         max_message_bytes: of one message.
         journal_limit: bytes that may wait to be read.
@@ -1338,8 +1398,9 @@ def UDPSource(
         "UDPSource",
         {
             "port": port,
-            "format": format,
             "separator": separator,
+            "nullTexts": null_texts,
+            "format": format,
             "metadata": metadata,
             "maxMessageBytes": max_message_bytes,
             "journalLimit": journal_limit,

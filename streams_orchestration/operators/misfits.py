@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import csv
 import functools
-import json
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.libraries import pa, pa_csv
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.checks import utf8_fault
+from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS
+from streams_orchestration.operators.formats.texts import values_of
+from streams_orchestration.operators.libraries import pa
 
 _SHOWN = 80
 """Characters that are shown of a value."""
 
 
 @functools.lru_cache(maxsize=65_536)
-def text_misfit(text: str, kind: pa.DataType) -> str:
-    """Return why a text of CSV is not of a type; empty if it is."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return f"{text.encode(errors='surrogateescape')!r} is not UTF-8 text"
-    if pa.types.is_string(kind) or text in pa_csv.ConvertOptions().null_values or _is_read(text, kind):
+def text_misfit(text: str, kind: pa.DataType, null_texts: tuple[str, ...] = NULL_TEXTS) -> str:
+    """Return why a text of CSV is not of a type; empty if it is.
+
+    Args:
+        text: bytes that are no UTF-8 are escaped, as `surrogateescape` does.
+        kind: of the attribute.
+        null_texts: stand for null.
+    """
+    if reason := utf8_fault(text.encode(errors="surrogateescape")):
+        return reason
+    if pa.types.is_string(kind) or text in null_texts or is_read(text, kind):
         return ""
-    return f"{_short(repr(text))} is no {type_name(kind)}{_form(text, kind)}"
+    return f"{shortened(repr(text))} is no {type_name(kind)}{form_of(text, kind)}"
 
 
 def csv_fault(error: csv.Error) -> str:
@@ -32,42 +38,47 @@ def csv_fault(error: csv.Error) -> str:
     return "a quote is not closed" if "end of data" in str(error) else f"it is no row of CSV: {error}"
 
 
-def json_misfit(value: Any, kind: pa.DataType) -> str:
-    """Say of a JSON value that was refused for a type that it is none."""
-    if not isinstance(value, str):
-        return f"{_short(json.dumps(value, ensure_ascii=False))} is no {type_name(kind)}"
-    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-    form = ": write it without quotes" if plain and _is_read(value, kind) else _form(value, kind)
-    return f"{_short(repr(value))} is no {type_name(kind)}{form}"
-
-
-def _is_read(text: str, kind: pa.DataType) -> bool:
+def is_read(text: str, kind: pa.DataType) -> bool:
+    """Return True if a text can be read as a value of a type."""
     try:
-        pa.scalar(text.strip()).cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        values_of(pa.array([text], pa.string()), kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError):
         return False
     return True
 
 
-def _form(text: str, kind: pa.DataType) -> str:
+def form_of(text: str, kind: pa.DataType) -> str:
     """Return a form that is accepted in place of a text; empty where the type says it."""
     types = pa.types
     if types.is_boolean(kind):
         return ": write true or false"
     if types.is_date(kind):
         return ": write it as 2024-01-31"
+    if types.is_binary(kind):
+        return ": write it in base64, as aGVsbG8="
+    if (types.is_integer(kind) or types.is_floating(kind)) and _is_number(text):
+        return _range_of(text, kind)
     if types.is_decimal(kind) and _is_number(text):
         return f": it has at most {kind.precision - kind.scale} digits before the point and {kind.scale} behind it"
     if not types.is_timestamp(kind):
         return ""
     if kind.tz is None:
-        if _is_read(text, pa.timestamp(kind.unit, "UTC")):
+        if is_read(text, pa.timestamp(kind.unit, "UTC")):
             return ": it has a time zone. Leave that out, or declare the attribute as timestamp"
         return ": write it as 2024-01-31T12:00:00"
-    if not _is_read(text, pa.timestamp(kind.unit)):
+    if not is_read(text, pa.timestamp(kind.unit)):
         return ": write it as 2024-01-31T12:00:00Z"
     time = "" if ":" in text or "T" in text else "T00:00:00"
     return f": it has no time zone. Write {text.strip()}{time}Z, or declare the attribute as timestamp_ntz"
+
+
+def _range_of(text: str, kind: pa.DataType) -> str:
+    """Say of a number that is not one of a type that it is out of range; empty where it is not whole."""
+    number = Decimal(text.strip())
+    if pa.types.is_floating(kind):
+        return ": it is out of range"
+    limit = 1 << (kind.bit_width - 1)
+    return "" if -limit <= number < limit else f": it is out of the range {-limit} to {limit - 1}"
 
 
 def _is_number(text: str) -> bool:
@@ -77,5 +88,6 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return the beginning of a text that is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

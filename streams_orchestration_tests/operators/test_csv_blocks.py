@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.standard.csv_blocks import Block, CsvBlocks, whole_rows
 from streams_orchestration.operators.standard.csv_file import CsvFile
 
@@ -43,8 +44,8 @@ def test_blocks_of_any_size_have_the_rows_of_the_whole(tmp_path: Path, text: str
     path.write_bytes(
         (("a,b\n" if has_header_line and not text.strip("\ufeff\n").startswith("a,b") else "") + text).encode()
     )
-    whole = outcome(CsvFile(path, ",", has_header_line).read(TEXTS))
-    blocks = CsvBlocks(CsvFile(path, ",", has_header_line, block_bytes=size), TEXTS)
+    whole = outcome(CsvFile(path, CsvDialect(), has_header_line).read(TEXTS))
+    blocks = CsvBlocks(CsvFile(path, CsvDialect(), has_header_line, block_bytes=size), TEXTS)
     actual = outcome(blocks.parse(piece).batch for piece in blocks.pieces())
     if isinstance(whole, str):
         assert isinstance(actual, str)
@@ -55,7 +56,7 @@ def test_blocks_of_any_size_have_the_rows_of_the_whole(tmp_path: Path, text: str
 def test_blocks_are_parsed_apart_also_where_values_have_quotes(tmp_path: Path):
     path = tmp_path / "file.csv"
     path.write_text("a,b\n" + '"one\ntwo",3\nfour,"fi""ve"\n' * 50)
-    blocks = CsvBlocks(CsvFile(path, ",", True, block_bytes=100), TEXTS)
+    blocks = CsvBlocks(CsvFile(path, CsvDialect(), True, block_bytes=100), TEXTS)
     pieces = list(blocks.pieces())
     assert len(pieces) > 10
     assert all(isinstance(piece, Block) for piece in pieces)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.standard import csv_file
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration_tests.examples import examples
@@ -98,7 +99,7 @@ def test_a_newline_in_quotes_may_fall_on_the_border_of_blocks(tmp_path: Path):
     rows = [(i, "x" * (i % 7) + "\n" + "y" * (i % 5)) for i in range(50)]
     path.write_text("n,s\n" + "".join(f'{n},"{s}"\n' for n, s in rows))
     for block in (32, 40, 64, 1000):
-        batches = CsvFile(path, ",", has_header_line=True, block_bytes=block).read(arrow_schema(SCHEMA))
+        batches = CsvFile(path, CsvDialect(), has_header_line=True, block_bytes=block).read(arrow_schema(SCHEMA))
         assert [tuple(row.values()) for batch in batches for row in batch.to_pylist()] == rows
 
 
@@ -106,7 +107,7 @@ def test_a_line_longer_than_a_block_is_read(tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "rows.csv"
     rows = [(1, "a"), (2, "b" * 5000), (3, "c")]
     path.write_text("n,s\n" + "".join(f"{n},{s}\n" for n, s in rows))
-    file = CsvFile(path, ",", has_header_line=True, block_bytes=64)
+    file = CsvFile(path, CsvDialect(), has_header_line=True, block_bytes=64)
     batches = list(file.read(arrow_schema(SCHEMA)))
     assert [tuple(row.values()) for batch in batches for row in batch.to_pylist()] == rows
     monkeypatch.setattr(csv_file, "MAXIMUM_BLOCK_BYTES", 1024)

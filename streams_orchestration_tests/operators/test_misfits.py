@@ -11,6 +11,7 @@ import pytest
 
 from streams_orchestration.operators.arrow_types import arrow_schema, arrow_type
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.messages.decoders import decode
 from streams_orchestration.operators.misfits import text_misfit
 from streams_orchestration.operators.standard.csv_file import CsvFile
@@ -37,7 +38,7 @@ TEXTS: dict[tuple[str, str], str] = {
 def read_csv(text: str, ddl: str, directory: Path) -> Any:
     path = directory / "one.csv"
     path.write_text(f'a\n"{text}"\n')
-    (batch,) = CsvFile(path, ",", has_header_line=True).read(arrow_schema(f"a {ddl}"))
+    (batch,) = CsvFile(path, CsvDialect(), has_header_line=True).read(arrow_schema(f"a {ddl}"))
     return batch.column(0)[0].as_py()
 
 
@@ -92,7 +93,7 @@ def test_json_is_refused_with_the_column_as_csv_is(ddl: str, value: str, tmp_pat
         (b"1,x", "column b: 'x' is no int"),
         (b"1", "1 columns, 2 are wanted"),
         (b'1,"2', "a quote is not closed"),
-        (b"1,\xff", r"column b: b'\xff' is not UTF-8 text"),
+        (b"1,\xff", r"column b: it is not UTF-8 text: byte 1 is 0xff (invalid start byte)"),
     ],
 )
 def test_a_message_of_csv_is_refused_in_the_words_of_a_file(message: bytes, reason: str):

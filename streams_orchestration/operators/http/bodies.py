@@ -5,13 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 
+from streams_orchestration.operators.formats.checks import utf8_fault
+from streams_orchestration.operators.formats.json_reading import BLANK
 from streams_orchestration.operators.messages.decoders import MessageFormat
 
 LINES = frozenset(("application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines"))
 ARRAYS = frozenset(("application/json", "text/json"))
 TABLES = frozenset(("text/csv", "application/csv"))
+
+
+_BLANK = BLANK.decode()
+_SPACE = re.compile(f"[{_BLANK}]*")
+_MARK = b"\xef\xbb\xbf"
+"""Of the byte order."""
 
 
 class BodyError(ValueError):
@@ -41,9 +50,9 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
     if format == "json" and media in ARRAYS:
         return _objects(body)
     if format == "json" and media in LINES:
-        return [line for line in body.splitlines() if line.strip()]
+        return [line.strip(BLANK) for line in body.split(b"\n") if line.strip(BLANK)]
     if format == "csv" and media in TABLES:
-        rows = _rows(body)
+        rows = _rows(body.removeprefix(_MARK))
         if "header=present" in options and rows:
             _check_header(rows.pop(0), names, separator)
         return rows
@@ -54,13 +63,43 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
 def _objects(body: bytes) -> list[bytes]:
     """Return the elements of an array as bodies, or else the body itself."""
     try:
-        value = json.loads(body)
-        if not isinstance(value, list):
+        text = body.decode()
+        if not text.lstrip(_BLANK).startswith("["):
+            json.loads(text)
             return [body]
-        return [json.dumps(each).encode() for each in value]
+        return _elements(text)
+    except UnicodeDecodeError:
+        raise BodyError(400, f"the body is no JSON: {utf8_fault(body)}") from None
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise BodyError(400, f"the body is no JSON: {reason}") from None
+
+
+def _elements(text: str) -> list[bytes]:
+    """The texts of the elements of an array, as they stand there: numbers keep their digits."""
+    decoder = json.JSONDecoder(parse_float=str, parse_int=str)
+    elements: list[bytes] = []
+    at = _blank_end(text, text.index("[") + 1)
+    while elements or text[at : at + 1] != "]":
+        _, end = decoder.raw_decode(text, at)
+        elements.append(text[at:end].encode())
+        at = _blank_end(text, end)
+        if text[at : at + 1] == "]":
+            break
+        if text[at : at + 1] != ",":
+            message = "',' or ']' expected"
+            raise json.JSONDecodeError(message, text, at)
+        at = _blank_end(text, at + 1)
+    if (end := _blank_end(text, at + 1)) < len(text):
+        message = "Extra data"
+        raise json.JSONDecodeError(message, text, end)
+    return elements
+
+
+def _blank_end(text: str, begin: int) -> int:
+    """Where the white space that begins at a place ends."""
+    match = _SPACE.match(text, begin)
+    return begin if match is None else match.end()
 
 
 def _rows(body: bytes) -> list[bytes]:
@@ -70,7 +109,7 @@ def _rows(body: bytes) -> list[bytes]:
     for line in body.split(b"\n"):
         begun = begun + b"\n" + line if begun else line
         if begun.count(b'"') % 2 == 0:
-            if begun.strip():
+            if begun.strip(b"\r\n"):
                 rows.append(begun.removesuffix(b"\r"))
             begun = b""
     if begun:

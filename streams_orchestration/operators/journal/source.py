@@ -12,9 +12,10 @@ from pydantic import Field, model_validator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Offset, OperatorContext, Parameters, ProducedTo, SourceOperator
+from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
 from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
@@ -31,11 +32,10 @@ LOGGED = 5
 LEAST_LIMIT = 8 << 20
 
 
-class JournalParameters(Parameters):
+class JournalParameters(CsvParameters):
     """Parameters of every source with a journal."""
 
     format: MessageFormat = Field(default="json", description="of a message")
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     metadata: dict[str, str] = Field(
         default_factory=dict, description="attribute: number, received, or what the source calls who sent it"
     )
@@ -118,7 +118,7 @@ class JournalSource(SourceOperator):
                     f"received a timestamp, {cls.origin} a string"
                 )
                 raise ValueError(message)
-        check_decodable(decoded_schema(schema, parameters), parameters.format, parameters.separator)
+        check_decodable(decoded_schema(schema, parameters), parameters.format)
         cls._check_second_port(context, parameters)
         if context.max_channels > 1:
             message = (
@@ -252,7 +252,7 @@ class JournalSource(SourceOperator):
 
     def _submit(self, messages: Sequence[Message]) -> None:
         result = decode(
-            [message.value for message in messages], self.decoded, self.parameters.format, self.parameters.separator
+            [message.value for message in messages], self.decoded, self.parameters.format, self.parameters.dialect()
         )
         columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
         wrong = {bad.position for bad in result.bad}

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
+
+_OWN = ("topic", "partition", "offset", "timestamp")
+"""What every message has, and what is no bytes."""
 
 
 def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
@@ -26,7 +30,7 @@ def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
 
 
 def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa.Array:
-    """One attribute of all messages. Bytes that are no UTF-8 text have U+FFFD in their place in a string."""
+    """One attribute of all messages, whose texts are known to be UTF-8."""
     match kind:
         case "topic":
             return pa.array([message.topic() for message in messages], type)
@@ -37,11 +41,31 @@ def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa
         case "timestamp":
             stamps = pa.array([_timestamp(message) for message in messages], pa.int64())
             return stamps if pa.types.is_int64(type) else pc.cast(pc.cast(stamps, pa.timestamp("ms")), type)
-        case "key":
-            return _bytes([message.key() for message in messages], type)
         case _:
-            name = kind.partition(".")[2]
-            return _bytes([dict(message.headers() or ()).get(name) for message in messages], type)
+            return _bytes([_value(message, kind) for message in messages], type)
+
+
+def metadata_faults(messages: Sequence[Any], attributes: Mapping[str, str], schema: pa.Schema) -> dict[int, str]:
+    """Return why messages cannot have their metadata as attributes, by position: a key or a header is no text.
+
+    Args:
+        messages: of topics.
+        attributes: attribute -> what of a message it has.
+        schema: of the tuples.
+    """
+    faults: dict[int, str] = {}
+    for attribute, kind in attributes.items():
+        if kind in _OWN or not pa.types.is_string(schema.field(attribute).type):
+            continue
+        for position, message in enumerate(messages):
+            if reason := utf8_fault(_value(message, kind) or b""):
+                faults[position] = f"{kind}: {reason}; declare {attribute} as binary to take it as it is"
+    return faults
+
+
+def _value(message: Any, kind: str) -> bytes | None:
+    """The key, or a header, of a message."""
+    return message.key() if kind == "key" else dict(message.headers() or ()).get(kind.partition(".")[2])
 
 
 def _timestamp(message: Any) -> int | None:
@@ -52,4 +76,4 @@ def _timestamp(message: Any) -> int | None:
 def _bytes(values: Sequence[bytes | None], type: pa.DataType) -> pa.Array:
     if pa.types.is_binary(type):
         return pa.array(values, type)
-    return pa.array([None if value is None else value.decode(errors="replace") for value in values], type)
+    return pa.array([None if value is None else value.decode() for value in values], type)

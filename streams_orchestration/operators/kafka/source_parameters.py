@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
 from streams_orchestration.operators.messages.registered import TopicFormat, check_registry
 from streams_orchestration.operators.messages.registry import RegistryParameters
@@ -19,7 +20,7 @@ BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "st
 """Attributes that the second output port may have, with their types."""
 
 
-class KafkaSourceParameters(KafkaParameters):
+class KafkaSourceParameters(KafkaParameters, CsvParameters):
     """Parameters of `KafkaSource`."""
 
     topic: str | list[str] | None = Field(default=None, description="one, or several; or a pattern")
@@ -28,7 +29,6 @@ class KafkaSourceParameters(KafkaParameters):
     registry: RegistryParameters | None = Field(
         default=None, repr=False, description="avro, protobuf: where the schemas are: {url: http://host:port}"
     )
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     metadata: dict[str, str] = Field(
         default_factory=dict, description="attribute: key, topic, partition, offset, timestamp or header.NAME"
     )

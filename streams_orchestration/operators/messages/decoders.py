@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import csv
-import functools
 from collections.abc import Callable, Sequence
-from operator import itemgetter
-from typing import Literal, NamedTuple, TypeGuard, cast
+from typing import Literal, NamedTuple
 
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import np, pa, pa_csv
+from streams_orchestration.operators.formats.checks import UnfitValueError, utf8_fault
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
+from streams_orchestration.operators.formats.csv_writing import check_csv_schema
+from streams_orchestration.operators.formats.json_reading import BLANK, check_json_schema, read_objects
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.misfits import text_misfit
 from streams_orchestration.operators.standard.file_rows import RawRow, sift
-from streams_orchestration.operators.standard.json_lines import (
-    check_json_schema,
-    is_object,
-    misfit_of_object,
-    parse_content,
-    parse_objects,
-)
 
+PLAIN = CsvDialect()
+_MARK = b"\xef\xbb\xbf"
+"""Of the byte order, which is a character of a message."""
 MessageFormat = Literal["json", "csv", "raw"]
 
 
@@ -43,15 +41,8 @@ class Decoded(NamedTuple):
     """By position among the messages; they have no tuple in the batch."""
 
 
-def check_decodable(schema: pa.Schema, format: MessageFormat, separator: str) -> None:
+def check_decodable(schema: pa.Schema, format: MessageFormat) -> None:
     """Raises ValueError when no message of the format can have these attributes."""
-    _check_format(schema, format)
-    if format != "csv" and separator != ",":
-        message = "separator goes with format csv only"
-        raise ValueError(message)
-
-
-def _check_format(schema: pa.Schema, format: MessageFormat) -> None:
     match format:
         case "json":
             check_json_schema(schema, "json")
@@ -61,12 +52,12 @@ def _check_format(schema: pa.Schema, format: MessageFormat) -> None:
                 message = "format raw: one attribute has the message, a string or binary; others come from metadata"
                 raise ValueError(message)
         case _:
-            if nested := next((field for field in schema if pa.types.is_nested(field.type)), None):
-                message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
-                raise ValueError(message)
+            check_csv_schema(schema)
 
 
-def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFormat, separator: str = ",") -> Decoded:
+def decode(
+    values: Sequence[bytes | None], schema: pa.Schema, format: MessageFormat, dialect: CsvDialect = PLAIN
+) -> Decoded:
     """The tuples of messages.
 
     Args:
@@ -74,129 +65,79 @@ def decode(values: Sequence[bytes | None], schema: pa.Schema, format: MessageFor
         schema: of what is decoded.
         format: of the values. JSON: an object; members that are not there are null, others are ignored. CSV: one row,
             values by position. Raw: the bytes themselves.
-        separator: csv.
+        dialect: csv.
     """
     if format == "raw":
         return _raw(values, schema)
-    parse = _json_parser(schema) if format == "json" else _csv_parser(schema, separator)
-    if values and _are_all_full(values):
+    blank = BLANK if format == "json" else b"\r\n"
+    full = [number for number, value in enumerate(values) if value and value.strip(blank)]
+    texts = [values[number] or b"" for number in full]
+    decoded = _objects(texts, schema) if format == "json" else _rows(texts, schema, dialect)
+    bad = [each._replace(position=full[each.position]) for each in decoded.bad]
+    if len(full) < len(values):
+        there = set(full)
+        bad += [Bad(number, "the message has no value") for number in range(len(values)) if number not in there]
+    return Decoded(decoded.batch, tuple(sorted(bad)))
+
+
+def _objects(texts: Sequence[bytes], schema: pa.Schema) -> Decoded:
+    read = read_objects(texts, schema)
+    return Decoded(read.batch, tuple(Bad(each.row, _reason(each.column, each.reason)) for each in read.refused))
+
+
+def _rows(texts: Sequence[bytes], schema: pa.Schema, dialect: CsvDialect) -> Decoded:
+    parse = _csv_parser(schema, dialect)
+    if texts:
         try:
-            return Decoded(parse(values), ())
+            return Decoded(parse(texts), ())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError):
             pass
-    rows = [RawRow(number, value) for number, value in enumerate(values) if value and not value.isspace()]
-    suspects = [(n, False) for n, row in enumerate(rows) if format == "json" and not is_object(row.text)]
 
     def explain(row: RawRow, error: Exception) -> tuple[str, str]:
-        if format == "json":
-            return misfit_of_object(row.text, schema, error)
-        return misfit_of_row(row.text, schema, separator, error)
+        return misfit_of_row(row.text, schema, dialect, error)
 
-    sifted = sift(rows, lambda part: parse([row.text for row in part]), suspects, explain, schema)
-    full = {row.line for row in rows}
-    empty = [Bad(number, "the message has no value") for number in range(len(values)) if number not in full]
-    bad = (
-        Bad(row.line, f"column {row.column}: {row.reason}" if row.column else row.reason) for row in sifted.malformed
-    )
-    return Decoded(sifted.batch, tuple(sorted((*empty, *bad))))
+    rows = [RawRow(number, text) for number, text in enumerate(texts)]
+    sifted = sift(rows, lambda part: parse([row.text for row in part]), (), explain, schema)
+    return Decoded(sifted.batch, tuple(Bad(row.line, _reason(row.column, row.reason)) for row in sifted.malformed))
 
 
-def _are_all_full(values: Sequence[bytes | None]) -> TypeGuard[Sequence[bytes]]:
-    """Has each of them more than white space?"""
-    return all(values) and not any(map(bytes.isspace, cast("Sequence[bytes]", values)))
+def _reason(column: str, reason: str) -> str:
+    return f"column {column}: {reason}" if column else reason
 
 
-def _json_parser(schema: pa.Schema) -> Parser:
-    def parse(texts: Sequence[bytes]) -> pa.RecordBatch:
-        content = b"\n".join(texts)
-        if _is_object_a_line(texts, content):
-            return parse_content(content, len(texts), schema)
-        lines = [_on_one_line(text.strip()) for text in texts]
-        if not all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
-            message = "an object is wanted, one in each message"  # else parts of two messages could make one
-            raise DataError(message)
-        return parse_objects(lines, schema)
-
-    return parse
-
-
-def _is_object_a_line(texts: Sequence[bytes], joined: bytes) -> bool:
-    """Does each text begin and end with the braces of an object, and have no line break?"""
-    breaks = np.count_nonzero(np.frombuffer(joined, np.uint8) == ord("\n"))
-    return (
-        breaks == len(texts) - 1
-        and b"\r" not in joined
-        and set(map(itemgetter(0), texts)) == {ord("{")}
-        and set(map(itemgetter(-1), texts)) == {ord("}")}
-    )
-
-
-def _on_one_line(value: bytes) -> bytes:
-    """Line breaks of JSON stand between its tokens only."""
-    return value.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in value or b"\r" in value else value
-
-
-@functools.cache
-def csv_nulls() -> frozenset[str]:
-    """Texts that are null where they stand without quotes."""
-    return frozenset(pa_csv.ConvertOptions().null_values)
-
-
-def _csv_parser(schema: pa.Schema, separator: str) -> Parser:
-    strings = [field.name for field in schema if pa.types.is_string(field.type)]
-    others = [name for name in schema.names if name not in strings]
-
-    def read_columns(content: bytes, names: list[str], *, null_in_quotes: bool) -> pa.Table:
-        return pa_csv.read_csv(
-            pa.BufferReader(content),
-            pa_csv.ReadOptions(use_threads=False, block_size=len(content) + 1, column_names=schema.names),
-            pa_csv.ParseOptions(delimiter=separator, newlines_in_values=True, ignore_empty_lines=False),
-            pa_csv.ConvertOptions(
-                column_types=schema,
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=null_in_quotes,
-                include_columns=names,
-            ),
-        )
-
-    def read(content: bytes) -> pa.Table:
-        """A text in quotes is no null; a number in quotes may be one, as where all values stand in quotes."""
-        if b'"' not in content or not strings or not others:
-            return read_columns(content, schema.names, null_in_quotes=not strings)
-        table = read_columns(content, others, null_in_quotes=True)
-        for name, column in zip(strings, read_columns(content, strings, null_in_quotes=False).columns, strict=True):
-            table = table.append_column(schema.field(name), column)
-        return table.select(schema.names)
+def _csv_parser(schema: pa.Schema, dialect: CsvDialect) -> Parser:
+    def read(content: bytes) -> pa.RecordBatch:
+        return read_rows(content, schema.names, schema, dialect, blank_lines=True)
 
     def parse(texts: Sequence[bytes]) -> pa.RecordBatch:
         lines = [text.removesuffix(b"\n").removesuffix(b"\r") for text in texts]
-        if any(line.count(b'"') % 2 for line in lines):
+        if dialect.quoted and any(line.count(b'"') % 2 for line in lines):
             message = "a quote is not closed"
             raise DataError(message)
-        if any(b"\n" in line or b"\r" in line for line in lines):
-            tables = [read(line + b"\n") for line in lines]  # one by one: what a row is must not depend on others
+        if any(b"\n" in line or b"\r" in line or line.startswith(_MARK) for line in lines):
+            # one by one: what a row is must not depend on others
+            batches = [read((b"\n" if line.startswith(_MARK) else b"") + line + b"\n") for line in lines]
         else:
-            tables = [read(b"\n".join(lines) + b"\n")]
-        expected = len(lines) // len(tables)  # all in one table, or one in each
-        if any(table.num_rows != expected for table in tables):
+            batches = [read(b"\n".join(lines) + b"\n")]
+        expected = len(lines) // len(batches)  # all in one batch, or one in each
+        if any(batch.num_rows != expected for batch in batches):
             message = "it is not one row"
             raise DataError(message)
-        batches = pa.concat_tables(tables).combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=schema)
+        return pa.concat_batches(batches)
 
     return parse
 
 
-def misfit_of_row(text: bytes, schema: pa.Schema, separator: str, error: Exception) -> tuple[str, str]:
+def misfit_of_row(text: bytes, schema: pa.Schema, dialect: CsvDialect, error: Exception) -> tuple[str, str]:
     """Return the column and the reason why a text was refused as a row of CSV with attributes of `schema`."""
-    if isinstance(error, DataError):
+    if isinstance(error, DataError) and not isinstance(error, UnfitValueError):
         return "", str(error)
     row = text.decode(errors="surrogateescape").removesuffix("\n").removesuffix("\r")
-    values = next(csv.reader([row], delimiter=separator), [])
+    values = next(csv.reader([row], **reader_options(dialect)), [])
     if len(values) != len(schema):
         return "", f"{len(values)} columns, {len(schema)} are wanted"
     for field, value in zip(schema, values, strict=True):
-        if reason := text_misfit(value, field.type):
+        if reason := text_misfit(value, field.type, dialect.null_texts):
             return field.name, reason
     return "", f"its values do not fit the attributes: {' '.join(str(error).split())}"
 
@@ -210,6 +151,6 @@ def _raw(values: Sequence[bytes | None], schema: pa.Schema) -> Decoded:
     for number, value in enumerate(values):
         try:
             texts.append(None if value is None else value.decode())
-        except UnicodeDecodeError as error:
-            bad.append(Bad(number, f"not UTF-8 text: {error}"))
+        except UnicodeDecodeError:
+            bad.append(Bad(number, utf8_fault(value or b"")))
     return Decoded(pa.record_batch([pa.array(texts, kind)], schema=schema), tuple(bad))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import json
-import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.csv_writing import check_csv_schema, csv_rows
+from streams_orchestration.operators.formats.json_reading import check_json_schema
+from streams_orchestration.operators.formats.json_writing import json_objects, json_values
+from streams_orchestration.operators.formats.texts import texts
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.messages.decoders import MessageFormat, csv_nulls
-from streams_orchestration.operators.standard.json_lines import check_json_schema
+from streams_orchestration.operators.messages.decoders import PLAIN, MessageFormat
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
@@ -32,60 +35,37 @@ def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
                 )
                 raise ValueError(message)
         case _:
-            if nested := next((field for field in schema if pa.types.is_nested(field.type)), None):
-                message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
-                raise ValueError(message)
+            check_csv_schema(schema)
 
 
-def encode(batch: pa.RecordBatch, format: MessageFormat, separator: str = ",") -> Sequence[bytes | None]:
+def encode(batch: pa.RecordBatch, format: MessageFormat, dialect: CsvDialect = PLAIN) -> Sequence[bytes | None]:
     """The values of messages, one for each tuple.
 
-    JSON: an object; dates and times are texts as in ISO 8601. CSV: values in the order of the attributes, in quotes
-    where they need them, so that texts as NA and the empty one stay what they are; null is empty.
-    Raw: the only attribute; null is no value, which deletes the message's key.
+    JSON: an object. CSV: values in the order of the attributes. Raw: the only attribute; null is no value, which
+    deletes the message's key.
+
+    Raises:
+        DataError: the format cannot hold a value.
     """
     match format:
         case "json":
-            return _json(batch)
+            return _as_bytes(json_objects(batch))
         case "raw":
-            return texts(batch.column(0))
+            return message_texts(batch.column(0))
         case _:
-            return _csv(batch, separator)
+            return _as_bytes(csv_rows(batch, dialect))
 
 
-def texts(column: pa.Array) -> list[bytes | None]:
-    """Values as bytes: texts in UTF-8, binary as it is, others as JSON writes them; None for null."""
+def message_texts(column: pa.Array) -> list[bytes | None]:
+    """Values as bytes: texts in UTF-8, binary as it is, nested values as JSON, others as their text; None for null."""
     if pa.types.is_binary(column.type):
         return column.to_pylist()
-    if not pa.types.is_string(column.type):
-        if pa.types.is_nested(column.type) or pa.types.is_boolean(column.type):
-            return [None if value is None else json.dumps(value).encode() for value in column.to_pylist()]
-        column = pc.cast(column, pa.string())
-    return pc.cast(column, pa.binary()).to_pylist()
+    if pa.types.is_nested(column.type):
+        return _as_bytes(json_values(column))
+    return pc.cast(texts(column), pa.binary()).to_pylist()
 
 
-def _json(batch: pa.RecordBatch) -> list[bytes]:
+def _as_bytes(rows: pl.Series) -> list[bytes | None]:
     import polars as pl
 
-    sink = io.BytesIO()
-    frame: Any = pl.DataFrame(pa.Table.from_batches([batch]))
-    frame.write_ndjson(sink)
-    return sink.getvalue().splitlines()
-
-
-def _csv(batch: pa.RecordBatch, separator: str) -> list[bytes]:
-    special = re.compile(f'["\\r\\n{re.escape(separator)}]')
-    columns = [
-        _quoted(column, special) if pa.types.is_string(column.type) else texts(column) for column in batch.columns
-    ]
-    return [separator.encode().join(value or b"" for value in values) for values in zip(*columns, strict=True)]
-
-
-def _quoted(column: pa.Array, special: re.Pattern[str]) -> list[bytes | None]:
-    """Texts in quotes where they need them: also those that would be null without."""
-
-    def quoted(text: str) -> bytes:
-        stands_alone = text not in csv_nulls() and special.search(text) is None
-        return (text if stands_alone else '"' + text.replace('"', '""') + '"').encode()
-
-    return [None if text is None else quoted(text) for text in column.to_pylist()]
+    return rows.cast(pl.Binary).to_list()

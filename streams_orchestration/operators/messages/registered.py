@@ -37,13 +37,10 @@ def is_registered(format: TopicFormat) -> TypeIs[SchemaKind]:
     return format in get_args(SchemaKind)
 
 
-def check_readable(schema: pa.Schema, format: TopicFormat, separator: str) -> None:
+def check_readable(schema: pa.Schema, format: TopicFormat) -> None:
     """Raises ValueError when no message of the format can have these attributes."""
     if not is_registered(format):
-        check_decodable(schema, format, separator)
-    elif separator != ",":
-        message = "separator goes with format csv only"
-        raise ValueError(message)
+        check_decodable(schema, format)
 
 
 def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> None:

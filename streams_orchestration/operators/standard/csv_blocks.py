@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
-from streams_orchestration.operators.libraries import np, pa, pa_csv
+from streams_orchestration.operators.formats.csv_reading import read_rows
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.file_rows import Place, Rows
 
@@ -56,7 +57,7 @@ class CsvBlocks:
                 data = file.read(min(size, self.file.block_bytes))
                 ended, size = not data, 2 * size
                 text = rest + data if rest else data
-                end = len(text) if ended else whole_rows(text, self.file.separator)
+                end = len(text) if ended else self._whole_rows(text)
                 if not end and text:
                     yield from self.file.read(self.schema, names, place)
                     return
@@ -73,15 +74,17 @@ class CsvBlocks:
         if not isinstance(piece, Block):
             return Rows(piece)
         text = b"\n" + piece.text if piece.text.startswith(_MARK) and piece.place else piece.text
-        options = self.file.options(self.schema, piece.names, len(text) + 1)
         try:
-            batches = pa_csv.read_csv(pa.BufferReader(text), **options).to_batches()
-        except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+            batch = read_rows(text, piece.names, self.schema, self.file.dialect)
+        except (pa.ArrowInvalid, pa.ArrowKeyError, DataError) as error:
             if "Empty CSV" not in str(error):
                 raise DataError(self.file.explained(self.schema, error)) from error
-            batches = []
-        batch = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=self.schema)
+            batch = pa.RecordBatch.from_pylist([], schema=self.schema)
         return Rows(batch, start=Place(piece.place))
+
+    def _whole_rows(self, text: bytes) -> int:
+        dialect = self.file.dialect
+        return whole_rows(text, dialect.separator) if dialect.quoted else text.rfind(b"\n") + 1
 
 
 def whole_rows(text: bytes, separator: str) -> int:

@@ -5,11 +5,21 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import open_decompressed
+from streams_orchestration.operators.formats.checks import UnfitValueError
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.csv_reading import (
+    convert_options,
+    has_infinite,
+    parse_options,
+    reader_options,
+    taken,
+    texts_apart,
+)
 from streams_orchestration.operators.libraries import pa, pa_csv
 from streams_orchestration.operators.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.storage.port import File
@@ -24,7 +34,7 @@ class CsvFile:
     """One file, read by column names where it has a header, by position where it has none."""
 
     path: File
-    separator: str
+    dialect: CsvDialect
     has_header_line: bool
     block_bytes: int = field(default_factory=lambda: BLOCK_BYTES)
 
@@ -51,13 +61,15 @@ class CsvFile:
     def _first_line(self) -> tuple[list[str], bytes]:
         with open_decompressed(self.path) as file:
             line = file.readline()
-            while line.count(b'"') % 2 and len(line) < BLOCK_BYTES and (more := file.readline()):
+            while (
+                self.dialect.quoted and line.count(b'"') % 2 and len(line) < BLOCK_BYTES and (more := file.readline())
+            ):
                 line += more
         if not line.strip():
             return [], line
         try:
             ended = pa.py_buffer(line if line.endswith(b"\n") else line + b"\n")
-            return pa_csv.read_csv(ended, parse_options=self.parse_options()).column_names, line
+            return pa_csv.read_csv(ended, parse_options=parse_options(self.dialect)).column_names, line
         except pa.ArrowInvalid as error:
             message = f"{self.path}, line 1: {error}"
             raise DataError(message) from error
@@ -80,7 +92,7 @@ class CsvFile:
                     done += batch.num_rows
                     yield batch
                 return
-            except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+            except (pa.ArrowInvalid, pa.ArrowKeyError, UnfitValueError) as error:
                 if "Empty CSV" in str(error) and (names is not None or not self.has_header_line or self.first_line()):
                     return
                 if "straddl" not in str(error):
@@ -95,29 +107,35 @@ class CsvFile:
         self, schema: pa.Schema, names: list[str] | None, begin: int, block: int, skip: int
     ) -> Iterator[pa.RecordBatch]:
         names = schema.names if names is None and not self.has_header_line else names
-        options = self.options(schema, names, block)
-        with open_decompressed(self.path) as file:
-            file.seek(begin)
-            with pa_csv.open_csv(file, **options) as reader:
-                for batch in reader:
-                    if skip < batch.num_rows:
-                        yield batch.slice(skip)
-                    skip = max(skip - batch.num_rows, 0)
+        options = pa_csv.ReadOptions(use_threads=False, block_size=block, column_names=names)
+        looked = False
+        with ExitStack() as open_files:
 
-    def options(self, schema: pa.Schema, names: list[str] | None, block: int) -> dict[str, Any]:
-        """How Arrow reads the attributes of `schema`, in blocks of so many bytes."""
-        return {
-            "read_options": pa_csv.ReadOptions(use_threads=False, block_size=block, column_names=names),
-            "parse_options": self.parse_options(),
-            "convert_options": pa_csv.ConvertOptions(
-                column_types=schema, include_columns=schema.names, strings_can_be_null=True
-            ),
-        }
+            def reader(part: pa.Schema, *, null_in_quotes: bool) -> Iterator[pa.RecordBatch]:
+                file = open_files.enter_context(open_decompressed(self.path))
+                file.seek(begin)
+                convert = convert_options(self.dialect, part, null_in_quotes=null_in_quotes)
+                return open_files.enter_context(pa_csv.open_csv(file, options, parse_options(self.dialect), convert))
 
-    def parse_options(self) -> pa_csv.ParseOptions:
-        """How Arrow tells rows and values apart."""
-        # without newlines_in_values a block may end within quotes
-        return pa_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
+            # a text in quotes is no null, another value may be one: read apart, in the same blocks
+            texts, others = texts_apart(schema)
+            apart = [reader(part, null_in_quotes=part is others) for part in (texts, others) if len(part)]
+            for batches in zip(*apart, strict=True):
+                named = zip((name for each in batches for name in each.schema.names),
+                            (column for each in batches for column in each.columns), strict=True)  # fmt: skip
+                batch = taken(dict(named), schema)
+                if not looked and has_infinite(batch):
+                    looked = True
+                    self._refuse_overflow(schema)
+                if skip < batch.num_rows:
+                    yield batch.slice(skip)
+                skip = max(skip - batch.num_rows, 0)
+
+    def _refuse_overflow(self, schema: pa.Schema) -> None:
+        """Raise DataError when a row does not fit, as a number that is out of range does not."""
+        if "cannot be read as CSV" not in (place := self._place(schema, ValueError())):
+            message = f"{self.path}: {place}"
+            raise DataError(message)
 
     def explained(self, schema: pa.Schema, error: Exception) -> str:
         """What Arrow says of the file, with the place in it."""
@@ -127,7 +145,7 @@ class CsvFile:
         """The error with the line it is about, by reading again, as text, to the first row that does not fit."""
         with open_decompressed(self.path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
-            rows = csv.reader(text, delimiter=self.separator)
+            rows = csv.reader(text, **reader_options(self.dialect))
             try:
                 header = next(rows, []) if self.has_header_line else schema.names
                 missing = next((name for name in schema.names if name not in header), None)
@@ -138,7 +156,7 @@ class CsvFile:
                     if row and len(row) != len(header):
                         return f"line {rows.line_num}: {len(row)} columns, {len(header)} are wanted"
                     for position, field in positions if row else ():
-                        if reason := text_misfit(row[position], field.type):
+                        if reason := text_misfit(row[position], field.type, self.dialect.null_texts):
                             return f"line {rows.line_num}, column {field.name}: {reason}"
             except csv.Error as malformed:
                 return f"line {rows.line_num}: {csv_fault(malformed)}"

@@ -11,7 +11,8 @@ from typing import IO
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
-from streams_orchestration.operators.libraries import pa, pa_csv
+from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.file_rows import BEGIN, Place, RawRow, Rows, sift
@@ -78,14 +79,14 @@ class CsvSieve:
 
     def _is_paired(self, text: bytes) -> bool:
         """Do quotes stand around whole values only, so that the text surely ends with a row."""
-        if b'"' not in text:
+        if not self._quotes(text):
             return True
-        separator = re.escape(self.file.separator.encode())
+        separator = re.escape(self.file.dialect.separator.encode())
         value = rb'(?:"[^"]*+(?:""[^"]*+)*+"\r?+|[^"\n' + separator + rb"]*+)"
         return re.fullmatch(rb"(?:" + value + rb"(?:\n|" + separator + rb"))*+" + value, text) is not None
 
     def _header(self, row: RawRow) -> list[str]:
-        names = next(csv.reader([_text(row)], delimiter=self.file.separator), [])
+        names = next(csv.reader([_text(row)], **reader_options(self.file.dialect)), [])
         if not names:
             message = f"{self.file.path}: the file is empty, a header is wanted"
             raise DataError(message)
@@ -102,9 +103,9 @@ class CsvSieve:
             part = pending.pop()
             try:
                 yield part, Rows(self._parse(part, names))
-            except (pa.ArrowInvalid, pa.ArrowKeyError):
+            except (pa.ArrowInvalid, pa.ArrowKeyError, DataError):
                 middle = part.rfind(b"\n", 0, len(part) // 2) + 1
-                if len(part) > SMALL_BYTES and middle and part.count(b'"', 0, middle) % 2 == 0:
+                if len(part) > SMALL_BYTES and middle and self._quotes(part[:middle]) % 2 == 0:
                     pending += [part[middle:], part[:middle]]
                     continue
                 yield part, self._sifted(self._raw_rows(part, line, ended=True)[0], names)
@@ -115,21 +116,13 @@ class CsvSieve:
             return pa.RecordBatch.from_pylist([], schema=self.schema)
         if text.startswith(_MARK):
             text = b"\n" + text  # it is a character, not the beginning of a file
-        table = pa_csv.read_csv(
-            pa.BufferReader(text),
-            read_options=pa_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
-            parse_options=self.file.parse_options(),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=self.schema, include_columns=self.schema.names, strings_can_be_null=True
-            ),
-        )
-        return table.combine_chunks().to_batches()[0] if len(table) else self._parse(b"", names)
+        return read_rows(text, names, self.schema, self.file.dialect)
 
     def _sifted(self, rows: Sequence[RawRow], names: list[str]) -> Rows:
         def parse(part: Sequence[RawRow]) -> pa.RecordBatch:
-            if part[-1].text.count(b'"') % 2:
+            if self._quotes(part[-1].text) % 2:
                 try:  # Arrow takes what follows a quote for a value, up to the end
-                    next(csv.reader([_text(part[-1])], delimiter=self.file.separator, strict=True), [])
+                    next(csv.reader([_text(part[-1])], strict=True, **reader_options(self.file.dialect)), [])
                 except csv.Error as error:
                     raise DataError(csv_fault(error)) from error
             return self._parse(b"".join(row.text for row in part), names)
@@ -137,14 +130,14 @@ class CsvSieve:
         def explain(row: RawRow, error: Exception) -> tuple[str, str]:
             try:
                 values = next(
-                    csv.reader(_text(row).splitlines(keepends=True), delimiter=self.file.separator, strict=True)
+                    csv.reader(io.StringIO(_text(row), newline=""), strict=True, **reader_options(self.file.dialect))
                 )
             except csv.Error as malformed:
                 return "", csv_fault(malformed)
             if len(values) != len(names):
                 return "", f"{len(values)} columns, {len(names)} are wanted"
             for field in self.schema:
-                if reason := text_misfit(values[names.index(field.name)], field.type):
+                if reason := text_misfit(values[names.index(field.name)], field.type, self.file.dialect.null_texts):
                     return field.name, reason
             return "", f"its values do not fit the attributes: {' '.join(str(error).split())}"
 
@@ -157,9 +150,9 @@ class CsvSieve:
         """
         fields = [(field, kind) for field in self.schema if (kind := _kind(field.type))]
         checked = [(names.index(field.name), _CHECKS[kind], field.type) for field, kind in fields]
-        separator = self.file.separator.encode()
+        separator = self.file.dialect.separator.encode()
         for number, row in enumerate(rows):
-            if b'"' not in row.text:
+            if not self._quotes(row.text):
                 raw = row.text.rstrip(b"\r\n").split(separator)
                 if len(raw) != len(names):
                     yield number, len(names) > 1
@@ -167,10 +160,10 @@ class CsvSieve:
                 values = [(raw[position].decode(errors="replace"), check, kind) for position, check, kind in checked]
                 wrong = [(text, kind) for text, check, kind in values if not check(text)]
                 if wrong:
-                    yield number, any(text_misfit(text, kind) for text, kind in wrong)
+                    yield number, any(text_misfit(text, kind, self.file.dialect.null_texts) for text, kind in wrong)
                 continue
             try:
-                values = next(csv.reader(io.StringIO(_text(row), newline=""), delimiter=self.file.separator))
+                values = next(csv.reader(io.StringIO(_text(row), newline=""), **reader_options(self.file.dialect)))
             except csv.Error:
                 values = []
             if len(values) != len(names) or any(not check(values[at]) for at, check, _ in checked):
@@ -184,9 +177,9 @@ class CsvSieve:
         while i < len(lines):
             if not ended and not lines[i].endswith(b"\n"):
                 break
-            j, size, quotes = i + 1, len(lines[i]), lines[i].count(b'"')
+            j, size, quotes = i + 1, len(lines[i]), self._quotes(lines[i])
             while quotes % 2 and j < len(lines) and size < LONGEST_ROW_BYTES:
-                size, quotes, j = size + len(lines[j]), quotes + lines[j].count(b'"'), j + 1
+                size, quotes, j = size + len(lines[j]), quotes + self._quotes(lines[j]), j + 1
             complete = quotes % 2 == 0 and (ended or lines[j - 1].endswith(b"\n"))
             if not complete and not ended and size < LONGEST_ROW_BYTES:
                 break
@@ -197,11 +190,15 @@ class CsvSieve:
             i = j
         return rows, b"".join(lines[i:])
 
+    def _quotes(self, text: bytes) -> int:
+        """How many quotes a text has, that are more than characters."""
+        return text.count(b'"') if self.file.dialect.quoted else 0
+
     def _is_row(self, text: bytes) -> bool:
         """Is this one row, if its quotes are where quotes may be."""
-        decoded = text.decode(errors="surrogateescape").splitlines(keepends=True)
+        decoded = io.StringIO(text.decode(errors="surrogateescape"), newline="")
         try:
-            return len(list(csv.reader(decoded, delimiter=self.file.separator, strict=True))) == 1
+            return len(list(csv.reader(decoded, strict=True, **reader_options(self.file.dialect)))) == 1
         except csv.Error:
             return False
 

@@ -2,50 +2,63 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from streams_orchestration.operators.durable_files import durable
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.libraries import pa, pa_csv, pq
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.csv_writing import csv_header, csv_rows
+from streams_orchestration.operators.formats.json_writing import json_objects
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import pa, pq
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SinkFormat = Literal["parquet", "csv", "jsonl", "arrow"]
 MERGED_BYTES = 64 << 20
 """Tuples of merged files that are in memory at once, and in one group of rows."""
+LINES = 65_536
+"""Whose text is made at once."""
 
 
-def write_file(path: Path, format: SinkFormat, table: pa.Table, *, separator: str, quoted: bool) -> None:
+def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDialect) -> None:
     """Write tuples to a new file, whose content the framework has on disk with the commit.
 
     Args:
         path: of the file.
         format: of the file.
         table: the tuples.
-        separator: csv.
-        quoted: csv: texts stand in quotes where they need them.
+        dialect: csv.
 
     Raises:
-        DataError: csv without quotes cannot hold a text.
+        DataError: the format cannot hold a value, as CSV without quotes a text with a separator.
     """
     with durable(path, synced=False) as file:
         match format:
             case "parquet":
                 pq.write_table(table, file)
             case "csv":
-                _write_csv(table, file, separator, quoted=quoted)
+                file.write(header_line(table.column_names, dialect))
+                _write_lines(file, table, functools.partial(csv_rows, dialect=dialect))
             case "jsonl":
-                import polars as pl
-
-                pl.DataFrame(table).write_ndjson(file)
+                _write_lines(file, table, json_objects)
             case "arrow":
                 with pa.ipc.new_file(file, table.schema) as writer:
                     writer.write_table(table)
 
 
-def merge_files(files: Sequence[Path], into: Path, format: SinkFormat) -> None:
+def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: bytes = b"") -> None:
     """Write the tuples of several files of a format, in order, to a new one; its content is on disk when this returns.
+
+    Args:
+        files: to be read.
+        into: the new one.
+        format: of all.
+        header: what each begins with, and the new one, too.
 
     Raises:
         OSError: a file cannot be read or written.
@@ -60,22 +73,26 @@ def merge_files(files: Sequence[Path], into: Path, format: SinkFormat) -> None:
             case _:
                 for number, path in enumerate(files):
                     with path.open("rb") as source:
-                        if format == "csv" and number:
-                            source.readline()  # the names of columns
+                        if number:
+                            source.seek(len(header))
                         shutil.copyfileobj(source, target)
 
 
-def _write_csv(table: pa.Table, file: IO[bytes], separator: str, *, quoted: bool) -> None:
-    options = pa_csv.WriteOptions(
-        include_header=quoted, delimiter=separator, quoting_style="needed" if quoted else "none"
-    )
-    if not quoted:  # Arrow quotes the names of columns always
-        file.write((separator.join(table.column_names) + "\n").encode())
-    try:
-        pa_csv.write_csv(table, file, options)
-    except pa.ArrowInvalid as error:
-        message = f"a text with a separator, a quote or a line break needs quoteStrings: {error}"
-        raise DataError(message) from error
+def header_line(names: list[str], dialect: CsvDialect) -> bytes:
+    """The first line of a CSV file.
+
+    Raises:
+        DataError: a name needs quotes, and the dialect has none.
+    """
+    return f"{csv_header(names, dialect)}\n".encode()
+
+
+def _write_lines(file: IO[bytes], table: pa.Table, rows: Callable[[pa.RecordBatch], pl.Series]) -> None:
+    """Write the text of each tuple, some at a time, so that texts take no more memory than tuples do."""
+    for batch in table.to_batches(max_chunksize=LINES):
+        lines: Any = (rows(batch) + "\n").to_arrow()
+        text = lines.cast(pa.large_string())
+        file.write(memoryview(text.buffers()[2] or b"")[: pc.sum(pc.binary_length(text)).as_py() or 0])
 
 
 def _read_arrow(path: Path) -> pa.Table:

@@ -13,16 +13,17 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
-from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
+from streams_orchestration.operators.contract import OperatorContext, PendingFile
 from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import OutsideError, UnknownAttributeError
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.formats.csv_writing import check_csv_schema
+from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.standard.file_formats import SinkFormat, merge_files, write_file
-from streams_orchestration.operators.standard.json_lines import check_json_schema
+from streams_orchestration.operators.standard.file_formats import SinkFormat, header_line, merge_files, write_file
 from streams_orchestration.operators.standard.partitions import check_partitions, partitioned
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.options import StorageOptions
@@ -36,7 +37,7 @@ _PART = re.compile(r"part-\d{6,}-\d{6,}-\d{3,}(-g\d+|-[0-9a-f]{32})?\.(parquet|c
 _CLOSED_BY = {"size": "bytesPerFile", "time": "timePerFile", "epochs": "epochsPerFile"}
 
 
-class FileSinkParameters(Parameters):
+class FileSinkParameters(CsvParameters):
     """Parameters of `FileSink`."""
 
     file: str = Field(
@@ -44,8 +45,9 @@ class FileSinkParameters(Parameters):
     )
     storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
     format: SinkFormat = Field(default="parquet", description="of the files")
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
-    quote_strings: bool = Field(default=True, alias="quoteStrings", description="csv: texts stand in quotes")
+    quote_strings: bool = Field(
+        default=True, alias="quoteStrings", description="csv: values stand in quotes where they need them"
+    )
     suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
     partition_by: list[str] = Field(
         default_factory=list, alias="partitionBy", description="attributes whose values name directories for the files"
@@ -80,8 +82,8 @@ class FileSinkParameters(Parameters):
                 "under way to it; leave it out, and choose the region's period by how late tuples may be"
             )
             raise ValueError(message)
-        if self.format != "csv" and (self.separator != "," or not self.quote_strings):
-            message = "separator and quoteStrings go with format csv only"
+        if self.format != "csv" and not self.quote_strings:
+            message = "quoteStrings goes with format csv only"
             raise ValueError(message)
         self._check_closing()
         return self
@@ -155,12 +157,9 @@ class FileSink(GatheringSink):
         schema = _written_schema(context, parameters)
         check_partitions(context.inputs[0], parameters.partition_by)
         if parameters.format == "csv":
-            nested = next((field for field in schema if pa.types.is_nested(field.type)), None)
-            if nested is not None:
-                message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
-                raise ValueError(message)
+            check_csv_schema(schema)
         if parameters.format == "jsonl":
-            check_json_schema(schema)
+            check_json_schema(schema, "jsonl")
         storage_of(parameters.file, options=parameters.storage)
         directory = sink_directory(context, parameters)
         if not isinstance(directory, Path) or not directory.is_absolute():
@@ -218,7 +217,7 @@ class FileSink(GatheringSink):
         pending = self.pending() / directory / f"{self._channel}-{uuid.uuid4().hex}.{settings.format}"
         try:
             pending.parent.mkdir(parents=True, exist_ok=True)
-            write_file(pending, settings.format, table, separator=settings.separator, quoted=settings.quote_strings)
+            write_file(pending, settings.format, table, settings.dialect())
         except OSError as error:
             message = f"{pending} cannot be written: {error.strerror or error}; it is tried again, nothing is lost"
             raise OutsideError(message) from error
@@ -243,7 +242,12 @@ class FileSink(GatheringSink):
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
         """Tuples in order."""
-        merge_files(files, into, self.parameters.format)
+        merge_files(files, into, self.parameters.format, self._header())
+
+    def _header(self) -> bytes:
+        """What a file begins with that another file before it has already."""
+        written = _written_schema(self.context, self.parameters).names
+        return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 
     def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
         """In the directory that stands for the same values.

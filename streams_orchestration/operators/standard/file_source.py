@@ -390,6 +390,6 @@ class FileSource(SourceOperator):
 def source_file(path: File, parameters: FileParameters, schema: pa.Schema) -> SourceFile:
     """A file as the parameters say."""
     return SourceFile(
-        path, parameters.format, schema, parameters.separator, parameters.has_header_line,
+        path, parameters.format, schema, parameters.dialect(), parameters.has_header_line,
         permissive=parameters.parsing == "permissive",
     )  # fmt: skip

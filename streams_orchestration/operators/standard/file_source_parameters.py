@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.standard.source_file import Format
 from streams_orchestration.operators.storage.options import StorageOptions
 
 
-class FileParameters(Parameters):
+class FileParameters(CsvParameters):
     """How files are read: the parameters of a `FileSource` with an input port."""
 
     storage: StorageOptions | None = Field(
@@ -19,7 +19,9 @@ class FileParameters(Parameters):
     )
     format: Format = Field(default="csv", description="of the files")
     has_header_line: bool = Field(default=True, alias="hasHeaderLine", description="csv: the first line names columns")
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    quote_strings: bool = Field(
+        default=True, alias="quoteStrings", description="csv: values may stand in quotes; else a quote is a character"
+    )
     parsing: Literal["strict", "permissive", "fast"] = Field(
         default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
     )

@@ -94,7 +94,7 @@ class Format(Operator):
         assert schema is not None
         tuples = batch.arrow
         format = message_format(self.parameters.format)
-        rows = encode(tuples.select(self.written), format, self.parameters.separator)
+        rows = encode(tuples.select(self.written), format, self.parameters.dialect())
         lines = pa.array([(row or b"") + b"\n" for row in rows], pa.binary())
         others = self.others.apply(tuples).arrow
         columns = {name: others.column(name) for name in others.schema.names}

@@ -13,6 +13,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.formats.csv_writing import csv_header
 from streams_orchestration.operators.http.client import (
     HttpAwayError,
     HttpParameters,
@@ -21,6 +22,7 @@ from streams_orchestration.operators.http.client import (
 )
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.messages.decoders import PLAIN
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.packages import require_package
 
@@ -137,8 +139,7 @@ def body(batch: pa.RecordBatch, format: BodyFormat) -> bytes:
         case "json":
             return b"[" + b",\n".join(value for value in encode(batch, "json") if value is not None) + b"]\n"
         case _:
-            head = pa.record_batch([pa.array([name]) for name in batch.schema.names], names=batch.schema.names)
-            rows = (*encode(head, "csv"), *encode(batch, "csv"))
+            rows = (csv_header(batch.schema.names, PLAIN).encode(), *encode(batch, "csv"))
             return b"".join(row + b"\r\n" for row in rows if row is not None)
 
 

@@ -14,12 +14,13 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters
 from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.encoders import check_encodable, encode, texts
+from streams_orchestration.operators.messages.encoders import check_encodable, encode, message_texts
 from streams_orchestration.operators.messages.registered import (
     RegisteredEncoder,
     TopicFormat,
@@ -32,7 +33,7 @@ from streams_orchestration.operators.messages.registry import Registry, Registry
 from streams_orchestration.operators.packages import require_package
 
 
-class KafkaSinkParameters(KafkaParameters):
+class KafkaSinkParameters(KafkaParameters, CsvParameters):
     """Parameters of `KafkaSink`."""
 
     topic: str = Field(min_length=1, description="that messages are written to")
@@ -46,7 +47,6 @@ class KafkaSinkParameters(KafkaParameters):
     register_schema: bool = Field(
         default=True, alias="registerSchema", description="false: the latest schema of the subject is taken as it is"
     )
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
     key: str | None = Field(default=None, description="attribute that is the key of the message")
     partition: str | None = Field(
         default=None, description="attribute with the number of the partition; else by the key"
@@ -62,9 +62,6 @@ class KafkaSinkParameters(KafkaParameters):
 
     @model_validator(mode="after")
     def _go_together(self) -> KafkaSinkParameters:
-        if self.format != "csv" and self.separator != ",":
-            message = "separator goes with format csv only"
-            raise ValueError(message)
         check_registry(self.format, self.registry)
         if self.registry is None and (self.subject is not None or not self.register_schema):
             message = "subject and registerSchema go with a registry only"
@@ -131,7 +128,7 @@ class KafkaSink(EpochSink):
 
         if not is_registered(self.parameters.format):
             written = _written(self.context.inputs[0], self.parameters)
-            encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.separator)
+            encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.dialect())
 
     def open(self) -> None:
         """Nothing is connected before it is known what is delivered, which names the producer."""
@@ -168,19 +165,19 @@ class KafkaSink(EpochSink):
         settings, count = self.parameters, batch.num_rows
         names = _written(batch.schema, settings).names
         values = self._values(batch.select(names))
-        keys = [None] * count if settings.key is None else texts(batch.column(settings.key))
+        keys = [None] * count if settings.key is None else message_texts(batch.column(settings.key))
         partitions = [-1] * count if settings.partition is None else _partitions(batch.column(settings.partition))
         times = [0] * count if settings.timestamp is None else _times(batch.column(settings.timestamp))
         if not settings.headers:
             return map(Message, values, keys, partitions, times)
-        columns = [texts(batch.column(attribute)) for attribute in settings.headers.values()]
+        columns = [message_texts(batch.column(attribute)) for attribute in settings.headers.values()]
         headers = [list(zip(settings.headers, row, strict=True)) for row in zip(*columns, strict=True)]
         return map(Message, values, keys, partitions, times, headers)
 
     def _values(self, batch: pa.RecordBatch) -> Sequence[bytes | None]:
         settings = self.parameters
         if not is_registered(settings.format):
-            return encode(batch, settings.format, settings.separator)
+            return encode(batch, settings.format, settings.dialect())
         assert self.encoder is not None
         return self.encoder.encode(batch)
 

@@ -20,7 +20,7 @@ from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
     KafkaRefusedError,
 )
-from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column
+from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, shown
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
@@ -84,7 +84,7 @@ class KafkaSource(SourceOperator):
     Parameters = KafkaSourceParameters
     free_parameters = frozenset((
         *("brokers", "client", "discovery", "format", "isolation", "metadata", "on_bad_tuple", "on_lost_data"),
-        *("registry", "separator", "start_at"),
+        *("null_texts", "registry", "separator", "start_at"),
     ))  # fmt: skip
 
     @classmethod
@@ -101,7 +101,7 @@ class KafkaSource(SourceOperator):
                 message = f"metadata: the output stream has no attribute {attribute}{nearest(attribute, schema.names)}"
                 raise UnknownAttributeError(message)
             check_metadata(attribute, schema.field(attribute).type, parameters.metadata[attribute])
-        check_readable(_decoded(schema, parameters), parameters.format, parameters.separator)
+        check_readable(_decoded(schema, parameters), parameters.format)
         check_second_port(context, parameters)
         require_package("KafkaSource", "confluent_kafka", "kafka", "confluent-kafka")
         require_format(parameters.format, "KafkaSource")
@@ -243,11 +243,16 @@ class KafkaSource(SourceOperator):
         """Messages decoded, with their metadata."""
         result = self._decode([message.value() for message in messages])
         newest = messages[-1].timestamp()[1] / 1000
-        bad = [(messages[each.position], each.reason) for each in result.bad]
+        refused = {each.position: each.reason for each in result.bad}
+        faults = metadata_faults(messages, self.parameters.metadata, self.schema)
+        batch = result.batch
+        if faults:
+            batch = batch.filter(pa.array([n not in faults for n in range(len(messages)) if n not in refused]))
+            refused = faults | refused
+        bad = [(messages[number], reason) for number, reason in sorted(refused.items())]
         if bad:
-            wrong = {each.position for each in result.bad}
-            messages = [message for number, message in enumerate(messages) if number not in wrong]
-        columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
+            messages = [message for number, message in enumerate(messages) if number not in refused]
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         for attribute, kind in self.parameters.metadata.items():
             columns[attribute] = metadata_column(messages, kind, self.schema.field(attribute).type)
         return Piece(TupleBatch.from_columns(columns, self.schema), bad, newest)
@@ -344,7 +349,7 @@ class KafkaSource(SourceOperator):
     def _decode(self, values: Sequence[bytes | None]) -> Decoded:
         parameters = self.parameters
         if not is_registered(parameters.format):
-            return decode(values, self.decoded, parameters.format, parameters.separator)
+            return decode(values, self.decoded, parameters.format, parameters.dialect())
         if self.registered is None:
             assert parameters.registry is not None
             self.registered = RegisteredDecoder(Registry(parameters.registry), parameters.format, self.decoded)

@@ -10,8 +10,10 @@ from pydantic import Field, model_validator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.formats.csv_dialect import CsvParameters
+from streams_orchestration.operators.formats.json_reading import BLANK
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -31,16 +33,18 @@ def message_format(format: RowFormat) -> MessageFormat:
     return formats[format]
 
 
-class RowParameters(Parameters):
+class RowParameters(CsvParameters):
     """What Parse and Format have in common."""
 
     format: RowFormat = Field(default="csv", description="of a row, which ends with a line feed: csv, line, jsonl")
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    quote_strings: bool = Field(
+        default=True, alias="quoteStrings", description="csv: values may stand in quotes; else a quote is a character"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> RowParameters:
-        if self.separator != "," and self.format != "csv":
-            message = "separator goes with format csv only"
+        if not self.quote_strings and self.format != "csv":
+            message = "quoteStrings goes with format csv only"
             raise ValueError(message)
         return self
 
@@ -108,7 +112,7 @@ class Parse(Operator):
         parameters.attribute(context.inputs[0])
         target = context.output_schema()
         parameters.check_line(target.names, "output stream")
-        check_decodable(target, message_format(parameters.format), parameters.separator)
+        check_decodable(target, message_format(parameters.format))
 
     def setup(self) -> None:
         """No row has begun."""
@@ -129,15 +133,15 @@ class Parse(Operator):
         self._parse(b"".join(pc.cast(column, pa.binary()).to_pylist()), ended=False)
 
     def _parse(self, more: bytes, *, ended: bool) -> None:
-        quoted = self.parameters.format == "csv"
+        quoted = self.parameters.format == "csv" and self.parameters.quote_strings
         rows, self.rest = split_rows(self.rest + more, quoted=quoted, ended=ended)
         if self.parameters.format == "line":
             rows = [row.removesuffix(b"\n").removesuffix(b"\r") for row in rows]
         else:
-            rows = [row for row in rows if row.strip()]
+            rows = [row for row in rows if row.strip(b"\r\n" if self.parameters.format == "csv" else BLANK)]
         if not rows:
             return
-        decoded = decode(rows, self.schema, message_format(self.parameters.format), self.parameters.separator)
+        decoded = decode(rows, self.schema, message_format(self.parameters.format), self.parameters.dialect())
         for bad in decoded.bad:
             message = f"row {self.rows + bad.position + 1}: {bad.reason}: {rows[bad.position][:200]!r}"
             if self.parameters.parsing != "permissive":

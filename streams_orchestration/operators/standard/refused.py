@@ -81,7 +81,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "Format": {
         "eolMarker": "a row ends with a line feed; leave it out",
         "hasDelayField": "a replay would write other delays",
-        "quoteStrings": "values stand in quotes where they need them; leave it out",
         "writePunctuations": "rows are tuples only; have a Custom turn marks into tuples",
     },
     "Join": {"defaultTupleLHS": _NULLS, "defaultTupleRHS": _NULLS, "partitionByLHS": _WHOLE, "partitionByRHS": _WHOLE},
@@ -124,7 +123,7 @@ _FORMATS = ("txt", "csv", "bin", "block", "line")
 _COMPRESSIONS = ("zlib", "gzip", "bzip2")
 
 STREAMS_VALUES: dict[str, dict[str, tuple[str, ...]]] = {
-    "Format": {"format": _FORMATS, "hasDelayField": _TRUTH, "quoteStrings": _TRUTH, "writePunctuations": _TRUTH},
+    "Format": {"format": _FORMATS, "hasDelayField": _TRUTH, "writePunctuations": _TRUTH},
     "Parse": {
         "format": _FORMATS,
         "hasDelayField": _TRUTH,

@@ -14,13 +14,17 @@ from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
+from streams_orchestration.operators.formats.checks import UnfitValueError, check_values, utf8_fault
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.csv_writing import check_csv_schema
+from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.libraries import pa, pq
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.csv_blocks import CsvBlocks
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.csv_sieve import CsvSieve
 from streams_orchestration.operators.standard.file_rows import BEGIN, Malformed, Place, Rows
-from streams_orchestration.operators.standard.json_lines import check_json_schema, read_json_lines
+from streams_orchestration.operators.standard.json_lines import read_json_lines
 from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20
@@ -37,7 +41,7 @@ class SourceFile:
     path: File
     format: Format
     schema: pa.Schema
-    separator: str
+    dialect: CsvDialect
     has_header_line: bool
     permissive: bool
     """Malformed rows are set aside."""
@@ -52,15 +56,13 @@ class SourceFile:
 
     def check_schema(self) -> None:
         """Raises ValueError when no file of the format can have the output stream's attributes."""
-        nested = next((field for field in self.schema if pa.types.is_nested(field.type)), None)
         if self.format == "line" and (len(self.schema) != 1 or not pa.types.is_string(self.schema.field(0).type)):
             message = "format line: the output stream must have exactly one string attribute"
             raise ValueError(message)
         if self.format == "jsonl":
-            check_json_schema(self.schema)
-        if self.format == "csv" and nested is not None:
-            message = f"format csv: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
-            raise ValueError(message)
+            check_json_schema(self.schema, "jsonl")
+        if self.format == "csv":
+            check_csv_schema(self.schema)
 
     def rows(self, background: Background, start: Place = BEGIN) -> ReadAhead[Rows]:
         """All rows from a place on where some began, front to back, read ahead.
@@ -87,7 +89,7 @@ class SourceFile:
 
     @property
     def _csv(self) -> CsvFile:
-        return CsvFile(self.path, self.separator, self.has_header_line)
+        return CsvFile(self.path, self.dialect, self.has_header_line)
 
     def _lines(self, start: Place) -> Iterator[Rows]:
         with open_decompressed(self.path) as file:
@@ -98,13 +100,13 @@ class SourceFile:
                 for position, line in enumerate(lines):
                     try:
                         texts.append(line.removesuffix(b"\n").removesuffix(b"\r").decode())
-                    except UnicodeDecodeError as error:
-                        place = start.line + position
+                    except UnicodeDecodeError:
+                        place, reason = start.line + position, utf8_fault(line)
                         if not self.permissive:
-                            message = f"{self.path}, line {place}: not UTF-8 text: {error}"
-                            raise DataError(message) from error
+                            message = f"{self.path}, line {place}: {reason}"
+                            raise DataError(message) from None
                         text = line.decode(errors="replace").rstrip("\r\n")
-                        malformed.append(Malformed(position, place, "", f"not UTF-8 text: {error}", text))
+                        malformed.append(Malformed(position, place, "", reason, text))
                 batch = pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], schema=self.schema)
                 yield Rows(batch, tuple(malformed), start)
                 start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
@@ -116,20 +118,33 @@ class SourceFile:
                 with pq.ParquetFile(_source(self.path)) as file:
                     for group in range(first, file.num_row_groups):
                         place = f"row group {group + 1} of {file.num_row_groups}"
-                        names, start = self.schema.names, Place(group)
+                        names, start, rows = self.schema.names, Place(group), 0
                         for batch in file.iter_batches(row_groups=[group], columns=names, use_threads=False):
-                            yield Rows(self._cast(batch), start=start)
-                            start = None
+                            yield Rows(self._cast(batch, rows), start=start)
+                            start, rows = None, rows + batch.num_rows
             else:
                 with _mapped(self.path) as source, pa.ipc.open_file(source) as file:
                     for number in range(first, file.num_record_batches):
                         place = f"record batch {number + 1} of {file.num_record_batches}"
                         yield Rows(self._cast(file.get_batch(number)), start=Place(number))
+        except UnfitValueError as error:
+            message = f"{self.path}, {place}, {error}"
+            raise DataError(message) from error
         except (pa.ArrowInvalid, KeyError, OSError, DataError) as error:
             message = f"{self.path}, {place}: {error}"
             raise DataError(message) from error
 
-    def _cast(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _cast(self, batch: pa.RecordBatch, before: int = 0) -> pa.RecordBatch:
+        """The tuples of rows, the first of which follows so many others of its group.
+
+        Raises:
+            UnfitValueError: a value is none of its type, as a text that is no UTF-8.
+        """
+        batch = batch.select(self.schema.names)
+        try:
+            check_values(batch)
+        except UnfitValueError as error:
+            raise UnfitValueError(before + error.row, error.column, error.reason) from None
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         return TupleBatch.from_columns(columns, self.schema).arrow
 

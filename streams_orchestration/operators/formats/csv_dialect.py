@@ -1,0 +1,52 @@
+"""How CSV is written and read: separator, quotes, and the texts that stand for null."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pydantic import Field, model_validator
+
+from streams_orchestration.operators.contract import Parameters
+
+NULL_TEXTS = ("", "NA", "N/A", "n/a", "NULL", "null", "#N/A", "#NA")
+"""Stand for null where they are not in quotes."""
+_NO_SEPARATORS = frozenset('"\r\n\ufeff')
+
+
+@dataclass(frozen=True)
+class CsvDialect:
+    """How values are told apart. Text in quotes is never null; an empty line is no row."""
+
+    separator: str = ","
+    quoted: bool = True
+    """Values stand in quotes where they need them; else quotes are characters like others."""
+    null_texts: tuple[str, ...] = field(default=NULL_TEXTS)
+
+
+class CsvParameters(Parameters):
+    """Parameters of whatever reads or writes CSV."""
+
+    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    null_texts: tuple[str, ...] = Field(
+        default=NULL_TEXTS, alias="nullTexts", description="csv: texts that are null without quotes; first is written"
+    )
+
+    @model_validator(mode="after")
+    def _check_dialect(self) -> CsvParameters:
+        if self.separator in _NO_SEPARATORS or len(self.separator.encode()) > 1:
+            message = f"separator: {self.separator!r} cannot separate values; take a single ASCII character, no quote"
+            raise ValueError(message)
+        if wrong := next((text for text in self.null_texts if set(text) & {*'"\r\n', self.separator}), None):
+            message = f"nullTexts: {wrong!r} has a quote, a separator or a line break"
+            raise ValueError(message)
+        if not self.null_texts:
+            message = "nullTexts: at least one text stands for null, as in nullTexts: ['']"
+            raise ValueError(message)
+        if getattr(self, "format", "csv") != "csv" and (self.separator != "," or self.null_texts != NULL_TEXTS):
+            message = f"{'separator' if self.separator != ',' else 'nullTexts'} goes with format csv only"
+            raise ValueError(message)
+        return self
+
+    def dialect(self) -> CsvDialect:
+        """How CSV is read and written."""
+        return CsvDialect(self.separator, getattr(self, "quote_strings", True), self.null_texts)

@@ -1,0 +1,120 @@
+"""Tuples as rows of CSV, a column at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streams_orchestration.operators.arrow_types import is_text, type_name
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.checks import check_years
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
+from streams_orchestration.operators.formats.texts import frame_of, is_plain, text_of
+from streams_orchestration.operators.libraries import pa
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_BYTE_ORDER_MARK = "\ufeff"
+_IN_VALUES = frozenset("0123456789+-.:=/")
+"""What values have that are no texts, beside letters: where it is the separator, they need quotes."""
+
+
+def check_csv_schema(schema: pa.Schema, format: str = "csv") -> None:
+    """Raise ValueError when an attribute has a type that a value of CSV cannot hold."""
+    if nested := next((field for field in schema if pa.types.is_nested(field.type)), None):
+        message = f"format {format}: the attribute {nested.name} is {type_name(nested.type)}, which csv cannot hold"
+        raise ValueError(message)
+
+
+def csv_rows(batch: pa.RecordBatch, dialect: CsvDialect) -> pl.Series:
+    """The text of a row for each tuple, without a line end.
+
+    Null is the first of the dialect's texts for it; in a row of one value the first that is not empty, since an empty
+    line is no row.
+
+    Raises:
+        DataError: without quotes a text cannot be told from others, or from null; a date or time is beyond the years
+            that a text can have; or the dialect has no text for null in a row of one value.
+    """
+    import polars as pl
+
+    check_years(batch)
+    null = dialect.null_texts[0]
+    if batch.num_columns == 1 and not null:
+        null = next(filter(None, dialect.null_texts), "")
+        if not null and batch.column(0).null_count:
+            message = (
+                f"attribute {batch.schema.names[0]}: null in a row of one value would be an empty line, which is no "
+                "row; name another text for it, as in nullTexts: ['', NA]"
+            )
+            raise DataError(message)
+    frame = frame_of(batch)
+    cells = [_cell(pl.col(field.name), field.type, dialect, alone=len(batch.schema) == 1) for field in batch.schema]
+    if not dialect.quoted:
+        _check_unquoted(frame, batch.schema, dialect)
+    return frame.select(
+        pl.concat_str([cell.fill_null(null) for cell in cells], separator=dialect.separator).alias("row")
+    ).to_series()
+
+
+def csv_header(names: list[str], dialect: CsvDialect) -> str:
+    """The row with the names of columns.
+
+    Raises:
+        DataError: without quotes a name cannot be told from others.
+    """
+    for name in names:
+        if not dialect.quoted and _is_special(name, dialect):
+            message = f"quoteStrings: the attribute {name!r} needs quotes to be the name of a column"
+            raise DataError(message)
+    return dialect.separator.join(
+        '"' + name.replace('"', '""') + '"' if _is_special(name, dialect) else name for name in names
+    )
+
+
+def _is_special(name: str, dialect: CsvDialect) -> bool:
+    return not name or name.startswith(_BYTE_ORDER_MARK) or any(mark in name for mark in _marks(dialect))
+
+
+def _marks(dialect: CsvDialect) -> list[str]:
+    return ['"', "\r", "\n", dialect.separator] if dialect.quoted else ["\r", "\n", dialect.separator]
+
+
+def _cell(value: pl.Expr, kind: pa.DataType, dialect: CsvDialect, *, alone: bool) -> pl.Expr:
+    import polars as pl
+
+    text = value if is_text(kind) else text_of(value, kind)
+    if not dialect.quoted or not (is_text(kind) or _meets(dialect, kind)):
+        return text
+    in_quotes = pl.concat_str([pl.lit('"'), text.str.replace_all('"', '""', literal=True), pl.lit('"')])
+    return pl.when(_needs_quotes(text, dialect, alone=alone)).then(in_quotes).otherwise(text)
+
+
+def _meets(dialect: CsvDialect, kind: pa.DataType) -> bool:
+    """Return True if values of a type may have the separator, or be a text that stands for null."""
+    letters = dialect.separator.isalpha() or dialect.separator in _IN_VALUES
+    return letters or pa.types.is_binary(kind) or not set(dialect.null_texts).isdisjoint(("NaN", "Infinity"))
+
+
+def _needs_quotes(text: pl.Expr, dialect: CsvDialect, *, alone: bool) -> pl.Expr:
+    """The condition on texts that could be taken for something else; an empty line is no row."""
+    marks = text.str.contains_any(_marks(dialect))
+    return marks | text.is_in([*dialect.null_texts, *([""] if alone else [])]) | text.str.starts_with(_BYTE_ORDER_MARK)
+
+
+def _check_unquoted(frame: pl.DataFrame, schema: pa.Schema, dialect: CsvDialect) -> None:
+    import polars as pl
+
+    for field in schema:
+        value = pl.col(field.name)
+        text = value if is_text(field.type) else text_of(value, field.type)
+        if is_plain(field.type) and not _meets(dialect, field.type):
+            continue
+        wrong = frame.filter(_needs_quotes(text, dialect, alone=len(schema) == 1)).select(text.alias("text"))
+        if len(wrong):
+            shown = wrong.item(0, 0)
+            message = (
+                f"attribute {field.name}: {shown!r:.80} needs quotes to be told from other values, or from null: "
+                "leave out quoteStrings: false, or name other nullTexts or another separator"
+            )
+            raise DataError(message)

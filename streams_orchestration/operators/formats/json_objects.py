@@ -1,0 +1,219 @@
+"""One object of JSON as the values of a tuple, with the reason where it is none."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.formats.checks import utf8_fault
+from streams_orchestration.operators.formats.texts import values_of
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.misfits import form_of, is_read, shortened
+
+Read = Callable[[Any], Any]
+"""From a value of JSON that is not null to what Arrow takes; raises ValueError when it is no value of the type."""
+_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+LARGEST_FLOAT = 3.4028235677973366e38
+"""From here on a number is beyond 32 bits."""
+
+
+class RefusedValueError(ValueError):
+    """A text that is no object with the attributes."""
+
+    column = ""
+    """Empty when it is not one column that is wrong."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return str(self)
+
+
+class Number(str):
+    """A number with a point or an exponent, as it stands in the text."""
+
+    __slots__ = ()
+
+
+class Members(list[tuple[str, Any]]):
+    """The members of an object, in order, those that are there twice, too."""
+
+    __slots__ = ()
+
+
+class _Constant(Number):
+    """NaN or an infinite number without quotes, which JSON does not have and many writers write."""
+
+    __slots__ = ()
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse_constant=_Constant)
+
+
+def parsed(text: bytes) -> Any:
+    """A text of JSON, with numbers as they are written.
+
+    Raises:
+        RefusedValueError: it is none.
+    """
+    if reason := utf8_fault(text):
+        raise RefusedValueError(reason)
+    try:
+        return _DECODER.decode(text.decode().rstrip())
+    except json.JSONDecodeError as error:
+        message = f"it is no JSON at character {error.pos + 1}: {error.msg}"
+        raise RefusedValueError(message) from None
+    except RecursionError:
+        message = "it is nested too deeply"
+        raise RefusedValueError(message) from None
+    except ValueError as error:  # Python refuses whole numbers of thousands of digits
+        message = f"it cannot be read: {error}"
+        raise RefusedValueError(message) from None
+
+
+class ObjectReader:
+    """Reads objects as tuples of one type."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._fields = {
+            field.name: (position, field.type, _reader(field.type)) for position, field in enumerate(schema)
+        }
+
+    def read(self, text: bytes) -> list[Any]:
+        """The values by attribute, as Arrow takes them.
+
+        Raises:
+            RefusedValueError: the text is no object, or one that does not fit.
+        """
+        members = parsed(text)
+        if not isinstance(members, Members):
+            message = "an object is wanted"
+            raise RefusedValueError(message)
+        values: list[Any] = [None] * len(self._fields)
+        seen: set[str] = set()
+        for name, value in members:
+            if name not in self._fields:
+                continue
+            if name in seen:
+                raise _of_column(name, "the object has this member twice")
+            seen.add(name)
+            position, kind, read = self._fields[name]
+            try:
+                values[position] = None if value is None else read(value)
+            except (ValueError, ArithmeticError):
+                raise _of_column(name, _misfit(value, kind)) from None
+        return values
+
+
+def _of_column(name: str, reason: str) -> RefusedValueError:
+    error = RefusedValueError(reason)
+    error.column = name
+    return error
+
+
+def _reader(kind: pa.DataType) -> Read:
+    types = pa.types
+    if types.is_struct(kind):
+        return _struct({part.name: _reader(part.type) for part in kind})
+    if types.is_map(kind):
+        return _map(kind.key_type, _reader(kind.item_type))
+    if types.is_list(kind):
+        inner = _reader(kind.value_type)
+        return lambda value: [None if each is None else inner(each) for each in _of(value, list)]
+    if types.is_boolean(kind):
+        return lambda value: _of(value, bool)
+    if types.is_integer(kind):
+        return _whole(kind.bit_width)
+    if types.is_floating(kind):
+        return _real(kind.bit_width)
+    if types.is_decimal(kind):
+        return lambda value: _from_text(_number_text(value), kind)
+    if types.is_string(kind):
+        return _text
+    return lambda value: _from_text(_text(value), kind)
+
+
+def _of(value: Any, kind: type) -> Any:
+    return value if type(value) is kind else _refuse()
+
+
+def _struct(readers: Mapping[str, Read]) -> Read:
+    def read(value: Any) -> dict[str, Any]:
+        members = [(name, each) for name, each in _of(value, Members) if name in readers]
+        if len({name for name, _ in members}) < len(members):
+            _refuse()
+        return {name: None if each is None else readers[name](each) for name, each in members}
+
+    return read
+
+
+def _map(key: pa.DataType, inner: Read) -> Read:
+    def read(value: Any) -> list[tuple[Any, Any]]:
+        members = _of(value, Members)
+        if len({name for name, _ in members}) < len(members):
+            _refuse()
+        return [(_from_text(_text(name), key), None if each is None else inner(each)) for name, each in members]
+
+    return read
+
+
+def _whole(bits: int) -> Read:
+    limit = 1 << (bits - 1)
+    return lambda value: value if type(value) is int and -limit <= value < limit else _refuse()
+
+
+def _real(bits: int) -> Read:
+    def read(value: Any) -> float:
+        if isinstance(value, str) and value in _NUMBERS and type(value) is not Number:
+            return _NUMBERS[value]
+        number = float(value) if type(value) in (int, Number) else _refuse()
+        return number if math.isfinite(number) and (bits == 64 or abs(number) < LARGEST_FLOAT) else _refuse()
+
+    return read
+
+
+def _number_text(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
+    return value if isinstance(value, str) and not isinstance(value, _Constant) else _refuse()
+
+
+def _text(value: Any) -> str:
+    value = _of(value, str)
+    value.encode()  # half of a surrogate pair is no text
+    return value
+
+
+def _from_text(text: str, kind: pa.DataType) -> Any:
+    return values_of(pa.array([text], pa.string()), kind)[0].as_py()
+
+
+def _refuse() -> Any:
+    raise ValueError
+
+
+def _misfit(value: Any, kind: pa.DataType) -> str:
+    """Return why a value is not of a type."""
+    types = pa.types
+    if type(value) is not str:
+        form = form_of(_shown(value), kind) if type(value) in (int, Number) else ""
+        return f"{shortened(_shown(value))} is no {type_name(kind)}{form}"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return f"{shortened(ascii(value))} has half of a surrogate pair, which is no character"
+    plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+    form = ": write it without quotes" if plain and is_read(value, kind) else form_of(value, kind)
+    return f"{shortened(repr(value))} is no {type_name(kind)}{form}"
+
+
+def _shown(value: Any) -> str:
+    """A value as JSON has it."""
+    if isinstance(value, Members):
+        return "{" + ", ".join(f"{json.dumps(name)}: {_shown(each)}" for name, each in value) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    return str(value) if isinstance(value, Number) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,166 @@
+"""Objects of JSON as tuples: by Arrow where it can, object by object where one is refused or has what Arrow has not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.checks import check_values, is_within, leaves
+from streams_orchestration.operators.formats.json_objects import ObjectReader, RefusedValueError
+from streams_orchestration.operators.formats.texts import values_of
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa, pa_json
+
+ONE_BY_ONE = 256
+"""Objects that are read one by one when one of them is refused; more are halved."""
+_OPEN, _CLOSE, _NEWLINE = b"{}\n"
+BLANK = b" \t\r\n"
+"""White space of JSON."""
+
+
+class RefusedObject(NamedTuple):
+    """A text that is no object with the attributes."""
+
+    row: int
+    """Among the texts."""
+    column: str
+    """Empty when it is not one column that is wrong."""
+    reason: str
+
+
+class Objects(NamedTuple):
+    """What was read of some texts."""
+
+    batch: pa.RecordBatch
+    """The tuples of the others, in order."""
+    refused: tuple[RefusedObject, ...] = ()
+
+
+def check_json_schema(schema: pa.Schema, format: str = "json") -> None:
+    """Raise ValueError when a map has keys that cannot name the members of an object."""
+    for field in schema:
+        if is_within(field.type, lambda kind: pa.types.is_map(kind) and pa.types.is_nested(kind.key_type)):
+            message = (
+                f"format {format}: the attribute {field.name} is {type_name(field.type)}, which {format} cannot hold: "
+                "keys of a map are texts, numbers, dates or times"
+            )
+            raise ValueError(message)
+
+
+def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
+    """The tuples of texts of one object each; members that are not there are null, others are ignored.
+
+    Args:
+        texts: not blank.
+        schema: of the tuples.
+    """
+    if not texts:
+        return Objects(pa.RecordBatch.from_pylist([], schema=schema))
+    if not is_within(schema_type(schema), pa.types.is_map):
+        try:
+            return Objects(read_lines(b"\n".join(_on_one_line(text) for text in texts) + b"\n", len(texts), schema))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
+            pass
+        if len(texts) > ONE_BY_ONE:
+            middle = len(texts) // 2
+            first, second = read_objects(texts[:middle], schema), read_objects(texts[middle:], schema)
+            moved = (each._replace(row=each.row + middle) for each in second.refused)
+            return Objects(pa.concat_batches([first.batch, second.batch]), (*first.refused, *moved))
+    return _one_by_one(texts, schema)
+
+
+def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
+    """The tuples of lines with one object each, all at once.
+
+    Args:
+        content: ends with a line feed.
+        count: of the lines.
+        schema: of the tuples.
+
+    Raises:
+        pyarrow.ArrowNotImplementedError, ValueError: one does not fit, or Arrow cannot tell.
+    """
+    if not _is_object_a_line(content, count):
+        message = "an object is wanted, one in each line"  # else parts of two lines could make one
+        raise DataError(message)
+    content.decode()
+    read_as = pa.schema([field.with_type(_read_as(field.type)) for field in schema])
+    options = pa_json.ReadOptions(use_threads=False, block_size=len(content) + 1)
+    parse = pa_json.ParseOptions(explicit_schema=read_as, unexpected_field_behavior="ignore", newlines_in_values=False)
+    table = pa_json.read_json(pa.BufferReader(content), read_options=options, parse_options=parse)
+    if table.num_rows != count:
+        message = f"{table.num_rows} objects in {count} lines"
+        raise DataError(message)
+    columns = [_taken(table.column(field.name).combine_chunks(), field.type) for field in schema]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    check_values(batch)
+    if any(_has_infinite(leaf) for column in columns for leaf in leaves(column)):
+        message = "a number may be out of range"  # or it stands there as Infinity
+        raise DataError(message)
+    return batch
+
+
+def schema_type(schema: pa.Schema) -> pa.DataType:
+    """The attributes as the type of a struct."""
+    return pa.struct(list(schema))
+
+
+def _is_object_a_line(content: bytes, count: int) -> bool:
+    """Return True if each line begins and ends with the braces of an object."""
+    characters = np.frombuffer(content, np.uint8)
+    ends = np.flatnonzero(characters == _NEWLINE)
+    if len(ends) != count or content[0] != _OPEN:
+        return False
+    begins = ends[:-1] + 1
+    return bool((characters[ends - 1] == _CLOSE).all() and (characters[begins] == _OPEN).all())
+
+
+def _on_one_line(text: bytes) -> bytes:
+    """An object without line breaks, which stand between its tokens only, and without white space around it."""
+    text = text.strip(BLANK)
+    return text.replace(b"\n", b" ") if b"\n" in text else text
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    """The type that Arrow reads a type as: times and bytes are texts first."""
+    types = pa.types
+    if types.is_temporal(kind) or types.is_binary(kind):
+        return pa.string()
+    if types.is_list(kind):
+        return pa.list_(_read_as(kind.value_type))
+    if types.is_struct(kind):
+        return pa.struct([part.with_type(_read_as(part.type)) for part in kind])
+    return kind
+
+
+def _taken(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values of a type from those that it was read as."""
+    types = pa.types
+    if array.type == kind:
+        return array
+    if types.is_list(kind):
+        inner = _taken(array.values, kind.value_type)
+        return pa.ListArray.from_arrays(array.offsets, inner, type=kind, mask=array.is_null())
+    if types.is_struct(kind):
+        parts = [_taken(array.field(i), kind.field(i).type) for i in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
+    return values_of(array, kind)
+
+
+def _has_infinite(leaf: pa.Array) -> bool:
+    return pa.types.is_floating(leaf.type) and bool(pc.any(pc.is_inf(leaf)).as_py())
+
+
+def _one_by_one(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
+    reader = ObjectReader(schema)
+    rows: list[list[object]] = []
+    refused: list[RefusedObject] = []
+    for number, text in enumerate(texts):
+        try:
+            rows.append(reader.read(text))
+        except RefusedValueError as error:
+            refused.append(RefusedObject(number, error.column, error.reason))
+    columns = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(schema)]
+    return Objects(pa.RecordBatch.from_arrays(columns, schema=schema), tuple(refused))

@@ -1,0 +1,95 @@
+"""Tuples as objects of JSON, a column at a time."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.operators.arrow_types import is_text
+from streams_orchestration.operators.formats.checks import check_years
+from streams_orchestration.operators.formats.texts import frame_of, text_of
+from streams_orchestration.operators.libraries import pa
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_NULL = "null"
+_ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in (*range(0x20), ord('"'), ord("\\"))}
+"""What cannot stand in a text of JSON as it is."""
+
+
+def json_objects(batch: pa.RecordBatch) -> pl.Series:
+    """The text of an object for each tuple, with a member for each attribute.
+
+    Numbers have all their digits; NaN and the infinite ones are the texts `NaN`, `Infinity` and `-Infinity`. A map is
+    an object whose members are named by the texts of its keys.
+
+    Raises:
+        DataError: a date or time is beyond the years that a text can have.
+    """
+    import polars as pl
+
+    check_years(batch)
+    parts: list[pl.Expr] = []
+    for number, field in enumerate(batch.schema):
+        parts.append(pl.lit(f"{',' if number else '{'}{json.dumps(field.name, ensure_ascii=False)}:"))
+        parts.append(_text(pl.col(field.name), field.type).fill_null(_NULL))
+    return frame_of(batch).select(pl.concat_str([*parts, pl.lit("}")]).alias("object")).to_series()
+
+
+def json_values(column: pa.Array) -> pl.Series:
+    """The text of a value of JSON for each value of a column; null stays null."""
+    import polars as pl
+
+    batch = pa.record_batch([column], names=["value"])
+    check_years(batch)
+    return frame_of(batch).select(_text(pl.col("value"), column.type)).to_series()
+
+
+def _text(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
+    """The texts of values as JSON has them; null stays null."""
+    import polars as pl
+
+    types = pa.types
+    if types.is_map(kind):
+        element: Any = pl.element()
+        entry = [_name(element.struct.field("key"), kind.key_type), pl.lit(":")]
+        entry.append(_text(element.struct.field("value"), kind.item_type).fill_null(_NULL))
+        return _enclosed("{", value.list.eval(pl.concat_str(entry)).list.join(","), "}")
+    if types.is_list(kind):
+        inner = _text(pl.element(), kind.value_type).fill_null(_NULL)
+        return _enclosed("[", value.list.eval(inner).list.join(","), "]")
+    if types.is_struct(kind):
+        parts: list[pl.Expr] = []
+        for number, part in enumerate(kind):
+            parts.append(pl.lit(f"{',' if number else '{'}{json.dumps(part.name, ensure_ascii=False)}:"))
+            parts.append(_text(value.struct.field(part.name), part.type).fill_null(_NULL))
+        return pl.when(value.is_not_null()).then(pl.concat_str([*parts, pl.lit("}")]))
+    if is_text(kind):
+        return _enclosed('"', _escaped(value), '"')
+    text = text_of(value, kind)
+    if types.is_floating(kind):
+        return pl.when(value.is_finite()).then(text).otherwise(_enclosed('"', text, '"'))
+    return text if types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind) else (
+        _enclosed('"', text, '"')
+    )  # fmt: skip
+
+
+def _name(key: pl.Expr, kind: pa.DataType) -> pl.Expr:
+    return _enclosed('"', _escaped(key) if is_text(kind) else text_of(key, kind), '"')
+
+
+def _enclosed(begin: str, text: pl.Expr, end: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.concat_str([pl.lit(begin), text, pl.lit(end)])
+
+
+def _escaped(text: pl.Expr) -> pl.Expr:
+    return text.str.replace_many(*_escapes())
+
+
+@functools.cache
+def _escapes() -> tuple[list[str], list[str]]:
+    return list(_ESCAPES), list(_ESCAPES.values())

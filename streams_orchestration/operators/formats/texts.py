@@ -1,0 +1,124 @@
+"""The text of a value that is not nested, both ways: in a cell of CSV, in quotes in JSON, as a key of a message.
+
+Times are ISO 8601 with `T`, with `Z` for a timestamp in UTC, and with a fraction only where there is one. Numbers that
+are none are NaN, Infinity and -Infinity. Decimals have all digits of their scale and no exponent. Binary is base64.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.operators.arrow_types import is_text
+from streams_orchestration.operators.formats.checks import check_values
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
+
+if TYPE_CHECKING:
+    import polars as pl
+
+INFINITE = r"[+-]?(?i:inf|infinity)"
+"""A text that stands for an infinite number; another one that is read as such is a number out of range."""
+
+
+def frame_of(batch: pa.RecordBatch) -> pl.DataFrame:
+    """The tuples for polars, maps as lists of entries."""
+    import polars as pl
+
+    schema = pa.schema([field.with_type(without_maps(field.type)) for field in batch.schema])
+    if schema != batch.schema:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+        batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    frame: Any = pl.from_arrow(batch)
+    return frame
+
+
+def without_maps(kind: pa.DataType) -> pa.DataType:
+    """The type with lists of entries in place of maps."""
+    types = pa.types
+    if types.is_map(kind):
+        entry = (pa.field("key", without_maps(kind.key_type)), pa.field("value", without_maps(kind.item_type)))
+        return pa.list_(pa.struct(entry))
+    if types.is_list(kind):
+        return pa.list_(without_maps(kind.value_type))
+    if types.is_struct(kind):
+        return pa.struct([part.with_type(without_maps(part.type)) for part in kind])
+    return kind
+
+
+def text_of(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
+    """The text of values of a type that is not nested; null stays null."""
+    import polars as pl
+
+    types = pa.types
+    if types.is_timestamp(kind):
+        return value.dt.strftime(f"%Y-%m-%dT%H:%M:%S%.f{'Z' if kind.tz else ''}")
+    if types.is_date(kind):
+        return value.dt.strftime("%Y-%m-%d")
+    if types.is_binary(kind):
+        return value.bin.encode("base64")
+    text = value.cast(pl.String)
+    if types.is_floating(kind):
+        endless = pl.when(value < 0).then(pl.lit("-Infinity")).otherwise(pl.lit("Infinity"))
+        return pl.when(value.is_infinite()).then(endless).otherwise(text)
+    return text
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Return True if texts of the type have digits, signs, points and exponents only, or are true or false."""
+    types = pa.types
+    return any(check(kind) for check in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal))
+
+
+def texts(column: pa.Array) -> pa.Array:
+    """The texts of the values of a column that is not nested."""
+    import polars as pl
+
+    if is_text(column.type):
+        return column
+    frame = frame_of(pa.record_batch([column], names=["value"]))
+    written: Any = frame.select(text_of(pl.col("value"), column.type)).to_series().to_arrow()
+    return written.cast(pa.string())
+
+
+def values_of(written: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values of a type that is not nested, from their texts.
+
+    Raises:
+        pyarrow.ArrowInvalid, DataError: one is none.
+    """
+    if pa.types.is_string(kind):
+        return written
+    if pa.types.is_binary(kind):
+        return _decoded(written)
+    column = pc.cast(pc.utf8_trim_whitespace(written), kind)
+    check_values(pa.record_batch([column], names=["value"]))
+    if out_of_range(column, written).any():
+        message = "a number is out of range"
+        raise pa.ArrowInvalid(message)
+    return column
+
+
+def out_of_range(column: pa.Array, written: pa.Array) -> np.ndarray:
+    """Return for each value whether it became infinite by being read, by the texts that were read."""
+    if not pa.types.is_floating(column.type):
+        return np.zeros(len(column), bool)
+    infinite = np.isinf(column.to_numpy(zero_copy_only=False))
+    if not infinite.any():
+        return infinite
+    rows = np.flatnonzero(infinite)
+    meant = [bool(re.fullmatch(INFINITE, text.strip())) for text in written.take(pa.array(rows)).to_pylist()]
+    infinite[rows[np.asarray(meant)]] = False
+    return infinite
+
+
+def _decoded(written: pa.Array) -> pa.Array:
+    """Binary values from base64."""
+    import polars as pl
+
+    series: Any = pl.from_arrow(written)
+    try:
+        return series.str.decode("base64", strict=True).to_arrow().cast(pa.binary())
+    except pl.exceptions.ComputeError:
+        message = "binary values are written in base64, as aGVsbG8="
+        raise pa.ArrowInvalid(message) from None
