@@ -61,7 +61,7 @@ class Display:
             self._live.update(Group(progress_table(status, self._meter.rates, now), *late))
             return
         reasons = self._late.reasons()
-        states = (status.state, *(pe.state for pe in status.pes), *reasons)
+        states = (status.shown_state, *map(status.state_of, status.pes), *reasons)
         line = "; ".join(part for part in (progress_line(status, self._meter.rates), self._late.brief()) if part)
         again = reasons and now - self._reasons_at >= REASON_SECONDS
         if not again and (

@@ -42,17 +42,19 @@ def snapshot(
     return {
         "application": status.application,
         "at": now,
-        "state": status.state,
+        "state": status.shown_state,
         "fingerprint": status.fingerprint,
         "deployed_at": status.deployed_at,
         "measured": metrics.measured,
         "hosts": [
-            {"id": host.id, "state": host.state, "process": host.process, "alive": host.alive, "error": host.error}
+            {"id": host.id, "state": host.shown_state, "process": host.process, "alive": host.alive,
+             "error": host.error}
             for host in status.hosts
         ],
         "pes": [
             {
-                "id": pe.id, "state": pe.state, "unit": pe.unit, "host": pe.host, "generation": pe.generation,
+                "id": pe.id, "state": status.state_of(pe), "unit": pe.unit, "host": pe.host,
+                "generation": pe.generation,
                 "batch": pe.batch, "epoch": pe.epoch, "rows_in": pe.rows_in, "rows_out": pe.rows_out,
                 "committed_at": pe.committed_at, "error": pe.error, "failed_times": pe.failed_times,
                 "trouble": troubles.get(pe.id), "rate": _rounded(rates.get(pe.id)),

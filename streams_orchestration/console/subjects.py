@@ -110,7 +110,8 @@ def _running(
         return {"metrics": next((asdict(each) for each in metrics.streams if each.name == name), None)}
     if kind == "pe":
         measured = next((asdict(each) for each in metrics.pes if each.pe == int(name)), None)
-        state = next((asdict(each) for each in status.pes if each.id == int(name)), None)
+        of = next((each for each in status.pes if each.id == int(name)), None)
+        state = None if of is None else asdict(of) | {"state": status.state_of(of)}
         return {"metrics": measured, "state": state, "log": _log(status, int(name))}
     return {}
 

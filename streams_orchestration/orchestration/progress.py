@@ -33,7 +33,7 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
         now: unix seconds.
     """
     metadata: dict[str, dg.MetadataValue] = {
-        "streams/state": dg.MetadataValue.text(status.state),
+        "streams/state": dg.MetadataValue.text(status.shown_state),
         "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
         "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
         "streams/rows_in": dg.MetadataValue.int(sum(pe.rows_in for pe in status.pes)),
@@ -44,7 +44,7 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
         metadata["streams/operators"] = _operators(metrics)
     return dg.AssetMaterialization(
         [status.application, "deployment"],
-        description=f"{status.application} is {status.state}"
+        description=f"{status.application} is {status.shown_state}"
         + (", and is reset again and again" if "streams/unstable" in metadata else ""),
         metadata=metadata,
     )
@@ -114,21 +114,22 @@ def part_events(
     numbers = set()
     for pe in pes:
         numbers.add(pe.id)
-        yield pe_event(status.application, pe, metrics, units.get(pe.unit))
+        yield pe_event(status, pe, metrics, units.get(pe.unit))
     yield from _stream_events(status, metrics, numbers)
     for sink in sinks:
         yield sink_event(status.application, sink, preview(sink, PREVIEWED_ROWS))
 
 
 def pe_event(
-    application: str, pe: PeStatus, metrics: ApplicationMetrics, unit: UnitStatus | None
+    status: ApplicationStatus, pe: PeStatus, metrics: ApplicationMetrics, unit: UnitStatus | None
 ) -> dg.AssetMaterialization:
     """Return the event of one PE, with the last recoveries of its unit."""
+    state = status.state_of(pe)
     cpu = sum(each.cpu_ns for each in (*metrics.pes, *metrics.operators) if each.pe == pe.id)
     cpu += sum(stream.serialise_ns for stream in metrics.streams if stream.pe == pe.id)
     cpu += sum(reader.deserialise_ns for stream in metrics.streams for reader in stream.readers if reader.pe == pe.id)
     metadata: dict[str, dg.MetadataValue] = {
-        "streams/state": dg.MetadataValue.text(pe.state),
+        "streams/state": dg.MetadataValue.text(state),
         "streams/unit": dg.MetadataValue.text(pe.unit),
         "streams/generation": dg.MetadataValue.int(pe.generation),
         "streams/batch": dg.MetadataValue.int(pe.batch),
@@ -144,8 +145,8 @@ def pe_event(
         metadata |= recovery_metadata(unit, metrics.at)
     unstable = unit is not None and recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
-        [application, "pes", f"pe_{pe.id}"],
-        description=f"PE {pe.id} is {pe.state}{', and is reset again and again' if unstable else ''}",
+        [status.application, "pes", f"pe_{pe.id}"],
+        description=f"PE {pe.id} is {state}{', and is reset again and again' if unstable else ''}",
         metadata=metadata,
     )
 

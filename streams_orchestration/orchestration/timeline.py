@@ -81,7 +81,7 @@ def draw_timeline(status: ApplicationStatus, cuts: Mapping[str, Sequence[Cut]], 
         f'height="{height:.0f}" font-family="{FONT}" font-size="11">',
         f"<title>{escape(status.application)}</title>",
         f'<rect width="{WIDTH:.0f}" height="{height:.0f}" rx="8" fill="#ffffff"/>',
-        _text(MARGIN, 24, f"{status.application}: {status.state}", size=13, weight=600),
+        _text(MARGIN, 24, f"{status.application}: {status.shown_state}", size=13, weight=600),
         _text(WIDTH - MARGIN, 24, span, colour=FAINT, anchor="end"),
     ]
     for number, lane in enumerate(lanes):

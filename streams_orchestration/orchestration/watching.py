@@ -124,14 +124,14 @@ def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequen
         kept = replace(kept, state=state, changed_at=changed_at, epochs=epochs, reported_at=now, behind=not advanced)
     if not report or not ends_due:
         return Look(healing.resets, healing.exhausted, report, (), (), advanced, checks, kept)
-    shown = {_pe_name(pe): _pe_facts(pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
+    shown = {_pe_name(pe): _pe_facts(status, pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
     kept = replace(kept, recorded=memory.recorded | shown, recorded_at=now)
     return Look(healing.resets, healing.exhausted, report, pes, sinks, advanced, checks, kept)
 
 
 def _state(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> str:
     counted = (f"{unit.name}:{unit.resets}" for unit in status.units if unit.resets)
-    return " ".join([status.state, *(failure.unit for failure in exhausted), *counted])
+    return " ".join([status.shown_state, *(failure.unit for failure in exhausted), *counted])
 
 
 def _interval(quiet: float) -> float:
@@ -140,7 +140,7 @@ def _interval(quiet: float) -> float:
 
 def _changed(status: ApplicationStatus, memory: Memory) -> tuple[tuple[PeStatus, ...], tuple[SinkStatus, ...]]:
     return (
-        tuple(pe for pe in status.pes if memory.recorded.get(_pe_name(pe)) != _pe_facts(pe)),
+        tuple(pe for pe in status.pes if memory.recorded.get(_pe_name(pe)) != _pe_facts(status, pe)),
         tuple(sink for sink in status.sinks if memory.recorded.get(sink.operator, "0") != str(sink.rows)),
     )
 
@@ -149,8 +149,8 @@ def _pe_name(pe: PeStatus) -> str:
     return f"pe_{pe.id}"
 
 
-def _pe_facts(pe: PeStatus) -> str:
-    return f"{pe.state} {pe.generation} {pe.rows_in} {pe.rows_out}"
+def _pe_facts(status: ApplicationStatus, pe: PeStatus) -> str:
+    return f"{status.state_of(pe)} {pe.generation} {pe.rows_in} {pe.rows_out}"
 
 
 def _owed(status: ApplicationStatus, reset: ResetRequest) -> OwedRun:

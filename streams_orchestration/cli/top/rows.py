@@ -146,7 +146,9 @@ def _application(observed: Observed) -> Iterator[Row]:
     whole = _sum(pes)
     trouble = f"{len(failed)} of {len(status.units)} units have failed" if failed else ""
     resets = sum(unit.resets for unit in status.units)
-    yield replace(whole, path=(observed.name,), kind="application", state=status.state, trouble=trouble, resets=resets)
+    yield replace(
+        whole, path=(observed.name,), kind="application", state=status.shown_state, trouble=trouble, resets=resets
+    )
     for unit in status.units:
         if unit.region is None:
             continue
@@ -193,7 +195,7 @@ def _pe(observed: Observed, pe: PeStatus, failed: dict[str, UnitFailure], measur
     return Row(
         path=(*above, f"PE {pe.id}"),
         kind="pe",
-        state=pe.state,
+        state=observed.status.state_of(pe),
         trouble=_trouble(alone) or (pe.error or "").strip(),
         cores=sum(known) if known else None,
         cpu_seconds=sum(each.cpu_ns for each in operators) / 1e9 if operators else None,

@@ -155,7 +155,7 @@ class Screen(App[None]):
 
     def _line(self) -> Text:
         failed = sum(len(each.failures) for each in self.snapshot.applications)
-        states = ", ".join(f"{each.name} {each.status.state}" for each in self.snapshot.applications)
+        states = ", ".join(f"{each.name} {each.status.shown_state}" for each in self.snapshot.applications)
         line = Text.assemble((states or "nothing is deployed", "bold"))
         if failed:
             line.append(f"  {plural(failed, 'unit')} failed", "bold red")

@@ -12,6 +12,9 @@ from streams_orchestration.runtime.processes import is_alive, is_here
 from streams_orchestration.runtime.programs.spread import LevelSpread
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
+LOST = "LOST"
+"""Shown state of a host that is gone, and of its PEs, until the catalog knows of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
@@ -54,7 +57,7 @@ class HostStatus:
     @property
     def shown_state(self) -> str:
         """Return its state as it is now, `LOST` for a host that is lost."""
-        return "LOST" if self.lost else self.state
+        return LOST if self.lost else self.state
 
     @classmethod
     def of(cls, row: HostRow, now: float, *, error: str | None = None, log: Path = Path()) -> HostStatus:
@@ -179,12 +182,12 @@ class UnitsStatus:
     @property
     def shown_state(self) -> str:
         """Return its state as it is now: `LOST` while a PE that is not complete has lost its host."""
-        return "LOST" if self.state == "RUNNING" and any(self.state_of(pe) == "LOST" for pe in self.pes) else self.state
+        return LOST if self.state == "RUNNING" and any(self.state_of(pe) == LOST for pe in self.pes) else self.state
 
     def state_of(self, pe: PeStatus) -> str:
         """Return the state of a PE as it is now: `LOST` while its host is lost, whatever it had reported."""
         lost = pe.state in ("WANTED", "STARTING", "RUNNING") and any(h.id == pe.host and h.lost for h in self.hosts)
-        return "LOST" if lost else pe.state
+        return LOST if lost else pe.state
 
     @property
     def log_places(self) -> str:

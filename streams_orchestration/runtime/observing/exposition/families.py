@@ -39,6 +39,7 @@ from streams_orchestration.runtime.observing.exposition.things import (
     is_known,
 )
 from streams_orchestration.runtime.observing.metrics import OperatorMetrics
+from streams_orchestration.runtime.units.status import LOST
 
 _NANO = 1e-9
 
@@ -78,7 +79,7 @@ _GENERAL = (
     HOME.gauge("size_bytes", "size of the file system of the state directory", lambda every: every.disk_size),
     MACHINE.states(
         "state of a machine that an agent has registered; LOST when its lease has ended",
-        (*_states(MachineState), "LOST"),
+        (*_states(MachineState), LOST),
         lambda machine: machine.state,
     ),
     MACHINE.gauge(
@@ -89,7 +90,11 @@ _GENERAL = (
     ),
 )
 _APPLICATIONS = (
-    APPLICATION.states("state of the application", _states(ApplicationState), lambda observed: observed.status.state),
+    APPLICATION.states(
+        "state of the application; LOST while a host of it is gone, and nothing has noticed that yet",
+        (*_states(ApplicationState), LOST),
+        lambda observed: observed.status.shown_state,
+    ),
     APPLICATION.gauge(
         "deployed_timestamp_seconds",
         "when the application was deployed, unix time",
@@ -146,15 +151,27 @@ _HOSTS = (
         ("machine",),
         lambda host: (host.machine or "",),
     ),
-    HOST.states("state of the host process", _states(HostState), lambda host: host.state),
+    HOST.states(
+        "state of the host process; LOST while it is gone, and nothing has noticed that yet",
+        (*_states(HostState), LOST),
+        lambda host: host.shown_state,
+    ),
     HOST.gauge("alive", "1 when the process of the host is there", lambda host: host.alive),
     HOST.gauge("heartbeat_timestamp_seconds", "last heartbeat of the host, unix time", lambda host: host.heartbeat_at),
     HOST.gauge("failed_launches", "launches of the host in a row without coming up", lambda host: host.launches),
 )
 _PES = (
-    PE.info("unit of recovery and host of the PE", ("unit", "host"), lambda pe: (pe.unit, str(pe.host))),
-    PE.states("state of the PE, which is one query", _states(PeState), lambda pe: pe.state),
-    PE.gauge("committed_timestamp_seconds", "last committed batch of the PE, unix time", lambda pe: pe.committed_at),
+    PE.info("unit of recovery and host of the PE", ("unit", "host"), lambda pe: (pe.status.unit, str(pe.status.host))),
+    PE.states(
+        "state of the PE, which is one query; LOST while its host is",
+        (*_states(PeState), LOST),
+        lambda pe: pe.shown_state,
+    ),
+    PE.gauge(
+        "committed_timestamp_seconds",
+        "last committed batch of the PE, unix time",
+        lambda pe: pe.status.committed_at,
+    ),
     MEASURED_PE.counter("batches", "committed micro-batches", lambda pe: pe.batches),
     MEASURED_PE.counter(
         "rows_in",

@@ -45,6 +45,14 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
+class Pe:
+    """A PE, and its state as it is now."""
+
+    status: PeStatus
+    shown_state: str
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """An imported stream as all ports of one PE read it."""
 
@@ -80,11 +88,11 @@ def hosts(snapshot: Snapshot) -> Iterator[tuple[Labels, HostStatus]]:
             yield (each.name, str(host.id)), host
 
 
-def pes(snapshot: Snapshot) -> Iterator[tuple[Labels, PeStatus]]:
+def pes(snapshot: Snapshot) -> Iterator[tuple[Labels, Pe]]:
     """Yield the PEs, labelled by application and number."""
     for each in snapshot.applications:
         for pe in each.status.pes:
-            yield (each.name, str(pe.id)), pe
+            yield (each.name, str(pe.id)), Pe(pe, each.status.state_of(pe))
 
 
 def measured_pes(snapshot: Snapshot) -> Iterator[tuple[Labels, PeMetrics]]:
