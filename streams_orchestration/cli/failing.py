@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from streams_orchestration.cli.invocation import ErrorKind
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import report_diagnostics
@@ -16,6 +18,8 @@ TERMINATED = 143
 
 def report(error: Exception) -> tuple[ErrorKind, str]:
     """Show on standard error what went wrong, where, and what to do; its kind and message."""
+    if not isinstance(error, ApplicationError | StreamsRuntimeError):
+        error = _explained(error)
     if isinstance(error, ApplicationError):
         report_diagnostics(error.diagnostics)
         return "application", str(error)
@@ -26,3 +30,13 @@ def report(error: Exception) -> tuple[ErrorKind, str]:
     show_error(message)
     show_error("This error is not expected. `-v` shows where it comes from.")
     return "unexpected", message
+
+
+def _explained(error: Exception) -> Exception:
+    """Return the damage of the catalog where that is the cause of an error that is not expected."""
+    from streams_orchestration.runtime.catalog.catalog import Catalog
+    from streams_orchestration.runtime.storage.home import Home
+
+    with suppress(StreamsRuntimeError, OSError):
+        return Catalog(Home.default()).explained(error)
+    return error

@@ -80,6 +80,17 @@ class CatalogMissingError(CatalogError):
     """The database holds no catalog."""
 
 
+class CatalogDamagedError(CatalogError):
+    """The database of the catalog holds what nobody has written."""
+
+    def __init__(self, place: object, reason: str) -> None:
+        super().__init__(
+            f"{place}: the catalog is damaged: {reason}. Stop what runs on it and keep a copy of the file. Then put an "
+            "earlier copy in its place, or what `sqlite3 FILE .recover` still reads; or move the state directory away "
+            "and start anew."
+        )
+
+
 class CatalogUnavailableError(CatalogError):
     """The catalog cannot be used at present; nothing was changed, and the call may be repeated."""
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
+from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
 from streams_orchestration.runtime.catalog.changes import Changes, file_bell
@@ -28,11 +29,13 @@ from streams_orchestration.runtime.catalog.versions import (
     write_version,
 )
 from streams_orchestration.runtime.errors import (
+    CatalogDamagedError,
     CatalogError,
     CatalogLostError,
     CatalogMissingError,
     CatalogPlaceError,
     CommitUnknownError,
+    StreamsRuntimeError,
 )
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import Store
@@ -41,6 +44,8 @@ PATIENCE_SECONDS = 5.0
 """Seconds for which a transaction that cannot reach the database is tried again."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two tries; doubled from the first to the longest."""
+UNEXPECTED = (LookupError, TypeError, ValueError, AttributeError)
+"""Errors that come of reading values which nobody has written."""
 _turns = threading.local()
 
 
@@ -113,15 +118,44 @@ class Catalog:
         """Whether anything was ever deployed here; a catalog that is just being made does not count yet.
 
         Raises:
+            CatalogDamagedError: there is none, though there are data of applications.
             CatalogError: the database is no catalog, or one of another version.
             StorageSettingError: the files that it names are elsewhere than STREAMS_STORAGE says.
         """
         version = self.version()
-        if version is not None:
-            check_version(self.name, version)
-            with self.read() as connection:
-                check_place(connection, self.store)
-        return version is not None
+        if version is None:
+            self._refuse_leftovers()
+            return False
+        check_version(self.name, version)
+        with self.read() as connection:
+            check_place(connection, self.store)
+        return True
+
+    def _refuse_leftovers(self) -> None:
+        """Raise CatalogDamagedError when the home has streams and states of applications that no catalog names."""
+        data = self._home.data("")
+        try:
+            names = sorted(each.name for each in data.iterdir())
+        except FileNotFoundError:
+            return
+        if names:
+            raise CatalogDamagedError(self.name, f"it is empty or gone, but {data} has data of {short_list(names)}")
+
+    def check(self) -> None:
+        """Look whether the database is sound, before something long begins that relies on it.
+
+        Raises:
+            CatalogDamagedError: it is not.
+        """
+        if self._database.exists() and (damage := self._database.damage()) is not None:
+            raise CatalogDamagedError(self.name, damage)
+
+    def explained(self, error: Exception) -> Exception:
+        """Return the damage of the database where that explains an error that nobody expected, else the error."""
+        if isinstance(error, StreamsRuntimeError) or not self._database.exists():
+            return error
+        damage = self._database.damage(indexes=True)
+        return error if damage is None else CatalogDamagedError(self.name, damage)
 
     @property
     def names_units(self) -> bool:
@@ -226,6 +260,8 @@ class Catalog:
                     transaction.rollback()
                 if isinstance(error, DBAPIError):
                     raise self._database.error(error) from error
+                if isinstance(error, UNEXPECTED) and (explained := self.explained(error)) is not error:
+                    raise explained from error
                 raise
             if not self._database.sound(connection):
                 transaction.rollback()

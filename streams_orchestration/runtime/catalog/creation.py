@@ -19,6 +19,7 @@ def create_catalog(home: Home) -> Catalog:
     """
     home.prepare()
     catalog = Catalog(home)
+    catalog.check()
     upgrade_older(catalog)
     if not catalog.exists:
         catalog.make()

@@ -132,6 +132,14 @@ class Database(ABC):
         """The revision of tables that were made before revisions were written down; None when there are none."""
         return None
 
+    def damage(self, *, indexes: bool = False) -> str | None:
+        """Return how the database is damaged; None where it is sound, or its server looks after that.
+
+        Args:
+            indexes: whether they are compared with their tables, which takes longer.
+        """
+        return None
+
     @abstractmethod
     def doubtful(self, error: DBAPIError) -> bool:
         """Whether a commit that failed with this error may still have taken effect."""

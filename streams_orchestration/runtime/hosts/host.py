@@ -66,6 +66,7 @@ class Host:
         self.application = application
         self.number = number
         self.catalog = Catalog(home)
+        self.catalog.check()
         self.outage = Outage()
         self.presence = Presence(self.catalog, application, number, incarnation)
         self.engine = engine

@@ -100,7 +100,9 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
         log.exception("host %s of %s failed", start.host, start.application)
         if host is not None:
             with contextlib.suppress(Exception):
-                reason = str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
+                cause = host.catalog.explained(error)
+                reason = str(cause) if isinstance(cause, StreamsRuntimeError) else f"{type(cause).__name__}: {cause}"
+                log.error("%s", reason)
                 host.presence.report(state="FAILED", error=host.engine_end(ENGINE_SECONDS) or reason.splitlines()[0])
         return 1
 

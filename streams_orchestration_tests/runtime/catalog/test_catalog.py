@@ -104,9 +104,7 @@ def test_a_file_that_is_no_database_is_named(file_home: Home, mode: str):
     for path in home.root.iterdir():
         path.unlink()
     home.catalog.write_bytes(b"my diary, " * 100)
-    named = pytest.raises(
-        CatalogError, match=r"catalog.db: not a catalog, or a damaged one: .*move the state directory"
-    )
+    named = pytest.raises(CatalogError, match=r"catalog.db: the catalog is damaged: .*move the state directory")
     with named, getattr(Catalog(home), mode)():
         pass
 
