@@ -239,7 +239,7 @@ def host_for(home: Home, programs: Sequence[PeProgram], load: Load, start: Any, 
     hosts = [Presence(catalog, APPLICATION, number, "it") for number in range(len(load.units))]
     for host in hosts:
         host.join()
-    garbage = Garbage(catalog, APPLICATION, programs, load.units)
+    garbage = Garbage(catalog, APPLICATION, programs, load.units, 1)
     resets: list[float] = []
     start.wait()
     began = beaten = collected = time.monotonic()

@@ -46,7 +46,7 @@ def times(pes: int) -> dict[str, float]:
         for pe in simulated:
             pe.turn()
         began = time.perf_counter()
-        Garbage(catalog, APPLICATION, programs, load.units).collect()
+        Garbage(catalog, APPLICATION, programs, load.units, 1).collect()
         collected = time.perf_counter() - began
         return {
             "deploy": deployed, "cut": cut, "commit": median(closing), "last commit": closing[-1], "look": look,

@@ -118,7 +118,7 @@ class Catalog:
         """Whether anything was ever deployed here; a catalog that is just being made does not count yet.
 
         Raises:
-            CatalogDamagedError: there is none, though there are data of applications.
+            CatalogDamagedError: its file is empty, though there are data of applications.
             CatalogError: the database is no catalog, or one of another version.
             StorageSettingError: the files that it names are elsewhere than STREAMS_STORAGE says.
         """
@@ -132,14 +132,19 @@ class Catalog:
         return True
 
     def _refuse_leftovers(self) -> None:
-        """Raise CatalogDamagedError when the home has streams and states of applications that no catalog names."""
+        """Raise CatalogDamagedError for an empty file beside streams and states of applications.
+
+        A file that is gone was removed by somebody; then a deployment asks what is to become of them.
+        """
+        if not self._home.catalog.exists():
+            return
         data = self._home.data("")
         try:
             names = sorted(each.name for each in data.iterdir())
         except FileNotFoundError:
             return
         if names:
-            raise CatalogDamagedError(self.name, f"it is empty or gone, but {data} has data of {short_list(names)}")
+            raise CatalogDamagedError(self.name, f"it is empty, but {data} has data of {short_list(names)}")
 
     def check(self) -> None:
         """Look whether the database is sound, before something long begins that relies on it.

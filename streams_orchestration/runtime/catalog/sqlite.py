@@ -143,7 +143,7 @@ class SqliteDatabase(Database):
     def refusal(self, error: DBAPIError) -> CatalogError:
         """A lock that is not obtained, a full disk, a file that cannot be used, is damaged, or is no catalog."""
         reason = reason_of(error).partition(" with text")[0]  # what follows are the bytes
-        if self.path.is_dir():
+        if "unable to open" in reason and self.path.is_dir():
             return CatalogError(f"{self.name}: the catalog is a file, and this is a directory. Move it away.")
         if "no such table" in reason:
             return CatalogMissingError(f"{self.name}: there is no catalog: {reason}")

@@ -198,7 +198,7 @@ class Host:
         self.units = units_on(pes, self.number)
         self.timed = units_timed_by(pes, self.number)
         programs = self.queries.programs.values()
-        self.garbage = Garbage(self.catalog, self.application, programs, self.timed)
+        self.garbage = Garbage(self.catalog, self.application, programs, self.timed, row.plan)
         self.garbage_here = GarbageHere(self.catalog, self.application, [program.pe for program in here])
         sinks = deliverers(self.catalog, self.home, self.application, programs, self.timed)
         self.publisher.deliver_to(sinks)

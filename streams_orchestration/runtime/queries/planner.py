@@ -73,6 +73,17 @@ class Planner:
         self.scratch.begin()
         return view.batch
 
+    def _view(self) -> PeView | None:
+        """Return where the PE stands; None if this query must plan no more.
+
+        It must not when it is not wanted, when its unit goes back to its cut, or when another one takes its place.
+        """
+        try:
+            view = read_view(self._catalog, self.scratch.launched.program, int(self.options["generation"]))
+        except StaleGenerationError:
+            return None
+        return view if view.wanted and not view.waits else None
+
     def advance(self, batch: int, not_before: float = 0.0) -> int:
         """Commit the batch that the engine has run; then plan the next one as soon as there is something to do.
 
@@ -110,8 +121,8 @@ class Planner:
             mark = changes.mark()
             began = time.monotonic()
             program = self.scratch.launched.program
-            view = read_view(self._catalog, program)
-            if self._over(view):
+            view = self._view()
+            if view is None:
                 self.scratch.rest()
                 changes.wait(mark, self._patience)
                 return batch
@@ -161,10 +172,6 @@ class Planner:
         """Return the results of the tasks of a batch that the engine has run, one for each task of the program."""
         return take_answers(self.scratch.answers, plan.batch, self.scratch.launched.program.tasks)
 
-    def _over(self, view: PeView) -> bool:
-        """Whether this query must plan no more: it is not wanted, or its unit goes back to its cut."""
-        return not view.wanted or view.waits or view.generation != int(self.options["generation"])
-
     def stop(self) -> None:
         """Close the catalog."""
         if self._opened is not None:
@@ -205,7 +212,7 @@ class Planner:
             raise
         except StaleGenerationError as error:
             # of a query that another one takes the place of, this is no failure
-            if not self._over(read_view(self._catalog, program)):
+            if self._view() is not None:
                 log.error("%s", error)
                 self.scratch.fail(str(error), permanent=False)
                 raise

@@ -50,16 +50,28 @@ _SEGMENTS = {
 }
 
 
-def read_view(catalog: Catalog, program: PeProgram) -> PeView:
+def read_view(catalog: Catalog, program: PeProgram, generation: int | None = None) -> PeView:
     """Read, in one transaction, where a PE stands and what its streams hold.
 
+    Args:
+        catalog: of the application.
+        program: of the PE.
+        generation: that the program is run in; None for the one that is there. The program of another one may be of
+            another plan, and name PEs that are gone.
+
     Raises:
-        StaleGenerationError: the application is gone from the catalog.
+        StaleGenerationError: the PE is gone from the catalog, or its unit is in another generation.
     """
     with catalog.read() as connection:
         row = connection.execute(_STANDING, {"of": program.application, "at": program.pe}).one_or_none()
         if row is None:
             message = f"PE {program.pe} of {program.application} is no longer in the catalog"
+            raise StaleGenerationError(message)
+        if generation is not None and row.generation != generation:
+            message = (
+                f"PE {program.pe} of {program.application} runs in generation {generation}, and its unit is in "
+                f"{row.generation}"
+            )
             raise StaleGenerationError(message)
         position = _position.validate_python(row.position)
         on_trial = row.shown_epoch is not None

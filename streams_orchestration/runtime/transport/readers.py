@@ -69,9 +69,6 @@ def outstanding(
     A reader outside of the region cannot read the open epoch, so only segments before that count: the epoch would never
     end if the PE waited for more.
 
-    A reader outside of the region cannot read the open epoch, so it is behind in what lies before that only: the
-    epoch would never end if the PE waited for it.
-
     Args:
         connection: of a transaction.
         program: the PE.

@@ -37,14 +37,16 @@ class Garbage:
         application: its name.
         programs: of all its PEs.
         units: to look at; another host looks at the others.
+        plan: number of the plan that the programs are of.
     """
 
     def __init__(
-        self, catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str]
+        self, catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str], plan: int
     ) -> None:
         self._catalog = catalog
         self._application = application
         self._programs = programs
+        self._plan = plan
         self._names = units
         self._units: dict[str, tuple[int, int, int]] = {}
         self._importers: object = None
@@ -70,14 +72,15 @@ class Garbage:
         moved = {name for name, row in units.items() if row != self._units.get(name)}
         if not moved and importers == self._importers:
             return False
-        collect_garbage(self._catalog, self._application, self._programs, moved)
+        collect_garbage(self._catalog, self._application, self._programs, moved, self._plan)
         self._units, self._importers = units, importers
         return True
 
 
 def collect_garbage(
-    catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str] | None = None
-) -> int:
+    catalog: Catalog, application: str, programs: Collection[PeProgram], units: Collection[str] | None = None,
+    plan: int | None = None,
+) -> int:  # fmt: skip
     """Forget commits, segments and states that lie before the cuts of all PEs that could need them.
 
     While a redeploy is on trial this is the cut at which it took place.
@@ -87,6 +90,8 @@ def collect_garbage(
         application: its name.
         programs: of all its PEs.
         units: whose commits, states and read segments to look at; all when None.
+        plan: number of the plan that the programs are of; None for the one that is deployed. Nothing is forgotten when
+            another one was deployed: it may need what this one has read.
 
     Returns:
         How many files were removed.
@@ -99,17 +104,23 @@ def collect_garbage(
     removed = 0
     for unit in sorted(names):
         with catalog.write_unit(application, unit) as connection:
+            if not _is_deployed(connection, application, plan):
+                return removed
             paths = _collect_unit(connection, application, unit, programs)
         removed += remove_files(catalog.store, paths)
-    return removed + remove_files(catalog.store, _collect_exports(catalog, application, programs))
+    return removed + remove_files(catalog.store, _collect_exports(catalog, application, programs, plan))
+
+
+def _is_deployed(connection: Connection, application: str, plan: int | None) -> bool:
+    """Return True if no other plan has taken the place of this one; none can before the transaction ends."""
+    a = tables.application
+    return plan is None or connection.scalar(select(a.c.plan).where(a.c.name == application)) == plan
 
 
 def _collect_unit(connection: Connection, application: str, unit: str, programs: Collection[PeProgram]) -> list[str]:
     """Forget the data before the cut of a unit, and segments that every reader in the application has read.
 
     The cut of a reader in another unit may move meanwhile; that is safe, because a cut only moves forward.
-
-    A cut only moves forward, so that of a reader in another unit, which may move meanwhile, is good enough.
     """
     c, s, p, u, e = tables.commit, tables.segment, tables.pe, tables.unit, tables.epoch
     members = {program.pe: program for program in programs if program.unit == unit}
@@ -131,7 +142,9 @@ def _collect_unit(connection: Connection, application: str, unit: str, programs:
     return paths
 
 
-def _collect_exports(catalog: Catalog, application: str, programs: Collection[PeProgram]) -> list[str]:
+def _collect_exports(
+    catalog: Catalog, application: str, programs: Collection[PeProgram], plan: int | None
+) -> list[str]:
     """Forget exported segments that nobody needs, and those that resets have taken back; writes if there may be any."""
     s, x = tables.segment, tables.stream_connection
     exported = {stream for program in programs for stream in program.exports}
@@ -142,6 +155,8 @@ def _collect_exports(catalog: Catalog, application: str, programs: Collection[Pe
             return []
     paths: list[str] = []
     with catalog.write() as connection:
+        if not _is_deployed(connection, application, plan):
+            return []
         now = clock.now()
         needed = _needed(connection, application, programs, exported)
         paths += drop_read_exports(connection, application, needed, now)

@@ -96,12 +96,6 @@ def test_a_host_ends_with_the_reason_before_it_does_anything(home: Home, content
         Host(home, "app", 0, "incarnation", IdleEngine())
 
 
-def test_a_catalog_that_is_gone_while_its_data_are_there_is_not_made_anew(home: Home):
-    home.catalog.unlink()
-    with pytest.raises(CatalogDamagedError, match=r"empty or gone, but .*data has data of app"):
-        create_catalog(home)
-
-
 def test_a_directory_in_the_place_of_the_catalog_is_named_and_not_waited_for(tmp_path: Path):
     home = Home(tmp_path / "home")
     home.catalog.mkdir(parents=True)

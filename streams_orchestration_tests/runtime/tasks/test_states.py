@@ -190,7 +190,7 @@ def test_what_only_a_former_cut_needed_is_collected_when_there_is_a_new_one(loca
 def test_garbage_is_looked_for_when_the_cut_has_moved_or_many_batches_were_made(
     local: LocalApplication, monkeypatch: pytest.MonkeyPatch
 ):
-    garbage = Garbage(local.catalog, local.name, local.programs, local.units)
+    garbage = Garbage(local.catalog, local.name, local.programs, local.units, 1)
     batches(local, 1)
     assert garbage.collect()
     batches(local, 1)
