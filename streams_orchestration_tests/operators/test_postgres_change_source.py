@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +264,40 @@ def test_lost_changes_are_an_error_or_left_out(target: Target):
     events(target, (2, "b"))
     drained(skipping, offset)
     assert skipping.rows() == [("insert", 2, "b")]
+    assert skipping.metrics["lost"] == 1
+
+
+def made_anew(target: Target, offset: Offset) -> Offset:
+    target.run(f"SELECT pg_drop_replication_slot('{slot_of(target)}')")
+    target.run(f"SELECT pg_create_logical_replication_slot('{slot_of(target)}', 'pgoutput')")
+    return offset
+
+
+CHANGED: dict[str, tuple[Callable[[Target, Offset], Offset], str]] = {
+    "a slot that was made anew": (made_anew, r"was advanced to .* by somebody else, or dropped and made anew there"),
+    "another server": (lambda _, offset: offset | {"server": "1"}, "is of another server than the one that was read"),
+    "a server of yesterday": (
+        lambda _, offset: offset | {"lsn": offset["lsn"] + (1 << 40)},
+        "is of a server whose log ends at .*, as after its restore from an earlier copy",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_a_slot_or_server_in_the_place_of_the_one_that_was_read_is_named(target: Target, case: str):
+    bench = source(target)
+    offset = drained(bench)
+    events(target, (1, "a"))
+    operator_of(bench)._let_go()
+    change, what = CHANGED[case]
+    offset = change(target, offset)
+    with pytest.raises(DataError, match=rf"slot slot_\w+: it {what}; changes of table events behind .* are lost"):
+        source(target).produce(offset)
+    skipping = source(target, onLostData="skip")
+    offset = drained(skipping, offset)
+    events(target, (2, "b"))
+    drained(skipping, offset)
+    assert skipping.rows()[-1] == ("insert", 2, "b")
     assert skipping.metrics["lost"] == 1
 
 

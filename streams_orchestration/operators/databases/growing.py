@@ -15,6 +15,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.databases.connecting import engine_of
 from streams_orchestration.operators.databases.errors import DatabaseError, explained
+from streams_orchestration.operators.databases.table_identity import TableIdentity, table_identity
 
 CHUNK = 10_000
 """Rows that come from the database in one piece."""
@@ -77,10 +78,30 @@ class GrowingTable:
         except SQLAlchemyError as error:
             raise explained(error, self.name, self._url) from error
 
+    def identity(self) -> TableIdentity | None:
+        """Return the identity of the table; None of a view or a query.
+
+        Raises:
+            DatabaseError: the database refuses.
+            DatabaseAwayError: the database is not there.
+        """
+        if self._table is None:
+            return None
+        try:
+            with self._engine.connect() as connection:
+                return table_identity(connection, self._table)
+        except SQLAlchemyError as error:
+            raise explained(error, self.name, self._url) from error
+
     def has_nulls(self) -> bool:
         """Whether a row has no value of the growing column, so that it would never be read."""
         statement = sa.select(sa.literal_column("1")).select_from(self._relation).where(self._by.is_(None)).limit(1)
         return self._scalar(statement) is not None
+
+    def has(self, value: Any) -> bool:
+        """Whether a row has this value of the growing column."""
+        one = sa.select(sa.literal_column("1")).select_from(self._relation)
+        return self._scalar(one.where(self._by == sa.bindparam("value", value, type_=NullType())).limit(1)) is not None
 
     def count(self, after: Any, upper: Any, most: int) -> int:
         """Rows behind a value (of all when None) and up to another one (without limit when None), `most` at most."""

@@ -94,6 +94,7 @@ class Slot:
         self._slot, self._publication, self._wanted = slot, publication, table
         self._url: URL = resolve_url(url)
         self._engine = engine_of(self._url)
+        self._server = ""
         self.schema_and_name: tuple[str, str] = ("", "")
 
     def prepare(self, columns: Sequence[str]) -> None:
@@ -147,6 +148,12 @@ class Slot:
             message = f"{self.name}: there is one of this name {what}; name another one with slot"
             raise DatabaseError(message)
         return SlotState(lsn(confirmed) if confirmed else 0, status == "lost")
+
+    def server(self) -> str:
+        """Return the number that a server gets when it is made; its standbys and its copies have the same."""
+        if not self._server:
+            self._server = str(self._scalar("SELECT system_identifier FROM pg_control_system()"))
+        return self._server
 
     def newest(self) -> int:
         """Position in the log up to which everything is written."""

@@ -42,6 +42,7 @@ class PostgresChangeSource(SourceOperator):
 
     The slot is advanced by the host, up to the cut (`confirm`), so what a reset reads again is still there. The rows
     that are there at the beginning are one batch; transactions that were visible to it are no changes afterwards.
+    The offset has the number of the server, so that another one in its place is named.
     """
 
     Parameters = PostgresChangeSourceParameters
@@ -158,10 +159,12 @@ class PostgresChangeSource(SourceOperator):
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
         slot = self._connected()
         if not offset:
-            return ProducedTo(self._begun(slot), exhausted=False)
-        if "writers" in offset:
-            return ProducedTo(self._snapshot(slot, offset), exhausted=False)
-        return self._read(slot, offset, limit)
+            produced = ProducedTo(self._begun(slot), exhausted=False)
+        elif "writers" in offset:
+            produced = ProducedTo(self._snapshot(slot, offset), exhausted=False)
+        else:
+            produced = self._read(slot, offset, limit)
+        return produced._replace(offset=produced.offset | {"server": slot.server()})
 
     def _begun(self, slot: Slot) -> Offset:
         """The first offset; the slot is there."""
@@ -201,7 +204,7 @@ class PostgresChangeSource(SourceOperator):
         if self._changes is None:
             self._changes = Changes(slot, list(self.columns.values()))
         former = Position(offset["lsn"], offset["rows"], offset.get("visible"), offset.get("until", 0))
-        position = former if self._changes.more else self._kept(slot, former)
+        position = former if self._changes.more else self._kept(slot, former, offset.get("server"))
         reached, rows = self._changes.read(position, limit)
         wanted = [row for row in rows if row.kind in self.parameters.changes]
         if wanted:
@@ -225,20 +228,24 @@ class PostgresChangeSource(SourceOperator):
             following |= {"visible": reached.visible, "until": reached.until}
         return ProducedTo(following, exhausted=ended)
 
-    def _kept(self, slot: Slot, position: Position) -> Position:
+    def _kept(self, slot: Slot, position: Position, server: str | None) -> Position:
         """Where reading can go on: the position itself, unless changes are lost."""
         from streams_orchestration.operators.databases.changes import Position
         from streams_orchestration.operators.databases.replication import shown_lsn
 
-        state = slot.state()
-        if state is not None and not state.lost and state.confirmed <= position.lsn:
+        state, end, same = slot.state(), slot.newest(), server in (None, slot.server())
+        if state is not None and not state.lost and state.confirmed <= position.lsn <= end and same:
             return position
-        if state is None:
+        if not same:
+            what = "is of another server than the one that was read"
+        elif state is None:
             what = "is gone"
         elif state.lost:
             what = "was given up by the server, as max_slot_wal_keep_size wants"
+        elif position.lsn > end:
+            what = f"is of a server whose log ends at {shown_lsn(end)}, as after its restore from an earlier copy"
         else:
-            what = f"was advanced to {shown_lsn(state.confirmed)} by somebody else"
+            what = f"was advanced to {shown_lsn(state.confirmed)} by somebody else, or dropped and made anew there"
         message = f"{slot.name}: it {what}; changes of {slot.table} behind {shown_lsn(position.lsn)} are lost"
         if self.parameters.on_lost_data == "fail":
             message += "; onLostData: skip goes on without them, --fresh reads the table and its changes anew"

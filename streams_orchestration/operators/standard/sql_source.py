@@ -44,6 +44,9 @@ class SqlSource(SourceOperator):
     Rows with one value are never divided between two calls. What was seen as the largest value is read up to when
     `settle` has gone by since then: a transaction that was slower than others has its rows visible by that time. Rows
     that come behind the position nevertheless are counted and lost, which fails unless `onLostData: skip`.
+
+    The offset also has the identity of the table: one that was dropped and made anew is named, or read from its first
+    row on.
     """
 
     Parameters = SqlSourceParameters
@@ -127,6 +130,11 @@ class SqlSource(SourceOperator):
         """It ends later."""
         return {name: value for name, value in offset.items() if name != "until"}
 
+    @classmethod
+    def restored(cls, offset: Offset) -> Offset:
+        """A copy of the table may stand for it where the savepoint is."""
+        return {name: value for name, value in offset.items() if name != "table"}
+
     def pause(self) -> float | None:
         """Until rows can have settled, or the table is looked at again."""
         if self._hold_up.pause:
@@ -154,6 +162,7 @@ class SqlSource(SourceOperator):
         if until is None and finite:
             return self._ended(offset)
         offset = self._inspect(offset, after, until)
+        after = value_of(offset["value"])
         ceiling = self._settled()
         if ceiling is None:
             return ProducedTo(offset, exhausted=False)
@@ -233,7 +242,7 @@ class SqlSource(SourceOperator):
             return offset
         self._look_for_nulls()
         self._warn_of_scans()
-        offset = self._look_behind(offset, after)
+        offset = self._look_behind(self._identify(offset, after), after)
         self._measure_lag(after, until)
         self._inspected = now
         return offset
@@ -257,6 +266,32 @@ class SqlSource(SourceOperator):
             raise DataError(message)
         self._warned = True
         self.context.logger.warning("%s", message)
+
+    def _identify(self, offset: Offset, after: Any) -> Offset:
+        """Tell a table that was dropped and made anew from the one that was read."""
+        assert self._source is not None
+        now = self._source.identity()
+        if now is None:
+            return offset
+        if after is None or offset.get("table", now.sign) == now.sign:
+            return offset | {"table": now.sign}
+        if not now.exact:
+            if self._source.has(after):  # it was altered
+                return offset | {"table": now.sign}
+            if not self._source.count(None, after, 1):  # it is empty, or its rows go on behind the position
+                return offset
+        message = f"{self._source.name} was dropped and made anew since it was read up to {self._source.column} {after}"
+        if self.parameters.on_lost_data == "fail":
+            message += (
+                ": what the former one held and was not read is lost; with onLostData: skip the new one is read from "
+                "its first row on, --fresh begins anew"
+            )
+            raise DataError(message)
+        self.context.logger.warning("%s: it is read from its first row on", message)
+        about = "times that the table was dropped and made anew while it was read"
+        self.context.metrics.counter("made_anew", about).add(1)
+        self._seen, self._looked = [], float("-inf")
+        return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}
 
     def _look_behind(self, offset: Offset, after: Any) -> Offset:
         """Have rows come between those that were read last?"""
