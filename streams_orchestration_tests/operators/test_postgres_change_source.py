@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,18 @@ from streams_orchestration.operators.databases.replication import is_visible
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.postgres_change_source import PostgresChangeSource
 from streams_orchestration_tests import postgresql as server_of
+from streams_orchestration_tests.operators.change_slots import (
+    SCHEMA,
+    drained,
+    events,
+    operator_of,
+    slot_of,
+    source,
+)
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.targets import Target, target_of
 
 pytestmark = pytest.mark.slow
-
-SCHEMA = "op string, id bigint, k string"
-BAD = "table string, place string, column string, reason string, text string"
 
 
 @pytest.fixture
@@ -31,35 +36,6 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
         made.run("CREATE TABLE events (id BIGINT PRIMARY KEY, k TEXT)")
         made.run("CREATE PUBLICATION changes FOR TABLE events")
         yield made
-
-
-def slot_of(target: Target) -> str:
-    return "slot_" + target.url.partition("target_")[2].partition("?")[0]
-
-
-def source(target: Target, schema: str = SCHEMA, **parameters: Any) -> Bench:
-    outputs = [schema, BAD] if parameters.get("onBadTuple") == "stream" else [schema]
-    known: dict[str, Any] = {"url": target.url, "table": "events", "slot": slot_of(target), "publication": "changes"}
-    known |= {"metadata": {"op": "change"}} | parameters
-    return Bench(PostgresChangeSource, [], outputs, **known)
-
-
-def operator_of(bench: Bench) -> PostgresChangeSource:
-    assert isinstance(bench.operator, PostgresChangeSource)
-    return bench.operator
-
-
-def drained(bench: Bench, offset: Offset | None = None, limit: int = 1000) -> Offset:
-    """Produce until nothing moves."""
-    while True:
-        produced = bench.produce(offset, limit)
-        if produced.exhausted or produced.offset == offset:
-            return produced.offset
-        offset = produced.offset
-
-
-def events(target: Target, *rows: tuple[int, str]) -> None:
-    target.run("INSERT INTO events VALUES (?, ?)", *rows)
 
 
 def test_the_rows_that_are_there_come_first_and_then_the_changes(target: Target):
@@ -264,40 +240,6 @@ def test_lost_changes_are_an_error_or_left_out(target: Target):
     events(target, (2, "b"))
     drained(skipping, offset)
     assert skipping.rows() == [("insert", 2, "b")]
-    assert skipping.metrics["lost"] == 1
-
-
-def made_anew(target: Target, offset: Offset) -> Offset:
-    target.run(f"SELECT pg_drop_replication_slot('{slot_of(target)}')")
-    target.run(f"SELECT pg_create_logical_replication_slot('{slot_of(target)}', 'pgoutput')")
-    return offset
-
-
-CHANGED: dict[str, tuple[Callable[[Target, Offset], Offset], str]] = {
-    "a slot that was made anew": (made_anew, r"was advanced to .* by somebody else, or dropped and made anew there"),
-    "another server": (lambda _, offset: offset | {"server": "1"}, "is of another server than the one that was read"),
-    "a server of yesterday": (
-        lambda _, offset: offset | {"lsn": offset["lsn"] + (1 << 40)},
-        "is of a server whose log ends at .*, as after its restore from an earlier copy",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CHANGED)
-def test_a_slot_or_server_in_the_place_of_the_one_that_was_read_is_named(target: Target, case: str):
-    bench = source(target)
-    offset = drained(bench)
-    events(target, (1, "a"))
-    operator_of(bench)._let_go()
-    change, what = CHANGED[case]
-    offset = change(target, offset)
-    with pytest.raises(DataError, match=rf"slot slot_\w+: it {what}; changes of table events behind .* are lost"):
-        source(target).produce(offset)
-    skipping = source(target, onLostData="skip")
-    offset = drained(skipping, offset)
-    events(target, (2, "b"))
-    drained(skipping, offset)
-    assert skipping.rows()[-1] == ("insert", 2, "b")
     assert skipping.metrics["lost"] == 1
 
 

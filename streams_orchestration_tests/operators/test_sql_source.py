@@ -18,6 +18,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard import sql_source
 from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.growing_tables import drained, events, source
 from streams_orchestration_tests.operators.harness import Bench, Row
 from streams_orchestration_tests.targets import KINDS, Target, target_of
 
@@ -43,37 +44,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
     with target_of(request.param, tmp_path, request) as made:
         yield made
-
-
-def source(target: Target, schema: str = "id bigint, k string", **parameters: Any) -> Bench:
-    if "query" not in parameters:
-        parameters = {"table": "events"} | parameters
-    outputs = [schema, "table string, place string, column string, reason string, text string"]
-    wanted = 2 if parameters.get("onBadTuple") == "stream" else 1
-    return Bench(SqlSource, [], outputs[:wanted], url=target.url, **({"column": "id", "settle": 0} | parameters))
-
-
-def events(target: Target, *rows: Row, definition: str = "id BIGINT NOT NULL, k VARCHAR(9)") -> None:
-    if not target.run(exists(target)):
-        target.run(f"CREATE TABLE events ({definition})")
-    if rows:
-        target.run(f"INSERT INTO events VALUES ({', '.join('?' * len(rows[0]))})", *rows)
-
-
-def exists(target: Target) -> str:
-    if target.kind == "sqlite":
-        return "SELECT 1 FROM sqlite_master WHERE name = 'events'"
-    schema = "current_schema()" if target.kind == "postgresql" else "DATABASE()"
-    return f"SELECT 1 FROM information_schema.tables WHERE table_name = 'events' AND table_schema = {schema}"
-
-
-def drained(bench: Bench, offset: Offset | None = None, limit: int = 1000) -> tuple[Offset, bool]:
-    """Produce until nothing moves; the last offset, and whether the source has ended."""
-    while True:
-        produced = bench.produce(offset, limit)
-        if produced.exhausted or produced.offset == offset:
-            return produced.offset, produced.exhausted
-        offset = produced.offset
 
 
 def test_rows_come_in_the_order_of_the_column_and_then_those_that_are_added(target: Target):
@@ -297,58 +267,6 @@ def test_a_table_that_is_dropped_is_named(target: Target):
     target.run("DROP TABLE events")
     with pytest.raises(DataError, match=r"table events .*; check the table's columns"):
         drained(source(target), offset)
-
-
-def made_anew(target: Target, *rows: Row) -> None:
-    """Drop the table, and make it anew, at another second of the database's clock."""
-    if target.kind == "mariadb":
-        moment = target.run("SELECT NOW()")
-        while target.run("SELECT NOW()") == moment:
-            pass
-    target.run("DROP TABLE events")
-    events(target, *rows)
-
-
-def test_a_table_that_was_made_anew_is_named_and_not_read_on(target: Target):
-    events(target, (1, "a"), (5, "b"))
-    offset, _ = drained(source(target))
-    made_anew(target, (2, "c"), (6, "d"))
-    lost = r"table events was dropped and made anew since it was read up to id 5: .*; with onLostData: skip .*--fresh"
-    with pytest.raises(DataError, match=lost):
-        drained(source(target), offset)
-
-
-def test_a_table_that_was_made_anew_is_read_from_its_first_row_on(target: Target):
-    events(target, (1, "a"), (5, "b"))
-    bench = source(target, onLostData="skip")
-    offset, _ = drained(bench)
-    made_anew(target, (2, "c"), (6, "d"))
-    again = source(target, onLostData="skip")
-    offset, _ = drained(again, offset)
-    events(target, (7, "e"))
-    drained(again, offset)
-    assert again.rows() == [(2, "c"), (6, "d"), (7, "e")]
-    assert again.metrics["made_anew"] == 1
-
-
-@pytest.mark.parametrize("statement", ["ALTER TABLE events ADD COLUMN more INT", "DELETE FROM events WHERE id < 5"])
-def test_a_table_that_was_altered_or_whose_rows_were_deleted_is_the_same(target: Target, statement: str):
-    events(target, (1, "a"), (5, "b"))
-    offset, _ = drained(source(target))
-    target.run(statement)
-    target.run("INSERT INTO events (id, k) VALUES (6, 'c')")
-    bench = source(target)
-    drained(bench, offset)
-    assert bench.rows() == [(6, "c")]
-
-
-def test_after_a_savepoint_a_copy_of_the_table_may_stand_for_it(target: Target):
-    events(target, (1, "a"))
-    offset, _ = drained(source(target))
-    made_anew(target, (1, "a"), (2, "b"))
-    bench = source(target)
-    drained(bench, SqlSource.restored(offset))
-    assert bench.rows() == [(2, "b")]
 
 
 def test_a_column_that_is_gone_in_the_middle_is_named(target: Target):

@@ -179,7 +179,7 @@ def test_a_redeploy_that_is_taken_back_leaves_queries_as_they_were(tmp_path: Pat
 
 
 @pytest.mark.deep
-def test_an_error_of_spark_names_operator_query_and_batch(tmp_path: Path):
+def test_an_error_of_spark_names_operator_place_query_and_batch(tmp_path: Path):
     nodes = graph(width=1)
     failing = "SELECT v, k AS other FROM Rows WHERE 1 / (v - 60) < 2"
     (joined,) = (each for each in nodes if each["name"] == "Joined")
@@ -187,6 +187,8 @@ def test_an_error_of_spark_names_operator_query_and_batch(tmp_path: Path):
     with application(tmp_path, nodes) as local, pytest.raises(StepError) as raised:
         local.run()
     text = str(raised.value)
-    assert re.match(rf"PE \d+: Joined \({re.escape(failing)}\), batch \d+: ", text), text
+    (line,) = (at for at, each in enumerate((tmp_path / "queries.yaml").read_text().splitlines(), 1) if failing in each)
+    place = re.escape(f"{tmp_path / 'queries.yaml'}:{line}")
+    assert re.match(rf"PE \d+: Joined \({place}, {re.escape(failing)}\), batch \d+: ", text), text
     assert "DIVIDE_BY_ZERO" in text
     assert "pe-" in text, "the log"

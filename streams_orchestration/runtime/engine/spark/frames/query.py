@@ -19,7 +19,8 @@ from streams_orchestration.runtime.engine.spark.frames.composing import Composit
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_text, state_operator
 from streams_orchestration.runtime.engine.spark.frames.progress import ProgressNote
 from streams_orchestration.runtime.engine.spark.query import SparkQuery
-from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import CatalogError, OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.programs.stored_compilation import places_of
 from streams_orchestration.runtime.tasks.stored_states import at_boundary, newest_batch, newest_states
 
 NOTE_SECONDS = 1.0
@@ -64,7 +65,9 @@ class FrameQuery(SparkQuery):
             super().start()
         except OperatorError as error:
             self.permanent = not isinstance(error, WithinEpochError)
-            self.error = StreamsRuntimeError(f"PE {self.program.pe}: {error}")
+            place = self._places().get(error.operator)
+            at = "" if place is None else f" ({place})"
+            self.error = StreamsRuntimeError(f"PE {self.program.pe}: {error}{at}")
             self.log.error("%s", self.error)
 
     def failure(self) -> StreamsRuntimeError | None:
@@ -79,11 +82,24 @@ class FrameQuery(SparkQuery):
         return failure
 
     def _whose(self) -> str:
-        """The operators of the query, what they run, and the batch that Spark was at."""
+        """The operators of the query, where in the spec and what they run, and the batch that Spark was at."""
         operators = [self.program.operators[index] for index in self.program.tasks[0].operators]
-        named = [f"{each.name} ({_shortened(frame_text(each))})" for each in operators]
+        places = self._places()
+        named = [
+            f"{each.name} ({', '.join(filter(None, (places.get(each.name), _shortened(frame_text(each)))))})"
+            for each in operators
+        ]
         batch = self._scratch.planned
         return f"{', '.join(named)}{'' if batch is None else f', batch {batch}'}: "
+
+    def _places(self) -> dict[str, str]:
+        """Where the operators of the query stand in the spec, as far as that can be read."""
+        names = [each.name for each in self.program.operators.values()]
+        try:
+            with Catalog(self._home).read() as connection:
+                return places_of(connection, self.program.application, names, ("query", "function"))
+        except CatalogError:
+            return {}
 
     def _begin(self) -> StreamingQuery:
         require_local(self.program, elsewhere=self._scratch.launched.apart)
