@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streams_orchestration.compiler.brief import plural
+from streams_orchestration.operators.errors import DataError
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.results import published_rows
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
@@ -53,7 +54,7 @@ def read_result(sink: SinkStatus, limit: int) -> Result:
         total = scan.select(pl.len()).collect().item()
         sortable = [name for name, kind in scan.collect_schema().items() if not kind.is_nested()]
         rows = scan.sort(sortable, nulls_last=True).head(limit).collect() if sortable else scan.head(limit).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError, DataError) as error:
         message = (
             f"{sink.operator}: the result in {sink.path} cannot be read: {error}. "
             "Look at the files there, or run the application with --fresh to write them anew."

@@ -123,6 +123,11 @@ class Operator:
         return None
 
     @classmethod
+    def read_with(cls, context: OperatorContext, parameters: Any) -> dict[str, Any] | None:
+        """Parameters of a FileSource that reads the files in `directory`, and `schema`; None if none can."""
+        return None
+
+    @classmethod
     def visibility(cls, parameters: Any) -> Visibility:
         """Return when outputs of `prepare_commit` become visible; by the parameter `visibility`, if there is one."""
         return getattr(parameters, "visibility", "read_committed")

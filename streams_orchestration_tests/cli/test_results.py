@@ -86,3 +86,36 @@ def test_damaged_files_are_an_error_with_a_remedy(tmp_path):
     (tmp_path / "part-0.parquet").write_bytes(b"not parquet")
     with pytest.raises(UnreadableResultError, match=r"Results: the result in .* cannot be read: .*--fresh"):
         read_result(sink(path=tmp_path), 40)
+
+
+TYPED = {
+    "schema": "id bigint, price decimal(38, 18), at timestamp, t string, x double, m map<string, int>",
+    "format": "jsonl",
+}
+OBJECTS = """\
+{"id":9007199254740993,"price":12345678901234567890.123456789012345678,"at":"2024-01-01T00:00:00Z","t":"","m":{"a":1}}
+{"id":2,"price":0.000000000000000001,"at":null,"t":null,"x":"NaN","m":null}
+"""
+
+
+def test_what_a_sink_wrote_as_text_is_read_with_its_types(tmp_path):
+    (tmp_path / "part-0.jsonl").write_text(OBJECTS)
+    rows = read_result(sink(path=tmp_path, format="jsonl", read_with=TYPED), 40).rows
+    assert rows["id"].to_list() == [2, 9007199254740993]
+    assert [str(price) for price in rows["price"]] == ["1E-18", "12345678901234567890.123456789012345678"]
+    assert rows["t"].to_list() == [None, ""]
+
+
+def test_csv_is_read_with_the_parameters_of_its_sink(tmp_path):
+    parameters = {"schema": "t string, n int", "format": "csv", "separator": ";", "nullTexts": ["-"]}
+    (tmp_path / "part-0.csv").write_text('t;n\n"a;b";1\n"line\rfeed";-\n"-";3\n-;4\n;5\n')
+    rows = read_result(sink(path=tmp_path, format="csv", read_with=parameters), 40)
+    assert rows.rows.rows() == [("", 5), ("-", 3), ("a;b", 1), ("line\rfeed", None), (None, 4)]
+    assert (rows.total, read_result(sink(path=tmp_path, format="csv", read_with=parameters), 2).rows.height) == (5, 2)
+
+
+def test_a_file_of_text_that_was_altered_is_an_error_with_its_place(tmp_path):
+    (tmp_path / "part-0.jsonl").write_text('{"n": 1}\n{"n": "x"}\n')
+    parameters = {"schema": "n int", "format": "jsonl"}
+    with pytest.raises(UnreadableResultError, match=r"part-0.jsonl, line 2, column n: 'x' is no int.*--fresh"):
+        read_result(sink(path=tmp_path, format="jsonl", read_with=parameters), 40)

@@ -7,12 +7,13 @@ import re
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
+from streams_orchestration.operators.arrow_types import schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, PendingFile
 from streams_orchestration.operators.epoch_sink import waiting_directory
@@ -185,6 +186,15 @@ class FileSink(GatheringSink):
     def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
         """Where the parts go."""
         return sink_directory(context, parameters)
+
+    @classmethod
+    def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any]:
+        """Its own parameters; attributes that name directories are not in the files."""
+        left_out = {*parameters.suppress, *parameters.partition_by}
+        written = pa.schema([field for field in context.inputs[0] if field.name not in left_out])
+        settings = parameters.model_dump(by_alias=True, mode="json")
+        own = {name: settings[name] for name in ("format", "separator", "nullTexts", "quoteStrings")}
+        return {"schema": schema_ddl(written), **own}
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:

@@ -64,6 +64,13 @@ class SourceFile:
         if self.format == "csv":
             check_csv_schema(self.schema)
 
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All tuples, without looking ahead; raises DataError as `rows` does."""
+        if self.format == "csv":
+            blocks = CsvBlocks(self._csv, self.schema)
+            return (blocks.parse(piece).batch for piece in blocks.pieces())
+        return (rows.batch for rows in self._rows(BEGIN))
+
     def rows(self, background: Background, start: Place = BEGIN) -> ReadAhead[Rows]:
         """All rows from a place on where some began, front to back, read ahead.
 

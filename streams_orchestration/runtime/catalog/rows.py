@@ -285,6 +285,7 @@ class SinkRow(CatalogRow):
     kind: str
     place: str
     format: str | None
+    read_with: dict[str, Any] | None
     visibility: Visibility
     pending: str | None
     outputs: int

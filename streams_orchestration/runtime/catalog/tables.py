@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    func,
-)
+from sqlalchemy import Column, Index, MetaData, Table, func
+from sqlalchemy.types import JSON, BigInteger, Boolean, Float, Integer, LargeBinary, String, Text
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
 
@@ -287,6 +274,7 @@ sink = Table(
     Column("kind", String, nullable=False),
     Column("place", String, nullable=False),  # a directory, or what else it writes to, for people
     Column("format", String),  # of its files; none when it writes none
+    Column("read_with", JSON(none_as_null=True)),  # parameters of a FileSource for its files, and their schema
     Column("visibility", String, nullable=False),  # read_committed or read_uncommitted
     Column("pending", String),  # directory of the files that wait
     Column("outputs", Count, nullable=False, default=0),  # visible for good: files, or epochs that were delivered

@@ -65,6 +65,7 @@ def insert_sinks(connection: Connection, home: Home, program: PeProgram) -> None
                     kind=implementation.__name__,
                     place=implementation.destination(context, parameters),
                     format=_format(implementation.directory(context, parameters), parameters),
+                    read_with=implementation.read_with(context, parameters),
                     visibility=implementation.visibility(parameters),
                 )
             )

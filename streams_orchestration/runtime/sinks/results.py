@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.texts import frame_of
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.standard.file_source import source_file
+from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.standard.partitions import NULL
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
@@ -19,13 +28,13 @@ def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
         sink: as the status knows it.
 
     Raises:
-        PolarsError, OSError: a file cannot be read; also when the frame is collected.
+        PolarsError, OSError, DataError: a file cannot be read; also when the frame is collected.
     """
     if sink.path is None:
         return None
     files = sink.path.rglob(f"*.{sink.format}")
     parts = sorted(path for path in files if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
-    return _scan_partitions(sink.format, sink.path, parts) if parts else None
+    return _scan_partitions(sink, sink.path, parts) if parts else None
 
 
 def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
@@ -33,16 +42,14 @@ def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
     try:
         frame = published_rows(sink)
         return None if frame is None else frame.head(limit).collect()
-    except (pl.exceptions.PolarsError, OSError):
+    except (pl.exceptions.PolarsError, OSError, DataError):
         return None
 
 
-def _scan_partitions(format: str, place: Path, parts: list[Path]) -> pl.LazyFrame:
+def _scan_partitions(sink: SinkStatus, place: Path, parts: list[Path]) -> pl.LazyFrame:
     """The rows of all parts, with the attributes that name directories."""
     directories = itertools.groupby(parts, key=lambda path: path.parent)
-    scans = [
-        _scan(format, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories
-    ]
+    scans = [_scan(sink, list(files)).with_columns(**_attributes(directory, place)) for directory, files in directories]
     return pl.concat(scans, how="vertical_relaxed")  # a type that is made out by the values may differ
 
 
@@ -52,8 +59,10 @@ def _attributes(directory: Path, place: Path) -> dict[str, pl.Expr]:
     return {name: pl.lit(None if value == NULL else unquote(value), pl.String) for name, _, value in pairs}
 
 
-def _scan(format: str, parts: list[Path]) -> pl.LazyFrame:
-    match format:
+def _scan(sink: SinkStatus, parts: list[Path]) -> pl.LazyFrame:
+    if sink.read_with is not None and sink.format in ("csv", "jsonl"):
+        return _scan_texts(sink.read_with, parts)
+    match sink.format:
         case "parquet":
             return pl.scan_parquet(parts)
         case "jsonl":
@@ -62,3 +71,26 @@ def _scan(format: str, parts: list[Path]) -> pl.LazyFrame:
             return pl.scan_ipc(parts)
         case _:
             return pl.scan_csv(parts, try_parse_dates=True)
+
+
+def _scan_texts(read_with: Mapping[str, Any], parts: list[Path]) -> pl.LazyFrame:
+    """The rows of files of text, as a FileSource with the sink's parameters reads them."""
+    settings = dict(read_with)
+    schema = arrow_schema(settings.pop("schema"))
+    parameters = FileParameters.model_validate(settings)
+
+    def frames(
+        columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        left = rows
+        for batch in itertools.chain.from_iterable(source_file(part, parameters, schema).batches() for part in parts):
+            frame = frame_of(batch)
+            frame = frame if left is None else frame.head(left)
+            left = None if left is None else left - len(frame)
+            frame = frame if predicate is None else frame.filter(predicate)
+            yield frame if columns is None else frame.select(columns)
+            if left == 0:
+                return
+
+    empty = frame_of(pa.RecordBatch.from_pylist([], schema=schema))
+    return register_io_source(frames, schema=empty.schema)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, func, select, update
 
@@ -49,6 +51,8 @@ class SinkStatus:
     """How many of `rows` a reset would take back."""
     delivered_at: float | None = None
     """Unix seconds: when an output became visible last; None before the first."""
+    read_with: Mapping[str, Any] | None = None
+    """Parameters of a FileSource that reads its files, and `schema`; None if none can."""
 
 
 _ITS_SINK = (
@@ -214,6 +218,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 failed_at=row.failed_at,
                 uncommitted_rows=int(now.uncommitted_rows) if now else 0,
                 delivered_at=row.delivered_at,
+                read_with=row.read_with,
             )
         )
     return tuple(statuses)

@@ -32,6 +32,7 @@ def upgrade() -> None:
     op.bulk_insert(installation, [{"id": uuid.uuid4().hex}])
     op.add_column("sink_file", sa.Column("checksum", Count))
     op.add_column("sink", sa.Column("gatherer", sa.String()))
+    op.add_column("sink", sa.Column("read_with", sa.JSON(none_as_null=True)))
     op.add_column("application", sa.Column("bounded", sa.String()))
     op.add_column("application", sa.Column("taken_at", sa.Float()))
     op.add_column("pe", sa.Column("bounds", sa.JSON(none_as_null=True)))
