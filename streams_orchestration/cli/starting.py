@@ -13,9 +13,9 @@ from streams_orchestration.compiler.compilation import Compilation, CompileError
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.redeployment.kept_options import fitting, options_of
 from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
 from streams_orchestration.runtime.observing.compilations import deployed_if_any
-from streams_orchestration.runtime.observing.masking import without_secrets
 from streams_orchestration.runtime.storage.home import Home
 
 

@@ -11,6 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.stage_results import ConsistentRegion
+from streams_orchestration.model.secrets import without_secrets
 
 
 def summary(compilation: Compilation) -> RenderableType:
@@ -34,7 +35,10 @@ def _head(compilation: Compilation) -> Text:
         f"{plural(len(fusion.pes), 'PE')} on {plural(hosts, 'host')} ({fusion.scheme} fusion)"
     )
     if logical.submission:
-        head.append("\nset: " + ", ".join(f"{name}={value}" for name, value in logical.submission.items()), "dim")
+        head.append(
+            "\nset: " + ", ".join(f"{name}={value}" for name, value in without_secrets(logical.submission).items()),
+            "dim",
+        )
     return head
 
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.explain import UnknownSubjectError, explain
 from streams_orchestration.console.answers import WrongRequestError
+from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime.logs import read_end
-from streams_orchestration.runtime.observing.masking import without_secrets
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 

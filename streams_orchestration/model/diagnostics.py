@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from streams_orchestration.model.codes import Code, Severity
 from streams_orchestration.model.own_codes import OWN_CODES
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.model.streams_codes import STREAMS_CODES
 
 __all__ = ["CODES", "ApplicationError", "Code", "Diagnostic", "Severity", "in_order"]
@@ -43,12 +44,12 @@ class Diagnostic:
         location: object = "",
         path: tuple[str | int, ...] | None = None,
     ) -> Diagnostic:
-        """A diagnostic with the severity that the table gives the code.
+        """A diagnostic with the severity that the table gives the code; secrets in addresses of the message are hidden.
 
         Raises:
             KeyError: the code is not in `CODES`.
         """
-        return cls(code, CODES[code].severity, message, operator, str(location or ""), path)
+        return cls(code, CODES[code].severity, masked(message), operator, str(location or ""), path)
 
     @property
     def remedy(self) -> str:

@@ -16,6 +16,7 @@ from streams_orchestration.model.document import LocatedList, LocatedMapping, re
 from streams_orchestration.model.names import nearest, nearest_name
 from streams_orchestration.model.python_file import is_python, read_python
 from streams_orchestration.model.scopes import check_names
+from streams_orchestration.model.secrets import HIDDEN, names_secret
 from streams_orchestration.model.values import show
 
 KeyPath = tuple[str | int, ...]
@@ -132,6 +133,12 @@ def _at(tree: Any, path: KeyPath) -> Any:
     return tree
 
 
+def _scalars(value: Any) -> list[Any]:
+    """The single values of a part of a document."""
+    parts = value.values() if is_mapping(value) else value if is_list(value) else None
+    return [value] if parts is None else [each for part in parts for each in _scalars(part)]
+
+
 def finding(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
     """What pydantic found in a document, as a diagnostic with the place.
 
@@ -162,6 +169,9 @@ def finding(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
         code, message = _standard_message(error, _at(tree, path))
         if code == "SO0009" and _annotated(loc):
             code = "CDISP0811E"
+    if any(names_secret(str(part)) for part in path):
+        for value in _scalars(_at(tree, path)):
+            message = message.replace(show(value), HIDDEN)
     location = tree.location(*path) if isinstance(tree, LocatedMapping) else ""
     where = _dotted(path if kind != "missing" else loc[:-1])
     return Diagnostic.of(

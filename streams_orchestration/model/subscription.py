@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from streams_orchestration.model.containers import is_list
+from streams_orchestration.model.secrets import shown, without_secrets
 
 Condition = Callable[[Mapping[str, Any]], bool]
 """Of the properties of a stream: numbers, texts, and lists of these."""
@@ -56,11 +57,12 @@ def is_about(wanted: Mapping[str, Any], importer: str, offered: Mapping[str, Any
 def check_properties(properties: Any) -> str | None:
     """What is wrong with the properties of an Export; None when they can be subscribed to."""
     if not isinstance(properties, Mapping):
-        return f"properties are a mapping of names to values, not {properties!r}"
+        return f"properties are a mapping of names to values, not {without_secrets(properties)!r}"
     for name, value in cast("Mapping[str, Any]", properties).items():
         for each in value if is_list(value) else [value]:
             if isinstance(each, bool) or not isinstance(each, int | float | str):
-                return f"the property {name} is {each!r}; numbers, texts and lists of these can be subscribed to"
+                wrong = shown(name, each)
+                return f"the property {name} is {wrong!r}; numbers, texts and lists of these can be subscribed to"
     return None
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.secrets import HIDDEN, names_secret, without_secrets
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.standard.refused import STREAMS_VALUES
 
@@ -68,10 +69,12 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
     place = [str(each) for each in item["loc"] if not (isinstance(each, str) and _TYPE.fullmatch(each))]
     name, value, reason = ".".join(place), item["input"], item["msg"].removeprefix("Value error, ")
     streams = STREAMS_VALUES.get(implementation.__name__, {}).get(name, ())
+    private = any(not field.repr for key, field in fields.items() if item["loc"][:1] in ((key,), (field.alias,)))
+    contrast = "" if private else f", not {_shown(place, value)}"
     match item["type"]:
         case "extra_forbidden" if name in implementation.unsupported:
             if streams and not _is_one_of(value, streams):
-                return _none_of(name, value, streams), True
+                return _none_of(name, value, streams, contrast), True
             return f"the parameter {name} of Streams cannot be used here: {implementation.unsupported[name]}", False
         case "extra_forbidden" if len(item["loc"]) == 1:
             known = [field.alias or name for name, field in fields.items()]
@@ -84,14 +87,12 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
             wanted = _values(implementation, str(item["loc"][0]))
             if _is_one_of(value, streams):
                 return f"the parameter {name}: {value} of Streams cannot be used here; use {_or(wanted)}", False
-            return _none_of(name, value, wanted), True
+            return _none_of(name, value, wanted, contrast), True
         case "bool_parsing" | "bool_type":
-            return _none_of(name, value, ("true", "false")), True
+            return _none_of(name, value, ("true", "false"), contrast), True
         case "extra_forbidden":
             return f"there is no parameter {name}", False
         case kind:
-            field = fields.get(str(item["loc"][0]))
-            contrast = "" if field is not None and not field.repr else f", not {_shown(value)}"
             # Streams takes a single value for a list, and texts for clauses like `output` and `state`
             anywhere = kind.endswith("_type") and kind not in ("list_type", "dict_type")
             if kind in _WANTED:
@@ -116,13 +117,14 @@ def _is_one_of(value: Any, values: tuple[str, ...]) -> bool:
     return (str(value).lower() if isinstance(value, bool) else value) in values
 
 
-def _none_of(name: str, value: Any, values: tuple[str, ...]) -> str:
+def _none_of(name: str, value: Any, values: tuple[str, ...], contrast: str) -> str:
     hint = nearest(value, values) if isinstance(value, str) and "true" not in values else ""
-    return f"the parameter {name} is {_or(values)}, not {_shown(value)}{hint}"
+    return f"the parameter {name} is {_or(values)}{contrast}{hint}"
 
 
-def _shown(value: Any) -> str:
-    """The value as YAML has it."""
+def _shown(place: list[str], value: Any) -> str:
+    """The value as YAML has it, without secrets."""
+    value = HIDDEN if any(map(names_secret, place)) else without_secrets(value)
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
-REFERENCE = re.compile(r"\$?\{(env|file):([^{}]+)\}")
-"""Matches a reference, with or without the dollar sign."""
+from streams_orchestration.model.secrets import REFERENCE
 
 
 class ReferenceError(ValueError):

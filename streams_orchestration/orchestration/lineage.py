@@ -21,6 +21,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalOperator
 from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.column_lineage import ColumnOrigins, Origins
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
@@ -131,7 +132,9 @@ def _add_ends(
     graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: LogicalOperator, address: str | None
 ) -> None:
     """The data that a source reads and a sink writes; an operator with neither inputs nor outputs has none."""
-    location = next((str(model.parameters[key]) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None)
+    location = next(
+        (masked(str(model.parameters[key])) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None
+    )
     location = location or address or None
     where = location or f"what {operator.name} {'makes' if not model.inputs else 'takes'}"
     facts = {"operator": operator.name, "operator_kind": short_kind(model.kind), "location": location}

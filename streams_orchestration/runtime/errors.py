@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.secrets import masked
 
 if TYPE_CHECKING:
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
@@ -20,7 +21,13 @@ CATALOG = "STREAMS_CATALOG"
 
 
 class StreamsRuntimeError(Exception):
-    """Base of the errors that a user can mend; the message is complete, no traceback is needed."""
+    """Base of the errors that a user can mend; the message is complete, no traceback is needed.
+
+    Secrets in addresses and settings that an argument holds are hidden.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*(masked(each) if isinstance(each, str) else each for each in arguments))
 
 
 def explained(error: Exception) -> str:
@@ -30,7 +37,7 @@ def explained(error: Exception) -> str:
         return f"{where}{error.strerror}: close files and connections in operators, or raise `ulimit -n` of the host"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'} could not be written or read: {error.strerror}; mend the disk, then reset"
-    return str(error) if isinstance(error, StreamsRuntimeError) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, StreamsRuntimeError) else masked(f"{type(error).__name__}: {error}")
 
 
 class StateDirectoryError(StreamsRuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOp
 from streams_orchestration.compiler.parallel.intrinsics import substitute_channels
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import parse_schema
+from streams_orchestration.model.secrets import hidden_in
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.files import resolve_inputs
@@ -84,6 +86,15 @@ class _Finding(NamedTuple):
 def _findings(
     done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None
 ) -> list[_Finding]:
+    """What is wrong with one operator, in words without secrets; see `_found`."""
+    secret = [operator.parameters, need(done.logical).submission]
+    return [
+        finding._replace(diagnostic=replace(finding.diagnostic, message=hidden_in(finding.diagnostic.message, secret)))
+        for finding in _found(done, operator, places)
+    ]
+
+
+def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
     """What is wrong with one operator.
 
     Args:

@@ -13,6 +13,7 @@ from streams_orchestration.model.annotations import SPARK, Parallel
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import Schema
+from streams_orchestration.model.secrets import shown
 
 Instance = CompositeInstance | PrimitiveInstance
 SchemasOf = Callable[[CompositeInstance, str], list[Schema | None]]
@@ -144,7 +145,8 @@ class RegionDeclarations:
             declared = int(declared)
         if isinstance(declared, bool) or not isinstance(declared, int):
             code = "CDISP0809E" if self.substitution.is_default(origin) else "CDISR1164E"
-            self._report(code, f"the width {declared!r} from {origin} is not an integer", instance, parallel, "width")
+            message = f"the width {shown(origin, declared)!r} from {origin} is not an integer"
+            self._report(code, message, instance, parallel, "width")
             return 1, origin
         return self._checked(declared, "CDISR1164E", origin, instance, parallel), origin
 

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Column, Listed, Table
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, Stage, Summary
+from streams_orchestration.model.secrets import without_secrets
 
 
 def connections_have_ends(done: Stages) -> Iterator[str]:
@@ -69,7 +70,7 @@ def _summary(done: Stages) -> Summary:
         "kinds": (dict(sorted(Counter(op.kind for op in graph.operators).items()))),
     }
     if graph.submission:
-        summary["submission"] = graph.submission
+        summary["submission"] = without_secrets(graph.submission)
     return summary
 
 

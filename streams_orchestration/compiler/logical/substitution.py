@@ -11,6 +11,7 @@ from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.element import Element
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.secrets import shown
 
 CHANNEL_FUNCTIONS = (
     *("getChannel", "getMaxChannels", "getLocalChannel", "getLocalMaxChannels"),
@@ -44,7 +45,8 @@ class Substitution:
                 try:
                     self.values[name] = value.parse(options.submission[name])
                 except ValueError:
-                    message = f"{name} is of type {value.type}, and {options.submission[name]!r} is not"
+                    given = shown(name, options.submission[name])
+                    message = f"{name} is of type {value.type}, and {given!r} is not"
                     diagnostics.append(Diagnostic.of("SO0203", message, location=location))
             elif value.default is None:
                 message = f"{name} ({value.type}) has no default; give it with --set {name}=VALUE"

@@ -12,7 +12,7 @@ from streams_orchestration.compiler.logical_graph import ParallelRegion
 from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application
-from streams_orchestration.runtime.observing.masking import without_secrets
+from streams_orchestration.model.secrets import without_secrets
 
 MOST = 200
 """Values or widths that a page may set, and characters of each."""

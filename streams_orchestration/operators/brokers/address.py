@@ -36,7 +36,7 @@ class BrokerParameters(JournalParameters):
 
     schemes: ClassVar[dict[str, int]] = {}
     """Scheme of the address -> its default port."""
-    url: str = Field(min_length=1, description="scheme://host:port, without user and password")
+    url: str = Field(min_length=1, repr=False, description="scheme://host:port, without user and password")
     user: str | None = Field(default=None, description="that the broker knows")
     password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
 
@@ -46,18 +46,18 @@ class BrokerParameters(JournalParameters):
         try:
             parts = urlsplit(url)
             port = parts.port
-        except ValueError as error:
-            message = f"it is no address: {error}"
-            raise ValueError(message) from None
+        except ValueError:  # whose text may have a part of a password
+            raise ValueError(cls._no_address()) from None
         if parts.username is not None or parts.password is not None:
             message = "a user or password stands in the address; name them in user and password"
             raise ValueError(message)
         if parts.scheme not in cls.schemes or not parts.hostname or port == 0:
-            message = (
-                f"{url} is no address of the form {' or '.join(f'{scheme}://host:port' for scheme in cls.schemes)}"
-            )
-            raise ValueError(message)
+            raise ValueError(cls._no_address())
         return url
+
+    @classmethod
+    def _no_address(cls) -> str:
+        return f"it is no address of the form {' or '.join(f'{scheme}://host:port' for scheme in cls.schemes)}"
 
     @field_validator("password")
     @classmethod

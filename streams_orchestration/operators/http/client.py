@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import Field, field_validator
 
+from streams_orchestration.model.secrets import masked, names_secret
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved
@@ -20,7 +21,7 @@ _LATER = frozenset((408, 409, 421, 423, 425, 429))
 """Statuses below 500 after which the same request may succeed."""
 _NEVER = frozenset((501, 505, 510))
 """Statuses from 500 on after which it will not."""
-_SECRET = re.compile(r"authorization|cookie|token|secret|password|(^|[-_])key$", re.IGNORECASE)
+_NO_ADDRESS = "it is no address of the form http://host/path or https://host/path"
 _OWN = frozenset(("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "idempotency-key"))
 """Headers that the operator makes itself."""
 _REMEDIES = {
@@ -40,7 +41,9 @@ class HttpAwayError(OutsideError, ValueError):
 class HttpParameters(Parameters):
     """The address of a receiver and the parameters of requests to it."""
 
-    url: str = Field(min_length=1, description="http:// or https://; secrets in it as ${env:NAME} or ${file:PATH}")
+    url: str = Field(
+        min_length=1, repr=False, description="http:// or https://; secrets in it as ${env:NAME} or ${file:PATH}"
+    )
     headers: dict[str, str] = Field(
         default_factory=dict, repr=False, description="of each request; secrets as ${env:NAME} or ${file:PATH}"
     )
@@ -54,15 +57,13 @@ class HttpParameters(Parameters):
         try:
             parts = urlsplit(REFERENCE.sub("reference", url))
             port = parts.port
-        except ValueError as error:
-            message = f"{url} is no address: {error}"
-            raise ValueError(message) from None
+        except ValueError:  # whose text may have a part of a password
+            raise ValueError(_NO_ADDRESS) from None
         if parts.username is not None or parts.password is not None:
             message = "a user or password stands in the address; name it in token or headers, as ${env:NAME}"
             raise ValueError(message)
         if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-            message = f"{url} is no address of the form http://host/path or https://host/path"
-            raise ValueError(message)
+            raise ValueError(_NO_ADDRESS)
         return url
 
     @field_validator("headers")
@@ -75,7 +76,7 @@ class HttpParameters(Parameters):
             if name.lower() in _OWN:
                 message = f"{name} is set by the operator itself; leave it out"
                 raise ValueError(message)
-            if _SECRET.search(name) and not REFERENCE.search(value):
+            if (names_secret(name) or name.lower() == "key") and not REFERENCE.search(value):
                 message = f"{name}: a secret stands in it; name where it is: ${{env:NAME}} or ${{file:PATH}}"
                 raise ValueError(message)
         return headers
@@ -109,7 +110,7 @@ class HttpTarget:
         """
         import requests
 
-        self.place = parameters.url
+        self.place = masked(parameters.url)
         self._timeout = parameters.timeout
         try:
             self._url = resolved(parameters.url, "url")

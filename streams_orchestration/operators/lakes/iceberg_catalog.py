@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, field_validator
 
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved, without
@@ -17,7 +18,6 @@ _SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|s
 _WITH_SECRET = re.compile(r"authorization|connection-string", re.IGNORECASE)
 """Names of values that have a secret among other words."""
 _PLAIN = frozenset(("oauth2-server-uri", "auth.type"))
-_PASSWORD = re.compile(r"://[^/@:]*:(?!\$?\{)[^/@]+@")
 
 
 class IcebergParameters(Parameters):
@@ -50,7 +50,7 @@ def check_catalog(properties: Mapping[str, str]) -> None:
                 "${env:NAME} or ${file:PATH}"
             )
             raise ValueError(message)
-        if _PASSWORD.search(value):
+        if masked(value) != value:
             message = (
                 f"catalog: {name}: a password stands in it, and would stand in plans and logs, too; use ${{env:NAME}}"
             )

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
@@ -77,8 +78,8 @@ class HttpSink(EpochSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSinkParameters) -> str:
-        """The address, with references as they are written."""
-        return parameters.url
+        """The address, with references as they are written, and without other secrets."""
+        return masked(parameters.url)
 
     def open(self) -> None:
         """Resolve references; nothing is connected before the first request."""

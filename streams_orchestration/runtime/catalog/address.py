@@ -51,7 +51,11 @@ def catalog_url(home: Home) -> URL:
     if text.startswith("postgres://"):
         text = text.replace("postgres://", "postgresql://", 1)
     try:
-        return make_url(text)
+        url = make_url(text)
     except (ArgumentError, ValueError):
         message = "it is not an address such as postgresql://user@host/database or sqlite:////directory/catalog.db"
         raise CatalogPlaceError(message) from None  # the text may hold a password
+    if "@" in (url.host or ""):  # the end of a password, which no message may repeat
+        message = "the part before its host has an @ that ends no user or password"
+        raise CatalogPlaceError(message, "Write %40 for an @ in the password, and %2F for a /.")
+    return url

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from streams_orchestration.cli.entry import main
+from streams_orchestration.model.secrets import HIDDEN
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SegmentRow
-from streams_orchestration.runtime.observing.masking import HIDDEN, Mask
+from streams_orchestration.runtime.observing.masking import Mask
 from streams_orchestration.runtime.observing.samples import (
     LONGEST_TEXT,
     NoSampleError,

@@ -1,0 +1,123 @@
+"""Texts and values as others may see them: passwords, tokens and keys are hidden, references to them stay visible.
+
+>>> masked("https://me:a/b@c@example.org/?token=x&page=2")
+'https://me:•••@example.org/?token=•••&page=2'
+>>> without_secrets({"passwords": ["a", "b"], "token": "${env:TOKEN}"})
+{'passwords': '•••', 'token': '${env:TOKEN}'}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from streams_orchestration.model.containers import is_list, is_mapping
+
+HIDDEN = "•••"
+REFERENCE = re.compile(r"\$?\{(env|file):([^{}]+)\}")
+"""Matches a reference to a secret, with or without the dollar sign."""
+
+_WORDS = (
+    r"token|secret|passw|passphrase|(?<![a-z])pass\b|pwd\b|credential|authorization|cookie|connection-?string|jaas"
+    r"|sas\b|key\b(?:\.pem)?|(?:api|access|account|private|secret|shared)[-_.]?keys\b"
+)
+_NAME = re.compile(_WORDS, re.IGNORECASE)
+_ATTRIBUTES = re.compile(r"(key|groupBy|partitionBy|idempotencyKey|primaryKey|keyAttribute)")
+"""Matches names of attributes, which are no secrets."""
+_SETTING = re.compile(
+    rf"""
+    (?P<mark>[?&]?) (?<![\w.-]) (?P<name> [\w.-]*? (?:{_WORDS}|(?<=[?&])sig\b) [\w.-]* ) =
+    (?! {REFERENCE.pattern} (?:[\s&;\#]|$) )
+    (?P<value> "[^"\n]*" | '[^'\n]*' | [^\s&;\#]* )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Matches `name=value` as in the query of an address, or in the settings of a connection."""
+_LOGIN = re.compile(r"(?P<scheme>[\w.+-]*://)(?P<user>[^\s/:@]*)(?P<mark>[:@])")
+_ENDS = ")]}'\",.:"
+"""Characters that end a word in a sentence."""
+_LEAST = 3
+"""A shorter text is not looked for; it would be a part of other words, and no secret."""
+_SHORT = 6
+"""A secret of fewer characters is looked for as a whole word only."""
+
+
+def names_secret(name: str) -> bool:
+    """Whether a parameter or attribute of this name may hold a secret."""
+    return bool(_NAME.search(name)) and not _ATTRIBUTES.fullmatch(name)
+
+
+def without_secrets(value: Any) -> Any:
+    """Return a JSON value with everything hidden that may be a secret."""
+    if is_mapping(value):
+        return {str(name): shown(str(name), each) for name, each in value.items()}
+    if is_list(value):
+        return [without_secrets(each) for each in value]
+    return masked(value) if isinstance(value, str) else value
+
+
+def shown(name: str, value: Any) -> Any:
+    """Return the value of a parameter as others may see it."""
+    if not names_secret(name):
+        return without_secrets(value)
+    return value if _only_references(value) else HIDDEN
+
+
+def masked(text: str) -> str:
+    """Return a text with the secrets hidden that its addresses and settings (`name=value`) hold.
+
+    The password of an address may have `/` and `@` in it, so it is taken to end at the last `@` before a space.
+    """
+    if "://" in text and "@" in text:
+        text = re.sub(r"\S+", lambda match: _without_login(match[0]), text)
+    return _SETTING.sub(_without_value, text) if "=" in text else text
+
+
+def hidden_in(text: str, parameters: Any) -> str:
+    """Return a text with those values hidden that are secrets by their names among some parameters."""
+    for secret in sorted(set(_secrets(parameters, named=False)), key=len, reverse=True):
+        word = re.escape(secret)
+        text = re.sub(word if len(secret) >= _SHORT else rf"(?<!\w){word}(?!\w)", HIDDEN, text)
+    return text
+
+
+def _only_references(value: Any) -> bool:
+    if is_mapping(value):
+        return all(_only_references(each) for each in value.values())
+    if is_list(value):
+        return all(_only_references(each) for each in value)
+    return value is None or (isinstance(value, str) and REFERENCE.fullmatch(value.strip()) is not None)
+
+
+def _secrets(value: Any, *, named: bool) -> Iterator[str]:
+    if is_mapping(value):
+        for name, each in value.items():
+            yield from _secrets(each, named=named or names_secret(str(name)))
+    elif is_list(value):
+        for each in value:
+            yield from _secrets(each, named=named)
+    elif named and isinstance(value, str) and len(value.strip()) >= _LEAST and not REFERENCE.search(value):
+        yield value.strip()
+
+
+def _without_login(word: str) -> str:
+    """A word without spaces, with what stands between the first login of an address and the last `@` hidden."""
+    last = word.rfind("@")
+    for match in _LOGIN.finditer(word, 0, last + 1):
+        start = match.end() if match["mark"] == ":" else match.start("user")
+        if match["mark"] == "@" and not (match["scheme"].startswith("http") and match["user"]):
+            continue
+        reference = REFERENCE.match(word, start)
+        if reference is None or word[reference.end()] != "@":
+            return f"{word[:start]}{HIDDEN}{word[last:]}"
+    return word
+
+
+def _without_value(match: re.Match[str]) -> str:
+    value = match["value"]
+    if not value or (not match["mark"] and _ATTRIBUTES.fullmatch(match["name"])):
+        return match[0]
+    seen = value.rstrip(_ENDS)
+    behind = "" if value[0] in "\"'" or not seen else value[len(seen) :]
+    return f"{match['mark']}{match['name']}={HIDDEN}{behind}"
