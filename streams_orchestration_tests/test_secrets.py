@@ -20,7 +20,8 @@ from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.standard import STANDARD

@@ -485,6 +485,7 @@ def HttpSink(
     format: Literal["jsonl", "json", "csv"] | None = None,
     batch_size: int | Reference | None = None,
     suppress: Sequence[Any] | None = None,
+    on_undeliverable: Literal["fail", "route"] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
     """Every epoch is one request or several, in order, each with an `Idempotency-Key`.
@@ -498,6 +499,7 @@ def HttpSink(
         format: jsonl: an object a line; json: an array of objects; csv: names, then rows.
         batch_size: most tuples in one request.
         suppress: attributes that are left out.
+        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
         visibility: read_uncommitted: tuples are posted with their batch.
     """
     return named_use(
@@ -511,6 +513,7 @@ def HttpSink(
             "format": format,
             "batchSize": batch_size,
             "suppress": suppress,
+            "onUndeliverable": on_undeliverable,
             "visibility": visibility,
         },
     )
@@ -1210,6 +1213,7 @@ def SqlSink(
     suppress: Sequence[Any] | None = None,
     key: Sequence[Any] | None = None,
     create_table: bool | Reference | None = None,
+    on_undeliverable: Literal["fail", "route"] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
     """Every epoch is one transaction on the table, together with a mark in `streams_deliveries` that it was made.
@@ -1221,6 +1225,7 @@ def SqlSink(
         suppress: attributes that are not written.
         key: attributes: a tuple replaces the row that has them.
         create_table: make the table if it is missing.
+        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
         visibility: read_uncommitted: rows are written with their batch, and stay.
     """
     return named_use(
@@ -1232,6 +1237,7 @@ def SqlSink(
             "suppress": suppress,
             "key": key,
             "createTable": create_table,
+            "onUndeliverable": on_undeliverable,
             "visibility": visibility,
         },
     )

@@ -137,6 +137,19 @@ def reset() -> None:
 
 
 @command()
+@application_argument
+@click.argument("sink")
+@document_option
+@loaded(f"{CLI}.routing:route")
+def route() -> None:
+    """Set aside the tuples that the target of a SINK can never take.
+
+    Acts on the epochs that are complete now: one such tuple holds its epoch up, and redeploys with it. The others of
+    the epoch are delivered. For epochs to come write `onUndeliverable: route` into the spec.
+    """
+
+
+@command()
 @click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
 @click.option("--metrics", "measured", is_flag=True, help="Also everything that was measured; JSON always has it.")
 @click.option(

@@ -14,6 +14,7 @@ from streams_orchestration.cli.application_commands import (
     profile,
     redeploy,
     reset,
+    route,
     run,
     sample,
     status,
@@ -148,7 +149,7 @@ def completion_() -> None:
 
 for _command in (
     *(compile_, check, explain, diff, decouple),
-    *(run, deploy, redeploy, savepoint, cancel, reset, status, top, logs, metrics, sample, profile),
+    *(run, deploy, redeploy, savepoint, cancel, reset, route, status, top, logs, metrics, sample, profile),
     *(agent, machines),
     *(graph, lineage, console, ui, catalog, init_, completion_),
 ):

@@ -155,6 +155,8 @@ def _visible(sink: SinkStatus, now: float) -> str:
     seen = f"{plural(sink.rows, 'row')} in {plural(sink.files, 'epoch' if sink.path is None else 'file')}"
     last = "" if sink.delivered_at is None else f", the last {duration(now - sink.delivered_at)} ago"
     parts = [seen + last]
+    if sink.undeliverable:
+        parts.append(f"{plural(sink.undeliverable, 'row')} undeliverable and set aside, see results")
     if sink.uncommitted:
         parts.append(f"{plural(sink.uncommitted, 'file')} of them uncommitted")
     if sink.waiting:

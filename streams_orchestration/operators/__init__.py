@@ -19,8 +19,9 @@ if TYPE_CHECKING:
         Punctuation,
         SourceOperator,
     )
+    from streams_orchestration.operators.delivery_key import DeliveryKey
     from streams_orchestration.operators.dict_state import DictState
-    from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+    from streams_orchestration.operators.epoch_sink import EpochSink
     from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError
     from streams_orchestration.operators.function import operator
     from streams_orchestration.operators.keyed_state import KeyedState
@@ -59,7 +60,7 @@ __all__ = [
 _MODULES = {
     "Counter": "metrics",
     "DataError": "errors",
-    "DeliveryKey": "epoch_sink",
+    "DeliveryKey": "delivery_key",
     "DictState": "dict_state",
     "EpochSink": "epoch_sink",
     "Gauge": "metrics",

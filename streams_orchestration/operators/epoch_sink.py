@@ -5,43 +5,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, PendingFile
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.undeliverable import Undeliverable, set_aside
 
 MOST_TUPLES = 65_536
 """Most tuples of a batch that is delivered; small batches are combined, since each delivery has a price."""
-
-
-class DeliveryKey(NamedTuple):
-    """Names the tuples of one delivery: as text, `life/operator/channel/epoch`, with the batch where it is one batch.
-
-    A delivery that is repeated, after whatever failure or restart, has the same key and the same tuples. Deliveries of
-    one operator and channel come in the order of (`generation`, `number`).
-    """
-
-    life: str
-    """Life of the application: a new one after every start from nothing."""
-    operator: str
-    """Physical name."""
-    channel: int
-    """-1 outside of parallel regions."""
-    epoch: int
-    generation: int
-    """0 for a whole epoch; of a batch (`read_uncommitted`), the one that wrote it."""
-    number: int
-    """The epoch, or the batch."""
-    application: str = ""
-    """Name of the application."""
-    installation: str = ""
-    """Names the catalog that the application is in: others may have an application of the same name."""
-
-    def __str__(self) -> str:
-        whole = f"{self.life}/{self.operator}/{self.channel}/{self.epoch}"
-        return f"{whole}/{self.generation}.{self.number}" if self.generation else whole
 
 
 class WaitingFileError(Exception):
@@ -64,6 +38,8 @@ class EpochSink(Operator):
     """
 
     stateful = True
+    routed = False
+    """Whether a person wants undeliverable tuples of this delivery to be set aside."""
     joins_batches = False
     """Whether, with `read_uncommitted`, waiting batches form one delivery under the last key; needs `is_made`."""
 
@@ -71,6 +47,18 @@ class EpochSink(Operator):
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
         """The files of this replica that wait."""
         return tuple(sorted(path for path in waiting_directory(context).rglob("*") if path.is_file()))
+
+    @property
+    def sets_aside(self) -> bool:
+        """Whether tuples that the target can never take are set aside now, instead of failing the delivery.
+
+        The parameter `on_undeliverable` says so, or a person by `streams route`, for the epochs of that moment.
+        """
+        return self.routed or getattr(self.parameters, "on_undeliverable", "fail") == "route"
+
+    def set_aside(self, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
+        """Have the tuples that a delivery leaves out in its file; call it before the delivery is committed."""
+        set_aside(self.context, key, tuples)
 
     def load(self) -> None:
         """Import what deliveries need, so that the first one does not wait for it; connect to nothing.

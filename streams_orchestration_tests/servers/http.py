@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -17,6 +17,8 @@ class Receiver:
     answers: list[int | None] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
     """Of the answers."""
+    refuses: Callable[[bytes], bool] = lambda _: False
+    """Whether a body is answered with 422."""
     requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     """All that came, also what was refused."""
     taken: dict[str, bytes] = field(default_factory=dict)
@@ -34,7 +36,7 @@ def receiver() -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             state.requests.append((dict(self.headers), body))
-            status = state.answers.pop(0) if state.answers else 200
+            status = state.answers.pop(0) if state.answers else 422 if state.refuses(body) else 200
             if status is None or 200 <= status < 300:  # an answer that gets lost was a yes
                 state.taken[self.headers["Idempotency-Key"]] = body
             if status is None:

@@ -46,14 +46,19 @@ def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
     Returns:
         `DatabaseAwayError` where the same may succeed later.
     """
-    message = f"{place} ({url.get_backend_name()}): {_reason(error, url)}; "
+    message = f"{place} ({url.get_backend_name()}): {reason_of(error, url)}; "
     if is_away(error):
         return DatabaseAwayError(message + "check that it is up, and that user, password and database are right")
-    if isinstance(error, IntegrityError) or _number(getattr(error, "orig", None)) in _CONSTRAINTS:
+    if is_constraint(error):
         return DatabaseError(message + "a constraint refuses the rows; mend the table or its constraints")
     if _is_login(error):
         return DatabaseError(message + "check that user, password and database are right")
     return DatabaseError(message + "check the table's columns and their types, and the rights of the user")
+
+
+def is_constraint(error: SQLAlchemyError) -> bool:
+    """Return True if a constraint of the table refuses a row."""
+    return isinstance(error, IntegrityError) or _number(getattr(error, "orig", None)) in _CONSTRAINTS
 
 
 def is_away(error: SQLAlchemyError) -> bool:
@@ -73,7 +78,8 @@ def _is_login(error: SQLAlchemyError) -> bool:
     return _number(original) in _LOGIN or _LOGIN_TEXT.search(str(original)) is not None
 
 
-def _reason(error: SQLAlchemyError, url: URL) -> str:
+def reason_of(error: SQLAlchemyError, url: URL) -> str:
+    """Return what a database says of an error, in one line, without tuples and passwords."""
     original: Any = getattr(error, "orig", None)
     number = _number(original)
     reason = str(error if original is None else original).strip()

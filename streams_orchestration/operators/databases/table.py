@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,10 +16,12 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.databases.columns import column_type, rows_of
 from streams_orchestration.operators.databases.connecting import engine_of
-from streams_orchestration.operators.databases.errors import DatabaseError, explained
+from streams_orchestration.operators.databases.errors import DatabaseError, explained, reason_of
 from streams_orchestration.operators.databases.fitting import check_fit, check_transactions
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.databases.refusals import Refusal, Row, write_rows
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.undeliverable import REMEDY, Undeliverable
 
 MARKS = "streams_deliveries"
 
@@ -82,6 +84,8 @@ class DatabaseTable:
             mysql_charset="utf8mb4",
         )
         self._engine = engine_of(self.url)
+        self._found: sa.Table | None = None
+        """The table as it is, once it was looked at."""
         self._statement = self._upsert() if key else sa.insert(self.table)
 
     def prepare(self, *, create: bool) -> None:
@@ -100,6 +104,7 @@ class DatabaseTable:
                 self._distinguish_all_texts()
                 self._make(self.table)
                 existing = self._existing()
+            self._found = existing
             if existing is not None:
                 check_fit(self._engine, existing, self.name, list(self.columns.values()), self.key)
                 check_transactions(self._engine, marks, existing)
@@ -112,8 +117,19 @@ class DatabaseTable:
             )
             raise DatabaseError(message)
 
-    def write(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> int:
+    def write(
+        self,
+        key: DeliveryKey,
+        batches: Iterator[TupleBatch],
+        set_aside: Callable[[Sequence[Undeliverable]], None] | None = None,
+    ) -> int:
         """Write a delivery, unless it was written before: all of it or nothing.
+
+        Args:
+            key: of the delivery.
+            batches: its tuples.
+            set_aside: takes the rows that the database refuses for good, before the others are committed. Without it
+                the first such row fails the delivery.
 
         Returns:
             How many rows were written.
@@ -128,6 +144,7 @@ class DatabaseTable:
         )
         now = datetime.datetime.now(datetime.UTC)
         rows = 0
+        refused: list[Undeliverable] = []
         try:
             with self._engine.begin() as connection:
                 connection.execute(self._first_mark(key))
@@ -137,12 +154,18 @@ class DatabaseTable:
                     return 0
                 for batch in batches:
                     for chunk in rows_of(batch, self.columns, decimals_as_text=self.kind == "sqlite"):
-                        connection.execute(self._statement, chunk)
+                        for refusal in write_rows(connection, self._statement, chunk, rows + 1, self._found):
+                            if set_aside is None:
+                                raise self._named(key, refusal)
+                            refused.append(self._undeliverable(refusal))
                         rows += len(chunk)
-                connection.execute(sa.update(marks).where(*mine).values(rows=marks.c.rows + rows))
+                written = rows - len(refused)
+                connection.execute(sa.update(marks).where(*mine).values(rows=marks.c.rows + written))
+                if set_aside is not None:
+                    set_aside(refused)  # while the mark is locked, so that no other process writes the same file
         except SQLAlchemyError as error:
             raise self._error(error) from error
-        return rows
+        return written
 
     def close(self) -> None:
         """Disconnect."""
@@ -192,6 +215,17 @@ class DatabaseTable:
             return sa.Table(self.table.name, sa.MetaData(), schema=self.table.schema, autoload_with=self._engine)
         except NoSuchTableError:
             return None
+
+    def _named(self, key: DeliveryKey, refusal: Refusal) -> DatabaseError:
+        """Return the error of a row that is refused, with its number and column."""
+        column = f", column {refusal.column}" if refusal.column else ""
+        place = f"table {self.name}, row {refusal.number} of epoch {key.epoch}{column}"
+        return DatabaseError(f"{explained(refusal.error, place, self.url)}; {REMEDY}")
+
+    def _undeliverable(self, refusal: Refusal) -> Undeliverable:
+        names = {column: attribute for attribute, column in self.columns.items()}
+        values: Row = {names[column]: value for column, value in refusal.row.items()}
+        return Undeliverable(refusal.number, refusal.column, reason_of(refusal.error, self.url), values)
 
     def _error(self, error: SQLAlchemyError) -> DatabaseError:
         return explained(error, f"table {self.name}", self.url)

@@ -22,6 +22,8 @@ _LATER = frozenset((408, 409, 421, 423, 425, 429))
 _NEVER = frozenset((501, 505, 510))
 """Statuses from 500 on after which it will not."""
 _NO_ADDRESS = "it is no address of the form http://host/path or https://host/path"
+_CONTENT = frozenset((400, 413, 422))
+"""Statuses that are about what a request holds."""
 _OWN = frozenset(("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "idempotency-key"))
 """Headers that the operator makes itself."""
 _REMEDIES = {
@@ -36,6 +38,10 @@ _REMEDIES = {
 
 class HttpAwayError(OutsideError, ValueError):
     """The receiver cannot be reached, or cannot take the request now: it is made again, nothing is lost."""
+
+
+class HttpContentError(RefusedError):
+    """The receiver refuses what the request holds: a part of it may be taken."""
 
 
 class HttpParameters(Parameters):
@@ -192,8 +198,9 @@ class HttpTarget:
         if 300 <= status < 400:
             message = f"{text}: it is elsewhere, and requests are not redirected; name the address itself in url"
             raise RefusedError(message)
+        error = HttpContentError if status in _CONTENT else RefusedError
         message = f"{text}: it refuses; {_REMEDIES.get(status, 'see what the receiver wants')}"
-        raise RefusedError(message)
+        raise error(message)
 
     def close(self) -> None:
         """Disconnect."""

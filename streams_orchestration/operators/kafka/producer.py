@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.kafka.client import (
     REACH_SECONDS,
     Cluster,

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from streams_orchestration.operators.contract import PendingFile
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import durable
-from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError
+from streams_orchestration.operators.epoch_sink import WaitingFileError
 from streams_orchestration.operators.libraries import pa, pq
 from streams_orchestration.operators.standard.partitions import partitioned
 

@@ -14,7 +14,7 @@ from deltalake.exceptions import CommitFailedError, DeltaProtocolError, TableNot
 from deltalake.transaction import AddAction
 
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     Statistics,

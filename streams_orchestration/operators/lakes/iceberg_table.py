@@ -25,7 +25,7 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     link_or_copy,

@@ -12,7 +12,8 @@ from pydantic import Field, model_validator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, PendingFile
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, waiting_directory
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import EpochSink, waiting_directory
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
 from streams_orchestration.operators.lakes.fitting import WantedTable

@@ -10,7 +10,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from streams_orchestration.operators.epoch_sink import DeliveryKey, WaitingFileError, read_batches
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import WaitingFileError, read_batches
 from streams_orchestration.operators.lakes.data_files import DataFile
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Fit, WantedTable

@@ -12,11 +12,13 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import EpochSink
+from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_writing import csv_header
 from streams_orchestration.operators.http.client import (
     HttpAwayError,
+    HttpContentError,
     HttpParameters,
     HttpTarget,
     Patience,
@@ -26,6 +28,7 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import PLAIN
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.undeliverable import REMEDY, OnUndeliverable, Undeliverable
 
 BodyFormat = Literal["jsonl", "json", "csv"]
 KINDS: dict[BodyFormat, str] = {
@@ -44,6 +47,7 @@ class HttpSinkParameters(HttpParameters):
     )
     batch_size: int = Field(default=1000, ge=1, alias="batchSize", description="most tuples in one request")
     suppress: list[str] = Field(default_factory=list, description="attributes that are left out")
+    on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(
         default="read_committed", description="read_uncommitted: tuples are posted with their batch"
     )
@@ -87,25 +91,58 @@ class HttpSink(EpochSink):
         self.patience: Patience = self.__dict__.get("patience") or Patience()
         self.taken: tuple[str, int] = self.__dict__.get("taken") or ("", 0)
         """The delivery that was under way last, and how many of its requests were taken."""
+        self.refused: list[Undeliverable] = self.__dict__.get("refused") or []
+        """Tuples of these requests that the receiver refuses."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Post them; what was taken before an earlier try failed is not posted again by this object."""
         assert self.target is not None
         self.patience.check(self.target.place)
         name = f"{key.application}/{key}"
-        done = self.taken[1] if self.taken[0] == name else 0
+        if self.taken[0] != name:
+            self.taken, self.refused = (name, 0), []
+        done = self.taken[1]
         names = _written(self.context.inputs[0], self.parameters).names
         for number, part in enumerate(parts((batch.arrow for batch in batches), self.parameters.batch_size)):
             if number < done:
                 continue
+            refused: list[Undeliverable] = []
             try:
-                self.target.post(
-                    body(part.select(names), self.parameters.format), KINDS[self.parameters.format], f"{name}/{number}"
-                )
+                self._post(part, names, f"{name}/{number}", number * self.parameters.batch_size + 1, refused)
             except HttpAwayError as error:
                 self.patience.wait(error)
                 raise HttpAwayError(error.args[0]) from None
+            self.refused += refused
             self.taken = (name, number + 1)
+        if self.sets_aside:
+            self.set_aside(key, self.refused)
+
+    def _post(self, part: pa.RecordBatch, names: list[str], key: str, first: int, refused: list[Undeliverable]) -> None:
+        """Post tuples; those whose content is refused are found by halving, where they may be set aside.
+
+        Args:
+            part: the tuples.
+            names: attributes that are posted.
+            key: of the request.
+            first: number of the first tuple in the delivery.
+            refused: gets the tuples that are refused.
+        """
+        assert self.target is not None
+        last = first + part.num_rows - 1
+        try:
+            self.target.post(body(part.select(names), self.parameters.format), KINDS[self.parameters.format], key)
+        except HttpContentError as error:
+            if not self.sets_aside:
+                rows = f"row {first}" if first == last else f"rows {first} to {last}"
+                message = f"{error}; the request holds {rows} of the delivery; {REMEDY}"
+                raise RefusedError(message) from None
+            if first == last:
+                refused.append(Undeliverable(first, "", str(error), part.to_pylist()[0]))
+                return
+            middle = part.num_rows // 2
+            base = key.partition(":")[0]
+            for piece, begin in ((part.slice(0, middle), first), (part.slice(middle), first + middle)):
+                self._post(piece, names, f"{base}:{begin}-{begin + piece.num_rows - 1}", begin, refused)
 
     def close(self) -> None:
         """Disconnect."""

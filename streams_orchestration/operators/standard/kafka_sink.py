@@ -12,7 +12,8 @@ from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import KafkaParameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -11,10 +12,12 @@ from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.address import check_url, shown_url
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.target_columns import target_columns
+from streams_orchestration.operators.undeliverable import OnUndeliverable
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.databases.table import DatabaseTable
@@ -33,6 +36,7 @@ class SqlSinkParameters(Parameters):
     suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
     key: list[str] = Field(default_factory=list, description="attributes: a tuple replaces the row that has them")
     create_table: bool = Field(default=False, alias="createTable", description="make the table if it is missing")
+    on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(
         default="read_committed", description="read_uncommitted: rows are written with their batch, and stay"
     )
@@ -86,7 +90,8 @@ class SqlSink(EpochSink):
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Write them, unless that was done before."""
         assert self.target is not None
-        self.target.write(key, batches)
+        aside = partial(self.set_aside, key) if self.sets_aside else None
+        self.target.write(key, batches, aside)
 
     def close(self) -> None:
         """Disconnect."""

@@ -290,6 +290,8 @@ class SinkRow(CatalogRow):
     pending: str | None
     outputs: int
     rows: int
+    undeliverable: int
+    routed: int
     error: str | None
     failures: int
     failed_at: float | None

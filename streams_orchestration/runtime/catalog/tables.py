@@ -279,6 +279,8 @@ sink = Table(
     Column("pending", String),  # directory of the files that wait
     Column("outputs", Count, nullable=False, default=0),  # visible for good: files, or epochs that were delivered
     Column("rows", Count, nullable=False, default=0),  # in these
+    Column("undeliverable", Count, nullable=False, default=0),  # rows that were set aside
+    Column("routed", Count, nullable=False, default=0),  # up to this epoch a person wants that
     Column("error", Text),  # why what waits cannot become visible
     Column("failures", Integer, nullable=False, default=0),  # in a row
     Column("failed_at", Float),

@@ -249,7 +249,10 @@ def _place_sinks(
         for operator in program.operators.values():
             former = rows.get(formers.get(operator.name, ""))
             if former is not None:
-                counts = {name: getattr(former, name) for name in ("outputs", "rows", "pending", "delivered_at")}
+                counts = {
+                    name: getattr(former, name)
+                    for name in ("outputs", "rows", "undeliverable", "pending", "delivered_at")
+                }
                 mine = (s.c.application == application, s.c.operator == operator.name)
                 connection.execute(update(s).where(*mine).values(**counts))
                 # outputs that are visible for good need no row; what a reset has taken back goes on being removed

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink, WaitingFileError
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.gathering import GatheringSink
+from streams_orchestration.operators.undeliverable import count_set_aside
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.place_of_files import installation_of
@@ -59,14 +61,18 @@ class Deliverer:
         Raises:
             OutputError: one failed, the later ones were not tried.
         """
-        a = tables.application
+        a, s = tables.application, tables.sink
+        mine = (s.c.application == self.application, s.c.operator == self.name)
         with self.catalog.read() as connection:
+            routed = connection.scalar(select(s.c.routed).where(*mine)) or 0
             life = connection.scalar(select(a.c.life).where(a.c.name == self.application))
             installation = installation_of(connection)
         first = DeliveryKey(str(life), self.name, self.sink.context.channel, 0, 0, 0, self.application, installation)
         count = 0
         for _, outputs in itertools.groupby(rows, key=lambda row: self._one_delivery(first, row)):
-            self._deliver(first, list(outputs))
+            waiting = list(outputs)
+            self.sink.routed = waiting[-1].epoch <= routed
+            self._deliver(first, waiting)
             count += 1
         return count
 
@@ -111,10 +117,12 @@ class Deliverer:
             self.close()
             text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise OutputError(self.name, f"{text}; delivery {key} is tried again, nothing is lost") from error
+        aside = count_set_aside(self.sink.context, key) if self.sink.sets_aside else 0
         with self.catalog.write_unit(self.application, outputs[0].unit) as connection:
             counted = False
             for row in outputs:
-                counted |= count_output(connection, self.application, row, outputs=0 if counted else 1)
+                left_out = 0 if counted else aside
+                counted |= count_output(connection, self.application, row, 0 if counted else 1, left_out)
         for row in outputs:
             forget_file(store, row.pending)
 

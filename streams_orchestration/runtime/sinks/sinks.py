@@ -53,6 +53,8 @@ class SinkStatus:
     """Unix seconds: when an output became visible last; None before the first."""
     read_with: Mapping[str, Any] | None = None
     """Parameters of a FileSource that reads its files, and `schema`; None if none can."""
+    undeliverable: int = 0
+    """Rows that the target refuses for good, and that were set aside; they are not among `rows`."""
 
 
 _ITS_SINK = (
@@ -75,7 +77,9 @@ _LATE = (  # made once: making a statement takes longer than running it
 )
 
 
-def count_output(connection: Connection, application: str, row: SinkFileRow, outputs: int = 1) -> bool:
+def count_output(
+    connection: Connection, application: str, row: SinkFileRow, outputs: int = 1, undeliverable: int = 0
+) -> bool:
     """Count a visible output that no reset can take back, and forget its file; False when that was done before."""
     f, s = tables.sink_file, tables.sink
     seen = {} if row.published else {"delivered_at": clock.now()}
@@ -86,7 +90,8 @@ def count_output(connection: Connection, application: str, row: SinkFileRow, out
             .where(s.c.application == application, s.c.operator == row.operator)
             .values(
                 outputs=s.c.outputs + outputs,
-                rows=s.c.rows + row.rows,
+                rows=s.c.rows + row.rows - undeliverable,
+                undeliverable=s.c.undeliverable + undeliverable,
                 pending=row.pending.rpartition("/")[0],
                 **seen,
             )
@@ -122,6 +127,21 @@ def record_failure(catalog: Catalog, application: str, operator: str, error: Out
                 .where(p.c.application == application, p.c.id == mine)
                 .values(state="FAILED", error=str(error), permanent=True)
             )
+
+
+def route(catalog: Catalog, application: str, operator: str) -> int:
+    """Have undeliverable tuples of a sink set aside, of all epochs that are complete now; returns the last one."""
+    s, p, u = tables.sink, tables.pe, tables.unit
+    mine = (s.c.application == application, s.c.operator == operator)
+    with catalog.write() as connection:
+        epoch = connection.scalar(
+            select(u.c.completed_epoch)
+            .join(p, (p.c.application == u.c.application) & (p.c.unit == u.c.name))
+            .join(s, (s.c.application == p.c.application) & (s.c.pe == p.c.id))
+            .where(*mine)
+        )
+        connection.execute(update(s).where(*mine).values(routed=int(epoch or 0)))
+    return int(epoch or 0)
 
 
 def record_success(catalog: Catalog, application: str, operator: str) -> None:
@@ -219,6 +239,7 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 uncommitted_rows=int(now.uncommitted_rows) if now else 0,
                 delivered_at=row.delivered_at,
                 read_with=row.read_with,
+                undeliverable=row.undeliverable,
             )
         )
     return tuple(statuses)

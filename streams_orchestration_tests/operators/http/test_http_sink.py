@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
 from streams_orchestration.operators.http.client import HttpAwayError
 from streams_orchestration.operators.standard.http_sink import HttpSink, body, parts
+from streams_orchestration.operators.undeliverable import file_of
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.http import Receiver, receiver
 
@@ -194,3 +195,22 @@ def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "requests" else find(name))
     with pytest.raises(ValueError, match=r"pip install 'streams-orchestration\[http\]'"):
         sink("http://host/")
+
+
+def test_tuples_that_a_receiver_refuses_are_named_or_set_aside_and_the_others_are_taken(tmp_path: Path, web: Receiver):
+    web.refuses = lambda content: b'"n":5' in content or b'"n":6' in content
+    operator = sink(web.address, batchSize=4)
+    with pytest.raises(RefusedError, match=r"answered 422 .*the request holds rows 5 to 8 of the delivery; onUndel"):
+        deliver(operator, batch(0, 10))
+    for _ in range(2):  # of two processes
+        options: dict[str, Any] = {"url": web.address, "batchSize": 4, "onUndeliverable": "route"}
+        routing = Bench(HttpSink, ["k string, n bigint"], results=tmp_path, **options).operator
+        assert isinstance(routing, HttpSink)
+        deliver(routing, batch(0, 10))
+    assert sorted(numbers(web)) == [0, 1, 2, 3, 4, 7, 8, 9]
+    lines = [json.loads(line) for line in file_of(routing.context, KEY).read_text().splitlines()]
+    assert [(line["row"], line["tuple"]) for line in lines] == [(6, {"k": "k5", "n": 5}), (7, {"k": "k6", "n": 6})]
+    assert {key for key in web.taken if ":" in key} == {
+        '"alerts/life/Out/-1/7/1:5-5"',
+        '"alerts/life/Out/-1/7/1:8-8"',
+    }

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.http.bodies import BodyError, messages_of
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.kafka import producer as producing
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError

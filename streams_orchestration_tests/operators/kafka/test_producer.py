@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("confluent_kafka")
 
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.kafka import producer as module
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaParameters
 from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer, producer_name

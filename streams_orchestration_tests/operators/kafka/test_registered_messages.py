@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.epoch_sink import DeliveryKey
+from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import DataError, RefusedError
 from streams_orchestration.operators.messages.framing import frame
 from streams_orchestration.operators.messages.registry import RegistryAwayError

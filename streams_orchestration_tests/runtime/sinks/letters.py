@@ -11,7 +11,8 @@ from typing import Any
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.epoch_sink import DeliveryKey, EpochSink
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.epoch_sink import EpochSink
 
 
 class LetterParameters(Parameters):

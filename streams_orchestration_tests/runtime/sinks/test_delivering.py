@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks import delivering
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
+from streams_orchestration.runtime.sinks.sinks import route
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import compiled, rows, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
@@ -223,6 +225,33 @@ def test_rows_of_a_database_are_those_of_an_undisturbed_run(tmp_path: Path, visi
         actual = connection.execute("SELECT k, n FROM t").fetchall()
     again = rows(10) if visibility == "read_uncommitted" else []
     assert sorted(actual) == sorted(rows(COUNT) + again), "uncommitted rows stay, and the replay comes to them"
+
+
+@pytest.mark.parametrize("visibility", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize("by", ["parameter", "person"])
+def test_a_tuple_that_a_target_never_takes_is_named_and_set_aside_where_that_is_wanted(
+    tmp_path: Path, by: str, visibility: str
+):
+    target = tmp_path / "target.db"
+    with sqlite3.connect(target) as connection:
+        connection.execute("CREATE TABLE t (k TEXT, n BIGINT CHECK (n <> 8))")
+    parameters = {"url": f"sqlite:///{target}", "table": "t", "visibility": visibility}
+    parameters |= {"onUndeliverable": "route"} if by == "parameter" else {}
+    local = application(tmp_path, operator="SqlSink", parameters=parameters)
+    local.commit()
+    local.commit(boundary=True)
+    if by == "person":
+        with pytest.raises(OutputError, match=r"operator Out: table t, row \d+ of epoch 1.*route.*nothing is lost"):
+            local.publish()
+        assert route(local.catalog, local.name, "Out") == 1
+    local.run()
+    with sqlite3.connect(target) as connection:
+        actual = connection.execute("SELECT k, n FROM t").fetchall()
+    assert sorted(actual) == sorted(row for row in rows(COUNT) if row[1] != 8)
+    seen = read_status(local.home, local.name).sinks[0]
+    assert (seen.rows, seen.undeliverable, seen.waiting, seen.error) == (COUNT - 1, 1, 0, None)
+    (file,) = (local.home.results(local.name) / "undeliverable/Out").iterdir()
+    assert [json.loads(line)["tuple"]["n"] for line in file.read_text().splitlines()] == [8]
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyError("defect")], ids=repr)

@@ -279,6 +279,9 @@ _ENDS = (
     ),
     SINK.gauge("waiting_outputs", "outputs that are not visible yet", lambda sink: sink.waiting),
     SINK.gauge("waiting_rows", "tuples that are not visible yet", lambda sink: sink.waiting_rows),
+    SINK.counter(
+        "undeliverable_rows", "tuples that the target refuses and that were set aside", lambda sink: sink.undeliverable
+    ),
     SINK.gauge("late_outputs", "outputs that are not visible although their epoch is complete", lambda sink: sink.late),
     SINK.gauge(
         "failing", "1 when outputs cannot become visible; they are tried again", lambda sink: sink.error is not None

@@ -31,6 +31,8 @@ def upgrade() -> None:
     installation = op.create_table("installation", sa.Column("id", sa.String(), primary_key=True))
     op.bulk_insert(installation, [{"id": uuid.uuid4().hex}])
     op.add_column("sink_file", sa.Column("checksum", Count))
+    op.add_column("sink", sa.Column("undeliverable", Count, nullable=False, server_default="0"))
+    op.add_column("sink", sa.Column("routed", Count, nullable=False, server_default="0"))
     op.add_column("sink", sa.Column("gatherer", sa.String()))
     op.add_column("sink", sa.Column("read_with", sa.JSON(none_as_null=True)))
     op.add_column("application", sa.Column("bounded", sa.String()))

@@ -1,0 +1,42 @@
+"""`streams route`: what the target of a sink can never take is set aside, and the others are delivered."""
+
+from __future__ import annotations
+
+from streams_orchestration.cli.failing import APPLICATION
+from streams_orchestration.cli.invocation import answer, current
+from streams_orchestration.cli.messages import error as show_error
+from streams_orchestration.cli.observing import status_document
+from streams_orchestration.model.names import nearest
+from streams_orchestration.operators.undeliverable import DIRECTORY
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.sinks.sinks import route as route_sink
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import opened_catalog
+
+
+def route(application: str, sink: str) -> int:
+    """Have the undeliverable tuples of a sink set aside in the epochs that are complete now."""
+    home = Home.default()
+    current().application = application
+    status = read_status(home, application)
+    names = [each.operator for each in status.sinks]
+    found = next((each for each in status.sinks if each.operator == sink), None)
+    if found is None or found.kind == "FileSink":
+        what = f"is no sink{nearest(sink, names)}" if found is None else "writes files, which take every tuple"
+        message = f"{sink} of {application} {what}"
+        show_error(message)
+        return answer(lambda: {"state": status.state}, status=APPLICATION, error=message)
+    epoch = route_sink(opened_catalog(home, application), application, sink)
+    place = home.results(application) / DIRECTORY
+    text = (
+        f"{sink}: tuples that its target can never take are set aside in {place}, up to epoch {epoch}; the others are "
+        "delivered at the next try. `onUndeliverable: route` in the spec does so for epochs to come."
+    )
+    return answer(
+        lambda: {
+            "state": status.state,
+            "epoch": epoch,
+            "status": status_document(home, read_status(home, application)),
+        },
+        text,
+    )

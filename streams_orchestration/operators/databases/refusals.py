@@ -1,0 +1,107 @@
+"""Rows that a database can never take: which they are, and by which column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
+
+from streams_orchestration.operators.databases.errors import is_away, is_constraint
+
+Row = dict[str, Any]
+_NAMED = re.compile(
+    r"[Cc]olumn [`']?(?:[^`'\s.]+[`']?\.[`']?)*([^`'\s.]+)[`']?|NOT NULL constraint failed: \S*?([^\s.]+)$"
+)
+"""Where MariaDB, MySQL and SQLite name a column."""
+_NOT_A_NUMBER = "can not be used with MySQL"
+_OF_ROWS = ("22", "23", "P0001")
+"""Classes of PostgreSQL's states that are about values: data exceptions, constraints, what a trigger raises."""
+
+
+class Refusal(NamedTuple):
+    """A row that the database refuses, whatever comes with it."""
+
+    number: int
+    """Within the delivery, from 1."""
+    row: Row
+    column: str
+    """Empty where none is known to be the cause."""
+    error: SQLAlchemyError
+
+
+def write_rows(
+    connection: Connection, statement: Any, rows: Sequence[Row], number: int, table: sa.Table | None
+) -> Iterator[Refusal]:
+    """Write rows in a transaction; those that the database refuses are found by halving, left out and given out.
+
+    Args:
+        connection: in a transaction.
+        statement: that takes rows.
+        rows: by column.
+        number: of the first one.
+        table: as it is in the database, where that is known.
+
+    Raises:
+        SQLAlchemyError: the cause is not in a row.
+    """
+    savepoint = connection.begin_nested()
+    try:
+        connection.execute(statement, rows)
+    except SQLAlchemyError as error:
+        if not is_of_row(error):
+            raise
+        savepoint.rollback()
+        if len(rows) == 1:
+            yield Refusal(number, rows[0], column_of(connection, error, rows[0], table), error)
+            return
+        middle = len(rows) // 2
+        yield from write_rows(connection, statement, rows[:middle], number, table)
+        yield from write_rows(connection, statement, rows[middle:], number + middle, table)
+    else:
+        savepoint.commit()
+
+
+def is_of_row(error: SQLAlchemyError) -> bool:
+    """Whether an error comes from the values of a row, so that it would come again."""
+    if isinstance(error, DataError | IntegrityError) or is_constraint(error):
+        return True
+    original = getattr(error, "orig", None)
+    state = getattr(original, "sqlstate", None)
+    if isinstance(state, str):
+        return state.startswith(_OF_ROWS) and not is_away(error)
+    return _NOT_A_NUMBER in str(original)
+
+
+def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: sa.Table | None) -> str:
+    """The column by which a row is refused; empty where that is not known."""
+    original: Any = getattr(error, "orig", None)
+    named = getattr(getattr(original, "diag", None), "column_name", None)
+    if named:
+        return str(named)
+    if connection.dialect.name != "postgresql":
+        found = _NAMED.search(str(original).splitlines()[0] if str(original) else "")
+        return next((name for name in (found.groups() if found else ()) if name in row), "")
+    with_nul = next((name for name, value in row.items() if isinstance(value, str) and "\0" in value), None)
+    if with_nul is not None:
+        return with_nul
+    return "" if table is None or isinstance(error, IntegrityError) else _by_type(connection, row, table)
+
+
+def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
+    """The first column whose type does not take the value, which PostgreSQL does not name."""
+    for name, value in row.items():
+        kind = table.columns[name].type
+        if isinstance(kind, sa.String) and kind.length is not None and len(str(value or "")) > kind.length:
+            return name
+        savepoint = connection.begin_nested()
+        try:
+            connection.execute(sa.select(sa.cast(sa.bindparam("value", value), kind)))
+        except SQLAlchemyError:
+            savepoint.rollback()
+            return name
+        savepoint.commit()
+    return ""

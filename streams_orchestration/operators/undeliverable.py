@@ -1,0 +1,93 @@
+"""Tuples that a target can never take: named by row and column, or set aside so that the others are delivered."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from streams_orchestration.operators.context import OperatorContext
+from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.durable_files import write_whole
+
+OnUndeliverable = Annotated[
+    Literal["fail", "route"],
+    Field(
+        alias="onUndeliverable",
+        description="of a tuple that the target can never take; route: it is set aside, the others are delivered",
+    ),
+]
+DIRECTORY = "undeliverable"
+"""Directory among the results for what was set aside."""
+REMEDY = "onUndeliverable: route sets such tuples aside and delivers the others"
+LOGGED = 5
+"""Tuples of a delivery that are logged one by one."""
+
+
+class Undeliverable(NamedTuple):
+    """A tuple that a target refuses for good."""
+
+    row: int
+    """Number of the tuple in its delivery, from 1."""
+    column: str
+    """Column or attribute; empty where the tuple is refused as a whole."""
+    reason: str
+    """As the target gives it, without values of the tuple."""
+    values: Mapping[str, Any]
+
+    @property
+    def place(self) -> str:
+        """Row and column, for messages."""
+        return f"row {self.row}" + (f", column {self.column}" if self.column else "")
+
+
+def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:
+    """Have the tuples that one delivery leaves out in its file, and no others.
+
+    Call it before the delivery is committed: whoever repeats the delivery writes the same file again.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    path = file_of(context, key)
+    if not tuples:
+        path.unlink(missing_ok=True)
+        return
+    for each in tuples[:LOGGED]:
+        context.logger.warning("delivery %s, %s: %s; set aside in %s", key, each.place, each.reason, path)
+    lines = [
+        json.dumps({
+            "operator": key.operator, "epoch": key.epoch, "row": each.row, "column": each.column or None,
+            "reason": each.reason, "tuple": {name: _plain(value) for name, value in each.values.items()},
+        }, ensure_ascii=False, default=str)
+        for each in tuples
+    ]  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, "".join(f"{line}\n" for line in lines))
+
+
+def count_set_aside(context: OperatorContext, key: DeliveryKey) -> int:
+    """How many tuples of a delivery that was made are set aside."""
+    try:
+        with file_of(context, key).open("rb") as file:
+            return sum(1 for _ in file)
+    except FileNotFoundError:
+        return 0
+
+
+def file_of(context: OperatorContext, key: DeliveryKey) -> Path:
+    """Return the file for what a delivery leaves out, which no other delivery has."""
+    part = f"-{key.generation}-{key.number:06d}" if key.generation else ""
+    operator = context.name.replace("[", "(").replace("]", ")")
+    return context.results / DIRECTORY / operator / f"{key.life[:8]}-{key.epoch:06d}{part}.jsonl"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
