@@ -708,6 +708,7 @@ def KafkaSink(
     timestamp: str | None = None,
     headers: Mapping[str, Any] | None = None,
     suppress: Sequence[Any] | None = None,
+    on_undeliverable: Literal["fail", "route"] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
     """Every epoch is a transaction, which also writes the mark that it was made.
@@ -727,6 +728,7 @@ def KafkaSink(
         timestamp: attribute with the time of the message; else when it is sent.
         headers: header: attribute.
         suppress: attributes that are not in the value.
+        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
         visibility: read_uncommitted: messages are sent with their batch, and stay.
     """
     return named_use(
@@ -746,6 +748,7 @@ def KafkaSink(
             "timestamp": timestamp,
             "headers": headers,
             "suppress": suppress,
+            "onUndeliverable": on_undeliverable,
             "visibility": visibility,
         },
     )

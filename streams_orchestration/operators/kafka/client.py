@@ -38,6 +38,10 @@ class KafkaRefusedError(RefusedError):
     """The cluster refuses for good: a topic that is not there, a right, credentials, a setting."""
 
 
+class MessagesRefusedError(KafkaRefusedError):
+    """Messages are refused for what they are, and it is known more of them than before: try again without them."""
+
+
 class KafkaParameters(Parameters):
     """How a cluster is reached: what both operators take."""
 
@@ -145,6 +149,13 @@ def _remedy(code: int) -> str:
     return "see the topic, the rights and the credentials"
 
 
+def refusals_of_messages() -> frozenset[int]:
+    """Codes of errors about one message, which others need not have."""
+    from confluent_kafka import KafkaError as K
+
+    return frozenset((K.MSG_SIZE_TOO_LARGE, K.INVALID_RECORD, K.INVALID_TIMESTAMP, K._UNKNOWN_PARTITION))
+
+
 def kafka_refusals() -> frozenset[int]:
     """Codes of errors for which trying again does not help."""
     from confluent_kafka import KafkaError as K
@@ -153,5 +164,6 @@ def kafka_refusals() -> frozenset[int]:
         K._AUTHENTICATION, K._SSL, K._INVALID_ARG, K._UNKNOWN_TOPIC, K._UNKNOWN_PARTITION, K.UNKNOWN_TOPIC_OR_PART,
         K.TOPIC_AUTHORIZATION_FAILED, K.GROUP_AUTHORIZATION_FAILED, K.CLUSTER_AUTHORIZATION_FAILED,
         K.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, K.SASL_AUTHENTICATION_FAILED, K.UNSUPPORTED_SASL_MECHANISM,
-        K.TOPIC_EXCEPTION, K.MSG_SIZE_TOO_LARGE, K.INVALID_RECORD, K.UNSUPPORTED_VERSION, K.POLICY_VIOLATION,
+        K.TOPIC_EXCEPTION, K.MSG_SIZE_TOO_LARGE, K.INVALID_RECORD, K.INVALID_TIMESTAMP,
+        K.UNSUPPORTED_VERSION, K.POLICY_VIOLATION,
     ))  # fmt: skip

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.delivery_key import DeliveryKey
@@ -17,6 +18,7 @@ from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
     KafkaParameters,
     KafkaRefusedError,
+    refusals_of_messages,
 )
 
 LOOK_SECONDS = 5.0
@@ -39,6 +41,8 @@ class Message(NamedTuple):
     timestamp: int = 0
     """Milliseconds; 0 for now."""
     headers: list[tuple[str, bytes | None]] | None = None
+    row: int = 0
+    """Number of its tuple in the delivery, from 1."""
 
 
 class TransactionalProducer:
@@ -47,7 +51,18 @@ class TransactionalProducer:
     All methods raise `KafkaAwayError` and `KafkaRefusedError`. Then it is to be closed, and made anew.
     """
 
-    def __init__(self, parameters: KafkaParameters, topic: str, key: DeliveryKey) -> None:
+    def __init__(
+        self, parameters: KafkaParameters, topic: str, key: DeliveryKey, *, alone: bool = False, routes: bool = False
+    ) -> None:
+        """Connect, and fence the producer before.
+
+        Args:
+            parameters: how the cluster is reached.
+            topic: that messages are written to.
+            key: of the first delivery.
+            alone: each message is a batch of its own, so that the broker refuses it and no other one with it.
+            routes: messages that the client refuses are left out.
+        """
         from confluent_kafka import Consumer, KafkaException, Producer
         from confluent_kafka.admin import AdminClient
 
@@ -56,6 +71,9 @@ class TransactionalProducer:
         self._cluster = Cluster(parameters)
         self._failed: Any = None
         """The first error of a message."""
+        self.refused: dict[int, Any] = {}
+        """Rows whose messages were refused for what they are, with the errors; others of a batch are among them."""
+        self._routes = routes
         self._hangs = False
         """A call of the library has not come back, so that the producer cannot be touched any more."""
         try:
@@ -63,7 +81,7 @@ class TransactionalProducer:
                 "transactional.id": self.name, "transaction.timeout.ms": TRANSACTION_MILLISECONDS,
                 "delivery.report.only.error": True, "linger.ms": 5, "compression.type": "lz4",
                 "queue.buffering.max.messages": 1_000_000, "message.timeout.ms": 60_000,
-                "allow.auto.create.topics": False,
+                "allow.auto.create.topics": False, **({"batch.num.messages": 1} if alone else {}),
             }))  # fmt: skip
             # the mark is an offset of a group that nobody is in, so that one transaction writes it with the messages
             self._group: Any = Consumer(self._cluster.settings(**{
@@ -78,16 +96,19 @@ class TransactionalProducer:
         self.mark = self._read_mark()
         """(life, generation, number) of the last delivery that was made; None when there was none."""
 
-    def write(self, key: DeliveryKey, messages: Iterable[Iterable[Message]]) -> None:
-        """One transaction: messages, in order, and the mark."""
+    def write(
+        self, key: DeliveryKey, messages: Iterable[Iterable[Message]], settle: Callable[[], None] = lambda: None
+    ) -> None:
+        """One transaction: messages, in order, and the mark; `settle` is called before it is committed."""
+        self.refused.clear()
         try:
-            self._write(key, messages)
+            self._write(key, messages, settle)
         except (KafkaAwayError, KafkaRefusedError):
             self._look()
             raise
         self.mark = (key.life, key.generation, key.number)
 
-    def _write(self, key: DeliveryKey, messages: Iterable[Iterable[Message]]) -> None:
+    def _write(self, key: DeliveryKey, messages: Iterable[Iterable[Message]], settle: Callable[[], None]) -> None:
         from confluent_kafka import TopicPartition
 
         self._do(self._producer.begin_transaction)
@@ -101,6 +122,7 @@ class TransactionalProducer:
             lambda: self._producer.send_offsets_to_transaction([position], group, COMMIT_SECONDS)
         ))  # fmt: skip
         self._check_same_topic()
+        settle()
         self._do(lambda: self._answered(lambda: self._producer.commit_transaction(COMMIT_SECONDS)))
 
     def close(self) -> None:
@@ -175,19 +197,32 @@ class TransactionalProducer:
                 looked = time.monotonic()
 
     def _is_queued(self, message: Message) -> bool:
+        from confluent_kafka import KafkaException
+
         options: dict[str, Any] = {} if message.headers is None else {"headers": message.headers}
         try:
             self._producer.produce(
                 self._topic, message.value, message.key, partition=message.partition, timestamp=message.timestamp,
-                on_delivery=self._reported, **options,
+                on_delivery=partial(self._reported, message.row), **options,
             )  # fmt: skip
         except BufferError:
             return False
+        except KafkaException as error:
+            self._note(message.row, error.args[0])
+            if not self._routes or message.row not in self.refused:
+                raise
         return True
 
-    def _reported(self, error: Any, _message: Any) -> None:
-        if error is not None and self._failed is None:
+    def _reported(self, row: int, error: Any, _message: Any) -> None:
+        if error is None:
+            return
+        self._note(row, error)
+        if self._failed is None:
             self._failed = error
+
+    def _note(self, row: int, error: Any) -> None:
+        if error.code() in refusals_of_messages():
+            self.refused.setdefault(row, error)
 
     def _check(self) -> None:
         if self._failed is not None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -16,7 +21,12 @@ from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
-from streams_orchestration.operators.kafka.client import KafkaParameters
+from streams_orchestration.operators.kafka.client import (
+    KafkaAwayError,
+    KafkaParameters,
+    KafkaRefusedError,
+    MessagesRefusedError,
+)
 from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
@@ -32,6 +42,7 @@ from streams_orchestration.operators.messages.registered import (
 )
 from streams_orchestration.operators.messages.registry import Registry, RegistryParameters
 from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.undeliverable import REMEDY, OnUndeliverable, Undeliverable
 
 
 class KafkaSinkParameters(KafkaParameters, CsvParameters):
@@ -57,6 +68,7 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
     )
     headers: dict[str, str] = Field(default_factory=dict, description="header: attribute")
     suppress: list[str] = Field(default_factory=list, description="attributes that are not in the value")
+    on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(
         default="read_committed", description="read_uncommitted: messages are sent with their batch, and stay"
     )
@@ -76,6 +88,18 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
                 yield parameter, attribute
         yield from (("headers", attribute) for attribute in self.headers.values())
         yield from (("suppress", attribute) for attribute in self.suppress)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """What is known of the messages of a delivery that are refused for what they are."""
+
+    key: str = ""
+    """Of the delivery."""
+    rows: dict[int, Any] = field(default_factory=dict)
+    """Row -> error of the client library."""
+    alone: bool = False
+    """Whether each message is sent in a batch of its own, so that no other one is refused with it."""
 
 
 class KafkaSink(EpochSink):
@@ -134,15 +158,72 @@ class KafkaSink(EpochSink):
     def open(self) -> None:
         """Nothing is connected before it is known what is delivered, which names the producer."""
         self.producer: TransactionalProducer | None = None
+        self.refused: Refused = self.__dict__.get("refused") or Refused()
         self.encoder: RegisteredEncoder | None = None
         """Made for the first delivery; the registry is asked no more then."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Send them, unless that was done before."""
+        if self.refused.key != str(key):
+            self.refused = Refused(str(key))
         producer = self._producer(key)
-        if not producer.is_made(key):
-            self._connect_registry()
-            producer.write(key, (self._messages(batch.arrow) for batch in batches))
+        if producer.is_made(key):
+            return
+        self._connect_registry()
+        left: list[Undeliverable] = []
+        settle = partial(self.set_aside, key, left) if self.sets_aside else lambda: None
+        try:
+            producer.write(key, self._parts(batches, producer, left), settle)
+        except (KafkaAwayError, KafkaRefusedError) as error:
+            raise self._explained(error, key, producer.refused) from None
+
+    def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
+        """Send them, again without those that are refused for what they are until no more are found."""
+        while True:
+            try:
+                return super().deliver_files(key, files)
+            except MessagesRefusedError:
+                self.close()
+                self.open()
+
+    def _parts(
+        self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable]
+    ) -> Iterator[Iterator[Message]]:
+        """The messages of each batch but those that are refused, whose tuples are added to `left`."""
+        begin = 1
+        for batch in batches:
+            known = self.refused.rows
+            messages = self._messages(batch.arrow, begin)
+            yield (message for message in messages if message.row not in known) if known else messages
+            errors = {row: error for row, error in (known | producer.refused).items() if self.sets_aside}
+            end = begin + batch.arrow.num_rows
+            for row in sorted(row for row in errors if begin <= row < end):
+                values = batch.arrow.slice(row - begin, 1).to_pylist()[0]
+                left.append(Undeliverable(row, self._attribute(errors[row]), str(errors[row].str()), values))
+            begin = end
+
+    def _explained(self, error: Exception, key: DeliveryKey, refused: Mapping[int, Any]) -> Exception:
+        """The error with the row that is refused; MessagesRefusedError where it can be done without that."""
+        if not refused:
+            return error
+        if not self.sets_aside:
+            rows = f"row {min(refused)}" if len(refused) == 1 else f"one of the rows {min(refused)} to {max(refused)}"
+            column = self._attribute(next(iter(refused.values())))
+            place = f"{rows} of epoch {key.epoch}" + (f", attribute {column}" if column else "")
+            return KafkaRefusedError(f"{error}; it is {place}; {REMEDY}")
+        new = {row: each for row, each in refused.items() if row not in self.refused.rows}
+        if self.refused.alone and not new:
+            return error
+        # of a batch all messages are reported, so that each is sent alone before it is known which one it was
+        self.refused = Refused(str(key), self.refused.rows | (new if self.refused.alone else {}), alone=True)
+        return MessagesRefusedError(str(error))
+
+    def _attribute(self, error: Any) -> str:
+        from confluent_kafka import KafkaError
+
+        if error.code() == KafkaError._UNKNOWN_PARTITION:
+            return self.parameters.partition or ""
+        return (self.parameters.timestamp or "") if error.code() == KafkaError.INVALID_TIMESTAMP else ""
 
     def is_made(self, key: DeliveryKey) -> bool:
         """By the mark; a process that makes deliveries meanwhile fences this one, whose next transaction fails then."""
@@ -151,7 +232,9 @@ class KafkaSink(EpochSink):
     def _producer(self, key: DeliveryKey) -> TransactionalProducer:
         """Made for the first delivery, whose key names it."""
         if self.producer is None:
-            self.producer = TransactionalProducer(self.parameters, self.parameters.topic, key)
+            self.producer = TransactionalProducer(
+                self.parameters, self.parameters.topic, key, alone=self.refused.alone, routes=self.sets_aside
+            )
         return self.producer
 
     def close(self) -> None:
@@ -161,19 +244,20 @@ class KafkaSink(EpochSink):
             self.producer = None
             producer.close()
 
-    def _messages(self, batch: pa.RecordBatch) -> Iterator[Message]:
-        """One for each tuple."""
+    def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[Message]:
+        """One for each tuple; `begin` is the number of the first one in the delivery."""
         settings, count = self.parameters, batch.num_rows
+        rows = range(begin, begin + count)
         names = _written(batch.schema, settings).names
         values = self._values(batch.select(names))
         keys = [None] * count if settings.key is None else message_texts(batch.column(settings.key))
         partitions = [-1] * count if settings.partition is None else _partitions(batch.column(settings.partition))
         times = [0] * count if settings.timestamp is None else _times(batch.column(settings.timestamp))
         if not settings.headers:
-            return map(Message, values, keys, partitions, times)
+            return map(Message, values, keys, partitions, times, repeat(None), rows)
         columns = [message_texts(batch.column(attribute)) for attribute in settings.headers.values()]
         headers = [list(zip(settings.headers, row, strict=True)) for row in zip(*columns, strict=True)]
-        return map(Message, values, keys, partitions, times, headers)
+        return map(Message, values, keys, partitions, times, headers, rows)
 
     def _values(self, batch: pa.RecordBatch) -> Sequence[bytes | None]:
         settings = self.parameters

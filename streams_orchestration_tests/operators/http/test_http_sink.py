@@ -202,13 +202,14 @@ def test_tuples_that_a_receiver_refuses_are_named_or_set_aside_and_the_others_ar
     operator = sink(web.address, batchSize=4)
     with pytest.raises(RefusedError, match=r"answered 422 .*the request holds rows 5 to 8 of the delivery; onUndel"):
         deliver(operator, batch(0, 10))
+    bench = Bench(HttpSink, ["k string, n bigint"], results=tmp_path, url=web.address)
     for _ in range(2):  # of two processes
         options: dict[str, Any] = {"url": web.address, "batchSize": 4, "onUndeliverable": "route"}
         routing = Bench(HttpSink, ["k string, n bigint"], results=tmp_path, **options).operator
         assert isinstance(routing, HttpSink)
         deliver(routing, batch(0, 10))
     assert sorted(numbers(web)) == [0, 1, 2, 3, 4, 7, 8, 9]
-    lines = [json.loads(line) for line in file_of(routing.context, KEY).read_text().splitlines()]
+    lines = [json.loads(line) for line in file_of(bench.context, KEY).read_text().splitlines()]
     assert [(line["row"], line["tuple"]) for line in lines] == [(6, {"k": "k5", "n": 5}), (7, {"k": "k6", "n": 6})]
     assert {key for key in web.taken if ":" in key} == {
         '"alerts/life/Out/-1/7/1:5-5"',

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from streams_orchestration.operators.batch import TupleBatch
@@ -17,6 +18,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.kafka import producer as producing
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaRefusedError
 from streams_orchestration.operators.standard.kafka_sink import KafkaSink
+from streams_orchestration.operators.undeliverable import file_of
 from streams_orchestration_tests.operators.harness import Bench
 from streams_orchestration_tests.servers.kafka import PASSWORD, Broker, broker
 from streams_orchestration_tests.waiting import until
@@ -331,3 +333,49 @@ def test_a_cluster_that_is_away_is_tried_again(kafka: Broker, monkeypatch: pytes
 def test_attributes_that_do_not_fit_are_refused(parameters: dict[str, Any], wanted: str, tmp_path: Path):
     with pytest.raises((ValueError, UnknownAttributeError), match=wanted):
         Bench(KafkaSink, inputs=[SCHEMA], results=tmp_path, brokers="b:1", topic="t", **parameters)
+
+
+@pytest.mark.parametrize("by", ["client", "broker", "partition"])
+def test_messages_that_are_refused_for_what_they_are_are_named_or_set_aside_and_the_others_are_there(
+    kafka: Broker, tmp_path: Path, by: str
+):
+    topic = kafka.topic(max_message_bytes="20000")
+    options: dict[str, Any] = {"partition": "p", "suppress": ["p"]} if by == "partition" else {"suppress": ["p"]}
+    options["client"] = {"compression.type": "none"} | ({"message.max.bytes": 20000} if by == "client" else {})
+    rows: list[Any] = [(number, "x", 0) for number in range(50)]
+    for number in (7, 8, 40):
+        rows[number] = (number, "x", 9) if by == "partition" else (number, "x" * 30_000, 0)
+
+    def made(**more: Any) -> KafkaSink:
+        operator = Bench(
+            KafkaSink,
+            ["n bigint, s string, p int"],
+            results=tmp_path,
+            brokers=kafka.address,
+            topic=topic,
+            **options,
+            **more,
+        ).operator
+        assert isinstance(operator, KafkaSink)
+        operator.open()
+        return operator
+
+    file = tmp_path / "waiting.arrow"
+    whole = batch(made(), rows).arrow
+    with pa.OSFile(str(file), "wb") as sink_, pa.ipc.new_file(sink_, whole.schema) as writer:
+        writer.write_table(pa.Table.from_batches([whole]), 20)
+    failing = made()
+    with pytest.raises(KafkaRefusedError, match=r"row.* of epoch 1.*; onUndeliverable: route sets"):
+        failing.deliver_files(key(topic, 1), [file])
+    failing.close()
+    assert numbers(kafka, topic) == []
+    for _ in range(2):
+        routing = made(onUndeliverable="route")
+        routing.deliver_files(key(topic, 1), [file])
+        routing.close()
+    assert numbers(kafka, topic) == [number for number in range(50) if number not in (7, 8, 40)]
+    lines = [json.loads(line) for line in file_of(failing.context, key(topic, 1)).read_text().splitlines()]
+    wanted = "p" if by == "partition" else None
+    assert [(line["row"], line["tuple"]["n"], line["column"]) for line in lines] == [
+        (8, 7, wanted), (9, 8, wanted), (41, 40, wanted),
+    ]  # fmt: skip
