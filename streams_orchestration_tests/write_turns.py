@@ -1,14 +1,15 @@
 """A guard of the catalog's write lock: no test passes in which a transaction that writes touches files or processes.
 
 The interpreter reports each such call before it is made (`sys.addaudithook`). Files of the database are opened in C and
-are not reported. Two things are not reported and guarded here by themselves: looks at a file, which the product does by
-`Path.stat`, and requests to an object store, which are made in C++.
+are not reported. Three things are not reported and guarded here by themselves: looks at a file, which the product does
+by `Path.stat`, waits, and requests to an object store, which are made in C++.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ EVENTS = {
     *("open", "os.listdir", "os.scandir", "os.mkdir", "os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink"),
     *("os.truncate", "os.chmod", "os.utime", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "os.exec"),
     *("os.system", "os.kill", "os.killpg", "subprocess.Popen", "shutil.rmtree", "shutil.copyfile", "shutil.move"),
-    *("socket.connect", "socket.getaddrinfo", "tempfile.mkstemp", "tempfile.mkdtemp", "time.sleep", "import"),
+    *("socket.connect", "socket.getaddrinfo", "tempfile.mkstemp", "tempfile.mkdtemp", "import"),
 }
 """Audit events of the interpreter; `import` is one only where a module is loaded."""
 _found: list[str] = []
@@ -36,6 +37,7 @@ def watch() -> None:
     """Begin; it lasts as long as the process."""
     sys.addaudithook(_look)
     Path.stat = _guarded(Path.stat)  # type: ignore[method-assign]
+    time.sleep = _guarded(time.sleep)
 
 
 def watch_stores() -> None:

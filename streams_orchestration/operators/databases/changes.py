@@ -69,8 +69,13 @@ class Changes:
         self.more = False
         """There was more to be read than the last call took."""
 
-    def read(self, position: Position, limit: int) -> tuple[Position, list[Row]]:
+    def read(self, position: Position, limit: int, end: int | None = None) -> tuple[Position, list[Row]]:
         """The next changes, about `limit` of them, and the position behind them.
+
+        Args:
+            position: to go on from.
+            limit: of changes; a transaction is divided.
+            end: position in the log; transactions that were committed behind it are left for later.
 
         Raises:
             DatabaseError: the server refuses, or the table has another shape than it had.
@@ -82,6 +87,9 @@ class Changes:
         for data in self._messages:
             self._read += 1
             message = message_of(data)
+            if end is not None and isinstance(message, Begin) and message.commit >= end:
+                self.close()
+                return _without_snapshot(position._replace(lsn=max(position.lsn, end))), rows
             position = self._take(message, position, rows)
             if len(rows) >= limit:
                 self.more, self._position = True, position

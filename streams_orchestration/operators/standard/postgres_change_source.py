@@ -205,15 +205,15 @@ class PostgresChangeSource(SourceOperator):
             self._changes = Changes(slot, list(self.columns.values()))
         former = Position(offset["lsn"], offset["rows"], offset.get("visible"), offset.get("until", 0))
         position = former if self._changes.more else self._kept(slot, former, offset.get("server"))
-        reached, rows = self._changes.read(position, limit)
-        wanted = [row for row in rows if row.kind in self.parameters.changes]
-        if wanted:
-            self._submit_changes(slot, wanted)
         end = offset.get("end")
         if self.until is not None:
             offset, end = self.continued(offset), self.until["end"]
         elif end is None and self.parameters.until:
             end = slot.newest()
+        reached, rows = self._changes.read(position, limit, end)
+        wanted = [row for row in rows if row.kind in self.parameters.changes]
+        if wanted:
+            self._submit_changes(slot, wanted)
         ended = end is not None and reached.lsn >= end and (self.until is not None or not self._changes.more)
         self._measure(slot, reached, rows)
         idle = not rows and position == former and reached.rows == position.rows

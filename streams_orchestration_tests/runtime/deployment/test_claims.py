@@ -1,0 +1,139 @@
+"""A host is chosen in a transaction, started outside of it, and entered only if it is still wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
+from streams_orchestration.runtime.deployment.control import cancel, launch
+from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.processes import ProcessIdentity
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
+from streams_orchestration_tests.runtime.local import LocalApplication
+from streams_orchestration_tests.runtime.running import FakeHosts
+
+
+class Interrupted:
+    """Launches as the hosts do, after something else has happened."""
+
+    def __init__(self, hosts: FakeHosts, happens: Callable[[HostStart], object]) -> None:
+        self.hosts, self.happens = hosts, happens
+
+    def launch(self, start: HostStart) -> ProcessIdentity:
+        assert not has_turn(), "a process is started outside of transactions that write"
+        self.happens(start)
+        return self.hosts.launch(start)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """An application on two hosts that are to be apart, of which none runs."""
+    apart = {"config": {"placement": {"partitionIsolation": True, "hostExlocation": ["apart"]}}}
+    file = write_rows(tmp_path / "rows.parquet", 5)
+    graph = [source("Rows", file, **apart), sink("Out", "Rows", **apart)]
+    LocalApplication(Home(tmp_path / "home"), compiled(graph), 5)
+    return Home(tmp_path / "home")
+
+
+def rows_of(home: Home) -> list[Any]:
+    """Hosts and PEs as the catalog has them."""
+    h, p = tables.host, tables.pe
+    with Catalog(home).read() as connection:
+        return [
+            *connection.execute(select(h).order_by(h.c.id)).all(),
+            *connection.execute(select(p.c.id, p.c.state, p.c.error, p.c.permanent).order_by(p.c.id)).all(),
+        ]
+
+
+def pids(home: Home) -> list[int | None]:
+    h = tables.host
+    with Catalog(home).read() as connection:
+        return list(connection.scalars(select(h.c.pid).order_by(h.c.id)))
+
+
+def change(home: Home, host: int, **values: Any) -> None:
+    h = tables.host
+    with Catalog(home, busy_seconds=0.05).write() as connection:
+        connection.execute(update(h).where(h.c.id == host).values(**values))
+
+
+def test_a_start_holds_up_no_writer(home: Home, hosts: FakeHosts):
+    launcher = Interrupted(hosts, lambda start: change(home, start.host, error="written meanwhile"))
+    assert launch(home, "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
+    assert pids(home) == [101, 102]
+
+
+def test_of_two_who_start_it_at_once_one_does(home: Home, hosts: FakeHosts):
+    others: list[tuple[str, ...]] = []
+    launcher = Interrupted(hosts, lambda _: others.append(launch(home, "app", launcher=hosts)))
+    launch(home, "app", launcher=launcher)
+    assert (hosts.launched, others) == ([0, 1], [(), ()])
+    assert pids(home) == [101, 102]
+
+
+def test_a_host_that_is_stopped_while_it_starts_is_ended_again(home: Home, hosts: FakeHosts):
+    launcher = Interrupted(hosts, lambda start: start.host or cancel(home, "app"))
+    launch(home, "app", launcher=launcher)
+    assert 101 not in hosts.alive_pids
+    assert pids(home)[0] is None
+
+
+def test_a_host_that_another_process_starts_anew_meanwhile_is_ended_again(home: Home, hosts: FakeHosts):
+    launcher = Interrupted(hosts, lambda start: start.host or change(home, 0, incarnation="newer", pid=7))
+    assert launch(home, "app", launcher=launcher) == ("host 1, pid 102",)
+    assert hosts.alive_pids == {102}
+    assert pids(home) == [7, 102]
+
+
+NAMES = ("expected", "unexpected", "interrupted")
+
+
+class NoRoomError(Exception):
+    """There is no room for a process."""
+
+
+@pytest.mark.parametrize(
+    "error", [HostLaunchError("no room"), NoRoomError(), KeyboardInterrupt()], ids=lambda e: type(e).__name__
+)
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_start_that_fails_leaves_its_host_and_the_next_as_they_were(
+    home: Home, hosts: FakeHosts, error: BaseException, failing: int
+):
+    before = rows_of(home)
+
+    def fails(start: HostStart) -> None:
+        if start.host == failing:
+            raise error
+
+    with pytest.raises(type(error)):
+        launch(home, "app", launcher=Interrupted(hosts, fails))
+    after = rows_of(home)
+    assert after[failing:2] == before[failing:2]
+    assert pids(home) == [101, None][: 1 + failing] if failing else [None, None]
+    assert [row.state for row in after[2:]] == [
+        "STARTING" if number < failing else row.state for number, row in enumerate(before[2:])
+    ]
+    assert launch(home, "app", launcher=hosts) == tuple(
+        f"host {number}, pid {101 + number}" for number in range(failing, 2)
+    )
+
+
+def test_what_another_process_has_gone_on_with_is_not_given_back(home: Home, hosts: FakeHosts):
+    def fails(start: HostStart) -> None:
+        change(home, 0, incarnation="newer", pid=7)
+        message = "no room"
+        raise HostLaunchError(message)
+
+    with pytest.raises(HostLaunchError):
+        launch(home, "app", launcher=Interrupted(hosts, fails))
+    assert pids(home) == [7, None]
+    host, other = rows_of(home)[:2]
+    assert (host.state, other.incarnation) == ("STARTING", None)

@@ -1,0 +1,101 @@
+"""The guard of the catalog's write lock itself: it prevents, and reports, what others would wait for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.creation import create_catalog
+from streams_orchestration.runtime.catalog.outage import Outage
+from streams_orchestration.runtime.errors import CatalogLostError
+from streams_orchestration.runtime.processes import is_alive, kill, process_started
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.stores import store_at
+from streams_orchestration_tests import write_turns
+from streams_orchestration_tests.write_turns import UnderWriteLockError
+
+
+@dataclass(frozen=True)
+class Place:
+    home: Home
+    child: int
+    """A process that does nothing."""
+
+    @property
+    def file(self) -> str:
+        return "data/app/file"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    home = Home(tmp_path / "home")
+    create_catalog(home).close()
+    home.store.write("data/app/file", b"here")
+    write_turns.watch_stores()
+    child = subprocess.Popen(["sleep", "600"])
+    yield Place(home, child.pid)
+    child.kill()
+    child.wait()
+    write_turns.found()  # what the test did on purpose does not fail it
+
+
+def requested(place: Place) -> object:
+    return store_at(place.home.root, "s3://bucket/data", "")._tried(lambda _: None)  # type: ignore[attr-defined]
+
+
+CALLS: dict[str, Callable[[Place], object]] = {
+    "writing a file": lambda place: write_whole(place.home.root / "other", "text"),
+    "reading a file": lambda place: place.home.store.read(place.file),
+    "looking at a file": lambda place: place.home.store.size(place.file),
+    "removing a file": lambda place: place.home.store.remove(place.file),
+    "listing a directory": lambda place: place.home.store.below("data"),
+    "making a directory": lambda place: place.home.prepare(),
+    "a request to an object store": requested,
+    "ending a process": lambda place: kill(place.child, process_started(place.child)),
+    "waiting": lambda place: Outage().met(CatalogLostError(place.home.root, "away")),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("mode", ["write", "write_unit", "note"])
+def test_what_others_would_wait_for_is_prevented_and_reported(place: Place, call: str, mode: str):
+    catalog = Catalog(place.home)
+    transaction = catalog.write_unit("app", "u") if mode == "write_unit" else getattr(catalog, mode)()
+    with pytest.raises(UnderWriteLockError, match="under the catalog's write lock"), transaction:
+        CALLS[call](place)
+    assert write_turns.found()
+    assert place.home.store.read(place.file) == b"here"
+    assert is_alive(place.child, process_started(place.child))
+
+
+@pytest.mark.parametrize("call", [name for name in CALLS if name != "a request to an object store"])
+def test_before_and_after_and_where_only_is_read_all_may_be_done(place: Place, call: str):
+    catalog = Catalog(place.home)
+    with catalog.write() as connection:
+        connection.execute(select(tables.host)).all()
+    with catalog.read():
+        CALLS[call](place)
+    assert write_turns.found() == []
+
+
+def test_a_test_may_do_as_it_likes_in_a_transaction_of_its_own(place: Place):
+    with Catalog(place.home).write():
+        assert (place.home.root / "data" / "app" / "file").read_bytes() == b"here"
+    assert write_turns.found() == []
+
+
+def test_a_transaction_within_another_holds_the_lock_until_the_outer_one_ends(place: Place):
+    catalog = Catalog(place.home)
+    with pytest.raises(UnderWriteLockError), catalog.write():
+        with catalog.read():
+            pass
+        place.home.store.read(place.file)
+    write_turns.found()
