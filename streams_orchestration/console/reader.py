@@ -33,6 +33,9 @@ REST_SECONDS = 5.0
 """Seconds between two looks at all others, for their history."""
 SHARE, LONGEST_SECONDS = 0.01, 20.0
 """Largest share of a processor for looks, and longest seconds between two looks: slow looks become less frequent."""
+BEAT_SECONDS = 3.0
+"""Seconds between two heartbeats to a page while there is no event: without them a page cannot tell a network that is
+silent from a reader that is slow."""
 STALE_SECONDS = 60.0
 """Seconds without an event after which a page is told that what it shows is old."""
 log = logging.getLogger("streams.console")
@@ -171,7 +174,17 @@ class Reader:
             yield "retry: 2000\n\n"
             if not self._closed:
                 yield await self._present(application)
-            while not self._closed and (event := await _next_of(page)) is not None:
+            quiet = 0.0
+            while not self._closed:
+                try:
+                    event = await asyncio.wait_for(page.get(), BEAT_SECONDS)
+                except TimeoutError:
+                    quiet += BEAT_SECONDS
+                    yield _quiet_event(quiet)
+                    continue
+                if event is None:
+                    break
+                quiet = 0.0
                 yield event
         finally:
             self._pages[application].discard(page)
@@ -191,13 +204,12 @@ class Reader:
                 page.put_nowait(None)
 
 
-async def _next_of(page: asyncio.Queue[str | None]) -> str | None:
-    """Return the next event of a page; if none comes, one that says so, since the page would look current."""
-    try:
-        return await asyncio.wait_for(page.get(), STALE_SECONDS)
-    except TimeoutError:
-        message = f"Nothing was read for {STALE_SECONDS:.0f} s: the catalog does not answer. What is shown is older."
-        return _event_text("unreadable", {"message": message})
+def _quiet_event(quiet: float) -> str:
+    """Return a heartbeat, or after so many seconds without an event one that says so: the page would look current."""
+    if quiet < STALE_SECONDS:
+        return _event_text("beat", {})
+    message = f"Nothing was read for {quiet:.0f} s: the catalog does not answer."
+    return _event_text("unreadable", {"message": message})
 
 
 def pause_after(cost: float, *, shown: bool) -> float:

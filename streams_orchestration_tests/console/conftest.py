@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -26,11 +26,16 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
 
 @contextmanager
 def served(
-    reader: Reader, *, actions: bool = False, compilers: Compilers | None = None, most: int = CONNECTIONS
-) -> Iterator[str]:
-    """The address of a console in a thread of this process."""
+    reader: Reader, *, actions: bool = False, compilers: Compilers | None = None, most: int = CONNECTIONS,
+    through: Callable[[int], int] = lambda port: port,
+) -> Iterator[str]:  # fmt: skip
+    """The address of a console in a thread of this process.
+
+    Args:
+        through: maps the port of the console to the one that pages open.
+    """
     listener = listen("127.0.0.1", 0, Places(most))
-    port = listener.getsockname()[1]
+    port = through(listener.getsockname()[1])
     app = create_app(reader, Access("127.0.0.1", port, allow_actions=actions), compilers)
     server = HttpServer(app, listener, 2, lifespan="on")
     thread = threading.Thread(target=server.run)

@@ -20,6 +20,7 @@ from streams_orchestration.runtime.settings import SAMPLE_MASK, SAMPLES
 from streams_orchestration_tests.console.browsing import AXE, MARKS, Seen, axe, browser, operator
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
+from streams_orchestration_tests.servers.proxy import Proxy
 
 pytestmark = MARKS
 
@@ -134,6 +135,27 @@ def test_tuples_of_a_stream_are_shown_as_text(browser: Any, tmp_path: Path, monk
         assert page.title() == "app · Streams console"
         assert seen.complaints == []
         page.context.close()
+
+
+def test_a_page_whose_network_is_silent_says_so_and_connects_again_by_itself(browser: Any, application: Deployed):
+    proxies: list[Proxy] = []
+
+    def through(port: int) -> int:
+        proxies.append(Proxy(port))
+        return proxies[0].port
+
+    with served(Reader(application.home), through=through) as address:
+        seen = Seen(browser)
+        page = seen.open(address)
+        seen.expect("#state").to_have_text("RUNNING")
+        proxies[0].silence()
+        seen.expect("#state").to_contain_text("RUNNING at ")
+        seen.expect(".note").to_contain_text("Not live: all values are from ")
+        proxies[0].open()
+        seen.expect("#state").to_have_text("RUNNING")
+        seen.expect(".note").to_have_text("")
+        page.context.close()
+        proxies[0].close()
 
 
 def test_a_reset_arrives(seen: Seen, application: Deployed):

@@ -60,8 +60,9 @@ def test_a_page_is_told_when_nothing_is_read_any_more(deployed: Deployed, monkey
         page = Reader(deployed.home).events("app")
         return [(await anext(page)).partition("\n")[0] for _ in range(4)]
 
-    monkeypatch.setattr(reading, "STALE_SECONDS", 0.01)
-    assert asyncio.run(kinds())[1:] == ["event: snapshot", "event: unreadable", "event: unreadable"]
+    monkeypatch.setattr(reading, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(reading, "STALE_SECONDS", 0.02)
+    assert asyncio.run(kinds())[1:] == ["event: snapshot", "event: beat", "event: unreadable"]
 
 
 UNEXPECTED = [KeyError("pe"), ValueError("Out of range float values are not JSON compliant"), RuntimeError("defect")]

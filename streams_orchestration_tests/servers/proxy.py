@@ -8,7 +8,7 @@ import threading
 
 
 class Proxy:
-    """Forwards to a port of this machine; closes everything where it is told to.
+    """Forwards to a port of this machine; closes everything, or passes nothing on, where it is told to.
 
     Args:
         target: where it forwards to.
@@ -23,12 +23,19 @@ class Proxy:
         self._pairs: set[socket.socket] = set()
         self._left: int | None = None
         """Bytes until everything is cut; None for no limit."""
+        self._silent = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def open(self) -> None:
         """Forward again."""
         with self._lock:
             self._left = None
+            self._silent = False
+
+    def silence(self) -> None:
+        """Keep all connections, take new ones, and pass nothing on, as a network does that is gone."""
+        with self._lock:
+            self._silent = True
 
     def cut(self, after: int = 0) -> None:
         """Close all connections, and every new one, once so many bytes have come from the server."""
@@ -65,6 +72,8 @@ class Proxy:
     def _forward(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
+                if self._silent:
+                    continue
                 target.sendall(self._allowed(data) if answers else data)
         _close(source)
         _close(target)

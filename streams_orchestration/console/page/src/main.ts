@@ -3,7 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./console.css";
 import type { Heat } from "./canvas";
-import { button, choice, el, labelled, type Child } from "./dom";
+import { button, choice, clock, el, labelled, type Child } from "./dom";
 import type { Item } from "./model";
 import { Panel } from "./panel";
 import { chip, Regions } from "./regions";
@@ -129,9 +129,18 @@ class Page {
     document.title = `${application} · Streams console`;
     this.planLink.setAttribute("href", `/compile?application=${encodeURIComponent(application)}`);
     await this.showView(this.view);
-    this.stop = this.source.listen(application, (snapshot) => this.receive(snapshot), (message) => {
-      this.note.textContent = message;
-    });
+    this.stop = this.source.listen(application, (snapshot) => this.receive(snapshot), (message) => this.old(message));
+  }
+
+  /** The values are not live: says since when. */
+  private old(message: string): void {
+    const at = this.snapshot && clock(this.snapshot.at);
+    this.saidUntil = 0;
+    this.main.classList.add("old");
+    this.note.classList.add("old");
+    this.note.textContent = message + (at ? ` Not live: all values are from ${at}.` : "");
+    if (at) this.status.textContent = `${stateOf(this.snapshot!)} at ${at}`;
+    this.status.className = "chip waits";
   }
 
   private async showView(view: View): Promise<void> {
@@ -156,8 +165,10 @@ class Page {
     const changed = this.fingerprint !== "" && this.fingerprint !== `${snapshot.fingerprint} ${snapshot.deployed_at}`;
     this.fingerprint = `${snapshot.fingerprint} ${snapshot.deployed_at}`;
     this.snapshot = snapshot;
+    this.main.classList.remove("old");
+    this.note.classList.remove("old");
     if (performance.now() > this.saidUntil) this.note.textContent = snapshot.measured ? "" : "Measuring was off when it was deployed (STREAMS_METRICS=off).";
-    this.status.textContent = snapshot.failures.length ? "FAILED" : snapshot.state;
+    this.status.textContent = stateOf(snapshot);
     this.status.className = `chip ${snapshot.failures.length ? "bad" : chip(snapshot.state)}`;
     this.picker.selectedOptions[0]!.textContent = title(snapshot.application, snapshot.failures.length);
     this.warn(snapshot);
@@ -239,6 +250,10 @@ class Page {
       this.hits.replaceChildren(el("li", {}, "No operator, stream or PE has this name."));
     }
   }
+}
+
+function stateOf(snapshot: Snapshot): string {
+  return snapshot.failures.length ? "FAILED" : snapshot.state;
 }
 
 function title(application: string, failures: number): string {

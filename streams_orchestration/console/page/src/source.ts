@@ -28,10 +28,18 @@ export interface Source {
   reset(application: string, unit: string): Promise<void>;
 }
 
+/** Milliseconds without an event, while the server sends a heartbeat every three seconds, after which a page is not live. */
+const SILENT = 10_000;
+/** Milliseconds that an answer may take. */
+const PATIENCE = 60_000;
+const AWAY = "The console does not answer; this page connects again by itself.";
+
 export class RefusedError extends Error {}
 
 export async function read<T>(path: string): Promise<T> {
-  const answer = await fetch(path);
+  const answer = await fetch(path, { signal: AbortSignal.timeout(PATIENCE) }).catch(() => {
+    throw new Error("The console does not answer.");
+  });
   const document = (await answer.json()) as T & { error?: string };
   if (answer.status === 401) throw new RefusedError(document.error);
   if (!answer.ok) throw new Error(document.error ?? `The console answers ${answer.status}.`);
@@ -82,15 +90,37 @@ export class ServerSource implements Source {
   }
 
   listen(application: string, on: (snapshot: Snapshot) => void, trouble: (message: string) => void): () => void {
-    const events = new EventSource(`/api/applications/${encodeURIComponent(application)}/events`);
-    events.addEventListener("snapshot", (event) => on(JSON.parse((event as MessageEvent<string>).data) as Snapshot));
-    for (const kind of ["gone", "unreadable"]) {
-      events.addEventListener(kind, (event) => {
-        trouble((JSON.parse((event as MessageEvent<string>).data) as { message: string }).message);
+    let heard = 0;
+    let stopped = false;
+    let events: EventSource;
+    const connect = (): void => {
+      heard = Date.now();
+      events = new EventSource(`/api/applications/${encodeURIComponent(application)}/events`);
+      const take = (kind: string, act: (document: never) => void): void => events.addEventListener(kind, (event) => {
+        if (stopped) return;
+        heard = Date.now();
+        act(JSON.parse((event as MessageEvent<string>).data) as never);
       });
-    }
-    events.onerror = () => trouble("The console does not answer; this page tries again by itself.");
-    return () => events.close();
+      take("beat", () => undefined);
+      take("snapshot", on);
+      for (const kind of ["gone", "unreadable"]) take(kind, ({ message }: { message: string }) => trouble(message));
+      events.onerror = () => trouble(AWAY);
+    };
+    // a connection over a network that is gone stays open, and one that was refused is not tried again by the browser
+    const again = (): void => {
+      trouble(AWAY);
+      events.close();
+      connect();
+    };
+    connect();
+    const watch = setInterval(() => Date.now() - heard > SILENT && again(), 1000);
+    window.addEventListener("online", again);
+    return () => {
+      stopped = true;
+      clearInterval(watch);
+      window.removeEventListener("online", again);
+      events.close();
+    };
   }
 
   worker(): Worker {
