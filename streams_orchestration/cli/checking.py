@@ -20,6 +20,7 @@ from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note, report_diagnostics
+from streams_orchestration.cli.output import write
 from streams_orchestration.cli.starting import compiled_to_run
 from streams_orchestration.compiler.brief import plural, short_list
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
@@ -146,6 +147,6 @@ def _report(finding: Finding) -> None:
     left_out = bool(queries) and not finding["queries"]["analysed"]
     if not current().json:
         condition = f" if Spark takes the queries of {short_list(queries)}" if left_out else ""
-        click.echo(f"{spec}: {finding['application']} can run{condition}")
+        write(f"{spec}: {finding['application']} can run{condition}")
     if left_out:
         note(f"Spark has not looked at them. `streams check {shlex.quote(spec)} --queries` has it do so.")

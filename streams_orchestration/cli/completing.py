@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from streams_orchestration.cli.loading import load
+from streams_orchestration.cli.output import write
 from streams_orchestration.model.python_file import may_be_spec, specs_in
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import SAVEPOINTS, Home
@@ -20,7 +21,7 @@ def completion(shell: str) -> None:
     """Print the script of a shell."""
     script = get_completion_class(shell)
     assert script is not None
-    click.echo(script(click.get_current_context().find_root().command, {}, "streams", VARIABLE).source())
+    write(script(click.get_current_context().find_root().command, {}, "streams", VARIABLE).source())
 
 
 def complete_application(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.output import write
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.console.server import access_to, serve
 from streams_orchestration.runtime.observing.reading import read_status
@@ -31,7 +32,7 @@ def console(
     access = access_to(host, port, token, allow_actions=allow_actions)
 
     def ready(address: str) -> None:
-        click.echo(address)
+        write(address)
         note("Ctrl-C stops the console; applications run on.")
 
     chosen = None if options == Options() else options

@@ -14,6 +14,7 @@ import click
 from streams_orchestration.cli.commands import streams
 from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRUPTED, report
 from streams_orchestration.cli.invocation import ErrorKind, Invocation, Verbosity, begun, write_json
+from streams_orchestration.cli.output import write
 
 # A last garbage collection over all that was loaded, Dagster say, would take half a second for nothing.
 atexit.register(gc.freeze)
@@ -33,16 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             result = streams.main(arguments, prog_name="streams", standalone_mode=False)
         except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message(), err=True)
+            write(error.format_message(), error=True)
             return COMMAND_LINE
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "streams"
-            click.echo(f"{path}: {error.format_message()} See `{path} --help`.", err=True)
+            write(f"{path}: {error.format_message()} See `{path} --help`.", error=True)
             return _failed(invocation, COMMAND_LINE, "usage", error.format_message())
         except (click.Abort, KeyboardInterrupt):
             name = invocation.application
             message = "Interrupted." + (f" `streams status {name}` shows what has been done." if name else "")
-            click.echo(message, err=True)
+            write(message, error=True)
             return _failed(invocation, INTERRUPTED, "interrupted", message)
         except BrokenPipeError:
             # the reader (`head`) has gone; without this the interpreter would complain while it flushes at its end
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return APPLICATION
         except Exception as error:  # noqa: BLE001  whatever goes wrong becomes a message
             if invocation.verbosity >= Verbosity.VERBOSE or os.environ.get("STREAMS_TRACEBACK") == "1":
-                traceback.print_exception(error)
+                write("".join(traceback.format_exception(error)), error=True, end="")
             return _failed(invocation, APPLICATION, *report(error))
         return result if isinstance(result, int) else 0
 

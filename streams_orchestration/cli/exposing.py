@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -14,6 +13,7 @@ from streams_orchestration.cli.interrupts import Background, Interrupts
 from streams_orchestration.cli.invocation import write_output
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.output import log_to_standard_error
 from streams_orchestration.operators.serving.listener import Places, listen
 from streams_orchestration.runtime.observing.exposition.prometheus import metrics_text
 from streams_orchestration.runtime.storage.home import Home
@@ -33,7 +33,7 @@ def metrics(serve: tuple[str, int] | None, *, otlp: bool) -> int:
     if serve is None and not otlp:
         write_output(metrics_text(home)[0].decode(), None)
         return 0
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    log_to_standard_error(logging.WARNING, "%(asctime)s %(levelname)s %(message)s")
     with ExitStack() as stack:
         send, seconds = _sender(home, stack) if otlp else (lambda: None, LOOK_SECONDS)
         has_ended = _serve(home, *serve, stack) if serve is not None else lambda: False

@@ -11,13 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-import click
-
 from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.failing import INTERRUPTED
 from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsExhaustedError
 from streams_orchestration.cli.interrupts import Background, Interrupts
 from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.output import write
 from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
@@ -225,9 +224,9 @@ def run_application(
 
 def _leave(name: str) -> NoReturn:
     """End this process at once; a job that still runs on another thread would hold a normal exit up."""
-    click.echo(
+    write(
         f"Left at once; {name} runs on. `streams status {name}` shows it, `streams cancel {name}` stops it.",
-        err=True,
+        error=True,
     )
     sys.stdout.flush()
     sys.stderr.flush()

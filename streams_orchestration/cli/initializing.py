@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from streams_orchestration.cli.invocation import current, write_json
+from streams_orchestration.cli.output import write
 
 _DATA = """sensor,at,celsius
 attic,2025-07-01T10:00:00Z,31.5
@@ -172,7 +173,7 @@ def init(name: str, directory: Path | None, *, python: bool) -> int:
         f"pytest {place}": "test it without Spark",
     }
     width = max(map(len, commands))
-    click.echo(
+    write(
         f"{place} has an application that runs, an operator of its own, a test and some data. Next:\n\n"
         + "\n".join(f"  {command:{width}}    {what}" for command, what in commands.items())
     )

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import click
 
+from streams_orchestration.cli.output import printable, write, write_rendered
 from streams_orchestration.model.diagnostics import Diagnostic
 
 ErrorKind = Literal["usage", "application", "runtime", "interrupted", "unexpected"]
@@ -112,7 +113,7 @@ def answer(
     if invocation.json:
         write_json(invocation.document(facts(), status, kind, error))
     elif text:
-        click.echo(text)
+        write(text)
     return status
 
 
@@ -121,22 +122,26 @@ def write_json(document: object, output: Path | None = None) -> None:
     write_output(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n", output)
 
 
-def write_output(text: str | Iterable[str], output: Path | None, option: str = "--output") -> None:
+def write_output(
+    text: str | Iterable[str], output: Path | None, option: str = "--output", *, rendered: bool = False
+) -> None:
     """Write to the file that an option names, else to standard output.
 
     Args:
         text: the text, or its pieces.
         output: path of the file.
         option: that named it.
+        rendered: by a console of `terminal.py`, with styles.
 
     Raises:
         click.BadParameter: the file cannot be written.
     """
     pieces = [text] if isinstance(text, str) else text
+    if not rendered:
+        pieces = map(printable, pieces)
     if output is None:
         current().documented = True
-        for piece in pieces:
-            click.echo(piece, nl=False)
+        write_rendered(pieces)
         return
     try:
         with output.open("w", encoding="utf-8") as file:

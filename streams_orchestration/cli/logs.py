@@ -13,7 +13,7 @@ from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import error as show_error
-from streams_orchestration.cli.messages import styled
+from streams_orchestration.cli.output import write
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 from streams_orchestration.runtime.logs import LogEnd, log_names, read_ends
 from streams_orchestration.runtime.storage.home import Home
@@ -79,9 +79,9 @@ def logs(application: str, pe: int | None, lines: int, format_: str, *, follow: 
         return answer(lambda: {"logs": documents}, status=status, error=error)
     for machine, end in shown:
         if len(shown) > 1 or machine is not None:
-            click.echo(styled(f"==> {end.path}{'' if machine is None else f' on {machine}'}", bold=True))
+            write(f"==> {end.path}{'' if machine is None else f' on {machine}'}", bold=True)
         for line in end.lines:
-            click.echo(line)
+            write(line)
     if follow and sources:
         asks = any(source.machine is not None for source in sources)
         follow_logs(sources, lambda: time.sleep(ASK_SECONDS if asks else POLL_SECONDS))
@@ -136,5 +136,5 @@ def follow_logs(sources: Sequence[Logs], pause: Callable[[], None]) -> None:
         for source in sources:
             for end in source.more():
                 for line in end.lines:
-                    click.echo(f"{end.name} | {line}" if several else line)
+                    write(f"{end.name} | {line}" if several else line)
         pause()

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 from dataclasses import asdict
 from types import FrameType
 
@@ -15,6 +14,7 @@ from rich.table import Table
 
 from streams_orchestration.cli.invocation import answer, current
 from streams_orchestration.cli.messages import note
+from streams_orchestration.cli.output import log_to_standard_error
 from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.runtime.catalog.address import catalog_url
@@ -40,7 +40,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
         raise MachineError(message)
     carried = tuple(dict.fromkeys(filter(None, (tag.strip() for tag in tags.split(",")))))
     machine = Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    log_to_standard_error(logging.INFO, "%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     engine = Settings.from_environment().engine(carried)
     launcher = Standbys(home.prepare(), machine.name, standbys, engine, LocalLauncher())

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
-import click
-
 from streams_orchestration.cli.invocation import Verbosity, current
+from streams_orchestration.cli.output import write
 from streams_orchestration.model.diagnostics import Diagnostic
-
-
-def plain() -> bool:
-    """Whether the user wants no styles at all (https://no-color.org)."""
-    return bool(os.environ.get("NO_COLOR"))
-
-
-def styled(text: str, **styles: object) -> str:
-    """A text for `click.echo`, in styles of `click.style`."""
-    return text if plain() else click.style(text, **styles)  # type: ignore[arg-type]
 
 
 def detail(text: str) -> None:
     """Print a detail that helps to find a cause; only with `-v`."""
     if current().verbosity >= Verbosity.VERBOSE:
-        click.echo(text, err=True)
+        write(text, error=True)
 
 
 def note(text: str) -> None:
     """Progress, and where to look next; not with `-q`."""
     if current().verbosity >= Verbosity.NORMAL:
-        click.echo(text, err=True)
+        write(text, error=True)
 
 
 def warning(text: str) -> None:
     """Print a warning; not with `-q`."""
     if current().verbosity >= Verbosity.NORMAL:
-        click.echo(styled(text, fg="yellow"), err=True)
+        write(text, error=True, fg="yellow")
 
 
 def error(text: str) -> None:
     """Print an error."""
-    click.echo(styled(text, fg="red"), err=True)
+    write(text, error=True, fg="red")
 
 
 def report_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
@@ -50,7 +38,7 @@ def report_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
         current().diagnostics.append(diagnostic)
         if diagnostic.severity == "error":
             error(str(diagnostic))
-            click.echo(f"    {diagnostic.remedy}", err=True)
+            write(f"    {diagnostic.remedy}", error=True)
         else:
             warning(str(diagnostic))
             note(f"    {diagnostic.remedy}")

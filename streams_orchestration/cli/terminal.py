@@ -4,17 +4,38 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable
 from io import StringIO
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
 
 from streams_orchestration.cli.invocation import Verbosity, current, write_output
-from streams_orchestration.cli.messages import plain
+from streams_orchestration.cli.output import plain, printable
 
 WIDTH = 110
 """Width of text that goes to a file."""
+
+
+class _Console(Console):
+    """A console that shows control characters instead of sending them to the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """See `Console.render_str`."""
+        return super().render_str(printable(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """See `Console.render`; a text is changed before it is laid out, so that nothing of it is cut off."""
+        if isinstance(renderable, Text) and (seen := printable(renderable.plain)) != renderable.plain:
+            renderable = Text(
+                seen, renderable.style, justify=renderable.justify, overflow=renderable.overflow,
+                no_wrap=renderable.no_wrap, end=renderable.end,
+            )  # fmt: skip
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=printable(segment.text))
 
 
 def rendered(what: RenderableType, *, colour: bool, width: int | None = None) -> str:
@@ -22,13 +43,13 @@ def rendered(what: RenderableType, *, colour: bool, width: int | None = None) ->
     width = width or (shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH)
     text = StringIO()
     system = "auto" if colour and not plain() else None
-    Console(file=text, force_terminal=colour, color_system=system, width=width, highlight=False).print(what)
+    _Console(file=text, force_terminal=colour, color_system=system, width=width, highlight=False).print(what)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
 def write_table(what: RenderableType, output: Path | None) -> None:
     """Write a table to the file that `--output` names, else to standard output."""
-    write_output(rendered(what, colour=output is None and sys.stdout.isatty()), output)
+    write_output(rendered(what, colour=output is None and sys.stdout.isatty()), output, rendered=True)
 
 
 def results() -> Console:
@@ -43,4 +64,6 @@ def messages() -> Console:
 
 def _console(file: TextIO, *, quiet: bool = False) -> Console:
     system = None if plain() else "auto"
-    return Console(file=file, highlight=False, quiet=quiet, color_system=system, width=None if file.isatty() else WIDTH)
+    return _Console(
+        file=file, highlight=False, quiet=quiet, color_system=system, width=None if file.isatty() else WIDTH
+    )

@@ -67,6 +67,8 @@ def dagster_instance(home: Home, *, captured: bool = True) -> dg.DagsterInstance
     """
     directory = dagster_home(home)
     try:
+        if directory == home.dagster.absolute():
+            home.prepare()
         directory.mkdir(parents=True, exist_ok=True)
         # Two processes that create or migrate SQLite storage at once corrupt it (dagster#27390).
         with _lock(directory), uncollected():

@@ -85,14 +85,14 @@ class Home:
         return (self.store.path("results") or self.root / "results") / application
 
     def prepare(self) -> Home:
-        """Create the directory and prove that it can be written.
+        """Create the directory, for its user only, and prove that it can be written; rights of one that is there stay.
 
         Raises:
             StateDirectoryError: it is read-only, not a directory, or its disk is full.
         """
         self._check_place()
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root) as probe:
                 probe.write(b"\0" * 4096)
         except OSError as error:

@@ -60,3 +60,15 @@ def test_a_full_disk_is_found_before_anything_is_written(tmp_path: Path, monkeyp
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(StateDirectoryError, match="only 3 MiB are free on its disk, 64 MiB are needed"):
         Home(tmp_path).prepare()
+
+
+def test_it_is_made_for_its_user_only_and_one_that_is_there_keeps_its_rights(tmp_path: Path):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o2770)
+    before = os.umask(0)
+    try:
+        assert Home(tmp_path / "a" / "own").prepare().root.stat().st_mode & 0o7777 == 0o700
+        assert Home(shared).prepare().root.stat().st_mode & 0o7777 == 0o2770
+    finally:
+        os.umask(before)

@@ -1,0 +1,59 @@
+r"""The one way by which the command line writes: nothing that a terminal would take for a command gets through.
+
+Texts of users and of data - descriptions, tuples, errors of operators, lines of logs - may hold control characters.
+They are written as `\u001b`, to a terminal and to a pipe or file alike, since a file may be shown by `cat` later. In
+JSON that is the same value.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterable
+
+import click
+
+_LINE_END = re.compile(r"\r+(?=\n|\Z)")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Matches control characters but tabs and line ends, marks that reorder a line, and halves of characters."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with `\u001b` and the like in place of control characters; tabs and line ends stay.
+
+    >>> printable("a\x1b[2Jb\tc\r\n")
+    'a\\u001b[2Jb\tc\n'
+    """
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", _LINE_END.sub("", text))
+
+
+def plain() -> bool:
+    """Whether the user wants no styles at all (https://no-color.org)."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def write(text: str, *, error: bool = False, end: str = "\n", **styles: object) -> None:
+    """Write a text to standard output, or to standard error, in styles of `click.style`."""
+    text = printable(text)
+    shown = text if plain() or not styles else click.style(text, **styles)  # type: ignore[arg-type]
+    click.echo(shown + end, err=error, nl=False)
+
+
+def write_rendered(pieces: Iterable[str]) -> None:
+    """Write what a console of `terminal.py` has rendered, with its styles, to standard output."""
+    for piece in pieces:
+        click.echo(piece, nl=False)
+
+
+def log_to_standard_error(level: int, form: str) -> None:
+    """Have this process write its log, in a form of `logging.Formatter`, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_PrintableFormatter(form))
+    logging.basicConfig(level=level, handlers=[handler])
+
+
+class _PrintableFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
