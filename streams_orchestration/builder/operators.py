@@ -199,6 +199,7 @@ def DeltaSink(
     partition_by: Sequence[Any] | None = None,
     create_table: bool | Reference | None = None,
     add_columns: bool | Reference | None = None,
+    on_undeliverable: Literal["fail", "route"] | None = None,
     storage: Mapping[str, Any] | None = None,
 ) -> Use:
     """Every epoch is one version of the table, whose transaction names application, operator and epoch.
@@ -211,6 +212,7 @@ def DeltaSink(
         partition_by: columns that the table is partitioned by.
         create_table: make the table if it is missing.
         add_columns: add columns to the table for attributes that it has none for.
+        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
         storage: how an object store is reached.
     """
     return named_use(
@@ -223,6 +225,7 @@ def DeltaSink(
             "partitionBy": partition_by,
             "createTable": create_table,
             "addColumns": add_columns,
+            "onUndeliverable": on_undeliverable,
             "storage": storage,
         },
     )
@@ -594,6 +597,7 @@ def IcebergSink(
     partition_by: Sequence[Any] | None = None,
     create_table: bool | Reference | None = None,
     add_columns: bool | Reference | None = None,
+    on_undeliverable: Literal["fail", "route"] | None = None,
 ) -> Use:
     """Every epoch is one commit of the table, which names application, operator and epoch.
 
@@ -606,6 +610,7 @@ def IcebergSink(
         partition_by: columns that the table is partitioned by.
         create_table: make the table if it is missing.
         add_columns: add columns to the table for attributes that it has none for.
+        on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
     """
     return named_use(
         "IcebergSink",
@@ -618,6 +623,7 @@ def IcebergSink(
             "partitionBy": partition_by,
             "createTable": create_table,
             "addColumns": add_columns,
+            "onUndeliverable": on_undeliverable,
         },
     )
 

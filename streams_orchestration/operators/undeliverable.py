@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -44,6 +44,10 @@ class Undeliverable(NamedTuple):
     def place(self) -> str:
         """Row and column, for messages."""
         return f"row {self.row}" + (f", column {self.column}" if self.column else "")
+
+
+SetAside = Callable[[Sequence[Undeliverable]], None]
+"""Takes the tuples that a delivery leaves out, before it is committed."""
 
 
 def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undeliverable]) -> None:

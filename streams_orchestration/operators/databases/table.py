@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,7 +21,7 @@ from streams_orchestration.operators.databases.fitting import check_fit, check_t
 from streams_orchestration.operators.databases.refusals import Refusal, Row, write_rows
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.undeliverable import REMEDY, Undeliverable
+from streams_orchestration.operators.undeliverable import REMEDY, SetAside, Undeliverable
 
 MARKS = "streams_deliveries"
 
@@ -121,7 +121,7 @@ class DatabaseTable:
         self,
         key: DeliveryKey,
         batches: Iterator[TupleBatch],
-        set_aside: Callable[[Sequence[Undeliverable]], None] | None = None,
+        set_aside: SetAside | None = None,
     ) -> int:
         """Write a delivery, unless it was written before: all of it or nothing.
 

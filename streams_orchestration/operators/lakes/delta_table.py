@@ -28,6 +28,7 @@ from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.standard.partitions import partition_values
+from streams_orchestration.operators.undeliverable import SetAside
 
 _UNSUPPORTED = "nsupported"
 """In what the library says of a table of a newer protocol."""
@@ -79,15 +80,19 @@ class DeltaTarget(LakeTarget):
         made = self._table.transaction_version(_application_id(key))
         return made is None or made < key.number
 
-    def _append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
+    def _append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None) -> None:
         if not self._refreshed(key):
             return
         fitting = self._fitted(key)
         footers = [statistics_of(file.path) for file in files]
-        self._check_nulls(fitting, lambda name: any(footer.nulls.get(name, 0) for footer in footers))
-        if fitting.widened or not self._is_plain():
+        required = self._required(fitting)
+        nulls = any(footer.nulls.get(name, 0) for footer in footers for name in required)
+        if set_aside is not None and not nulls:
+            set_aside(())
+        if nulls or fitting.widened or not self._is_plain():
+            rows = self._without_nulls(key, self._rows(files), required if nulls else {}, set_aside if nulls else None)
             deltalake.write_deltalake(
-                self._table, self._rows(files), mode="append", partition_by=self.wanted.partition_by or None,
+                self._table, self._as_in_table(rows), mode="append", partition_by=self.wanted.partition_by or None,
                 commit_properties=_properties(key),
             )  # fmt: skip
             return
@@ -96,10 +101,11 @@ class DeltaTarget(LakeTarget):
             actions, "append", self._table.schema(), self.wanted.partition_by, commit_properties=_properties(key)
         )
 
-    def _merge(self, key: DeliveryKey, tuples: pa.Table) -> None:
+    def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
         if not self._refreshed(key):
             return
-        self._check_nulls(self._fitted(key), lambda name: tuples.column(name).null_count > 0)
+        tuples = self._without_nulls(key, tuples, self._required(self._fitted(key)), set_aside)
+        tuples = self._last_of_each_key(tuples)
         nulls = {name for name in self.wanted.key if tuples.column(name).null_count}
         same = " AND ".join(
             f"t.{_quoted(name)} {'IS NOT DISTINCT FROM' if name in nulls else '='} s.{_quoted(name)}"
@@ -157,9 +163,9 @@ class DeltaTarget(LakeTarget):
             self.store.put(source, file.place)
 
     def _rows(self, files: Sequence[DataFile]) -> pa.Table:
-        """The tuples of files, with the columns of their directories, as the table has them."""
+        """The tuples of files, with the columns of their directories."""
         tables = [self._with_partitions(file, table) for file, table in read_data_files(files)]
-        return self._as_in_table(pa.concat_tables(tables))
+        return pa.concat_tables(tables)
 
     def _with_partitions(self, file: DataFile, table: pa.Table) -> pa.Table:
         for name, text in partition_values(file.directory).items():

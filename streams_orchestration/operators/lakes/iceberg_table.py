@@ -31,12 +31,12 @@ from streams_orchestration.operators.lakes.data_files import (
     link_or_copy,
     opened,
     read_data_files,
-    statistics_of,
 )
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
+from streams_orchestration.operators.undeliverable import SetAside
 
 MARK = "streams.delivered."
 """Properties of the table that begin so have the last epoch of each sink in each life, and the day of its commit."""
@@ -55,12 +55,6 @@ class IcebergTarget(LakeTarget):
 
     def _prepare(self) -> None:
         self._fit(self._load())
-
-    def _check_keys(self, tuples: pa.Table) -> None:
-        for name in self.wanted.key:
-            if tuples.column(name).null_count:
-                message = f"key: a tuple has null for {name}, which finds no row of {self.name}; give it a value before"
-                raise LakeError(message)
 
     def _load(self) -> Table:
         if self._catalog is None:
@@ -90,28 +84,33 @@ class IcebergTarget(LakeTarget):
             self._catalog.create_table(self.name, schema, partition_spec=PartitionSpec(*parts))
         return self._catalog.load_table(self.name)
 
-    def _append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
+    def _append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None) -> None:
         table = self._load()
         if _was_made(table, key):
             return
         table, fitting = self._fitted(table)
-        footers = [statistics_of(file.path) for file in files]
-        self._check_nulls(fitting, lambda name: any(footer.nulls.get(name, 0) for footer in footers))
+        if set_aside is not None and not fitting.required:
+            set_aside(())
         transaction = _begun(table, key)
         if fitting.widened or fitting.required or _other_transforms(table):
             rows = pa.concat_tables([rows for _, rows in read_data_files(files)])
+            rows = self._without_nulls(key, rows, self._required(fitting), set_aside)
             transaction.append(self._as_in_table(table, rows), snapshot_properties=_summary(key))
         else:
             places = [self._place(table, file) for file in files]
             transaction.add_files(places, snapshot_properties=_summary(key), check_duplicate_files=False)
         transaction.commit_transaction()
 
-    def _merge(self, key: DeliveryKey, tuples: pa.Table) -> None:
+    def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
         table = self._load()
         if _was_made(table, key):
             return
         table, fitting = self._fitted(table)
-        self._check_nulls(fitting, lambda name: tuples.column(name).null_count > 0)
+        keys = {
+            name: f"key: a tuple has null for {name}, which finds no row of {self.name}" for name in self.wanted.key
+        }
+        tuples = self._without_nulls(key, tuples, self._required(fitting) | keys, set_aside)
+        tuples = self._last_of_each_key(tuples)
         transaction = _begun(table, key)
         transaction.upsert(self._as_in_table(table, tuples), self.wanted.key, snapshot_properties=_summary(key))
         transaction.commit_transaction()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,6 +22,7 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.standard.partitions import check_partitions
 from streams_orchestration.operators.target_columns import target_columns
+from streams_orchestration.operators.undeliverable import OnUndeliverable
 
 if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget
@@ -43,6 +44,8 @@ class LakeSinkParameters(Parameters):
     add_columns: bool = Field(
         default=False, alias="addColumns", description="add columns to the table for attributes that it has none for"
     )
+
+    on_undeliverable: OnUndeliverable = "fail"
 
     @model_validator(mode="after")
     def _each_once(self) -> LakeSinkParameters:
@@ -103,12 +106,13 @@ class LakeSink(EpochSink):
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
         """Commit them, unless that was done before."""
+        aside = partial(self.set_aside, key) if self.sets_aside else None
         if self.parameters.key:
-            self._table.upsert(key, files)
+            self._table.upsert(key, files, aside)
             return
         waiting = waiting_directory(self.context)
         with gathered(key, files, waiting, self.context.pending / SCRATCH) as data_files:
-            self._table.append(key, data_files)
+            self._table.append(key, data_files, aside)
 
     def close(self) -> None:
         """Disconnect."""

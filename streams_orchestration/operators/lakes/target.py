@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +16,7 @@ from streams_orchestration.operators.lakes.data_files import DataFile
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Fit, WantedTable
 from streams_orchestration.operators.references import ReferenceError
+from streams_orchestration.operators.undeliverable import REMEDY, SetAside, Undeliverable
 
 TRIES = 10
 """Of a commit that other writers come before."""
@@ -40,40 +41,44 @@ class LakeTarget:
         """
         self._try(self._prepare)
 
-    def append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
+    def append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None = None) -> None:
         """Make files part of the table, unless that was done before.
+
+        Args:
+            key: of the delivery.
+            files: of its tuples.
+            set_aside: takes the tuples that have null where the table does not take it; without it they fail.
 
         Raises:
             LakeError: the table refuses, or is not there; nothing was changed.
             WaitingFileError: a file cannot be read.
         """
-        self._try(lambda: self._append(key, files))
+        self._try(lambda: self._append(key, files, set_aside))
 
-    def upsert(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Have tuples take the place of rows with the same key, unless that was done before.
+    def upsert(self, key: DeliveryKey, files: Sequence[Path], set_aside: SetAside | None = None) -> None:
+        """Have tuples take the place of rows with the same key, unless that was done before; see `append`.
 
         Raises:
             LakeError: the table refuses, or is not there; nothing was changed.
             WaitingFileError: a file cannot be read.
         """
         tuples = pa.Table.from_batches([batch.arrow for path in files for batch in read_batches(path)])
-        self._check_keys(tuples)
-        keys = pl.DataFrame(tuples.select(self.wanted.key)).with_row_index(_ROW)
-        last = keys.unique(self.wanted.key, keep="last").get_column(_ROW).sort()
-        self._try(lambda: self._merge(key, tuples.take(last.to_arrow())))
+        self._try(lambda: self._merge(key, tuples, set_aside))
 
     def _prepare(self) -> None:
         raise NotImplementedError
 
-    def _append(self, key: DeliveryKey, files: Sequence[DataFile]) -> None:
+    def _append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None) -> None:
         raise NotImplementedError
 
-    def _merge(self, key: DeliveryKey, tuples: pa.Table) -> None:
-        """Bring tuples in, of which each has a key of its own."""
+    def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
+        """Bring the last tuple of each key in."""
         raise NotImplementedError
 
-    def _check_keys(self, tuples: pa.Table) -> None:
-        """Raises LakeError when a key of a tuple cannot be looked for."""
+    def _last_of_each_key(self, tuples: pa.Table) -> pa.Table:
+        keys = pl.DataFrame(tuples.select(self.wanted.key)).with_row_index(_ROW)
+        last = keys.unique(self.wanted.key, keep="last").get_column(_ROW).sort()
+        return tuples.take(last.to_arrow())
 
     def _is_conflict(self, error: Exception) -> bool:
         """Whether another writer came before, so that the same may succeed on top of its commit."""
@@ -86,14 +91,47 @@ class LakeTarget:
         """An error of the library in words, without tuples and secrets, with what to do."""
         raise NotImplementedError
 
-    def _check_nulls(self, fitting: Fit, has_nulls: Callable[[str], bool]) -> None:
-        for name in fitting.required:
-            if has_nulls(name):
-                message = (
-                    f"the column {name} of {self.name} may not be null, and a tuple has null for it; give it a value "
-                    f"before, as in COALESCE({name}, ...), or let the column be null in the table"
-                )
-                raise LakeError(message)
+    def _without_nulls(
+        self, key: DeliveryKey, tuples: pa.Table, reasons: Mapping[str, str], set_aside: SetAside | None
+    ) -> pa.Table:
+        """Return the tuples that have values in certain columns; the others fail, or are set aside.
+
+        Args:
+            key: of the delivery.
+            tuples: all of the delivery.
+            reasons: column -> why it may not be null.
+            set_aside: takes the others; None to fail by the first one.
+
+        Raises:
+            LakeError: names its row and column.
+        """
+        wrong: dict[int, str] = {}
+        for name in reasons:
+            rows = pl.Series(tuples.column(name)).is_null().arg_true()
+            wrong = dict.fromkeys(rows.to_list(), name) | wrong
+        if wrong and set_aside is None:
+            row = min(wrong)
+            message = (
+                f"{reasons[wrong[row]]} (row {row + 1} of epoch {key.epoch}); give it a value before, as in "
+                f"COALESCE({wrong[row]}, ...), or let the column be null in the table; {REMEDY}"
+            )
+            raise LakeError(message)
+        if set_aside is not None:
+            set_aside(
+                [
+                    Undeliverable(row + 1, wrong[row], reasons[wrong[row]], tuples.slice(row, 1).to_pylist()[0])
+                    for row in sorted(wrong)
+                ]
+            )
+        return tuples.filter(pa.array([row not in wrong for row in range(len(tuples))])) if wrong else tuples
+
+    def _required(self, fitting: Fit) -> dict[str, str]:
+        """Columns that may not be null, with the reason."""
+        return {
+            name: f"the column {name} of {self.name} may not be null, and a tuple has null for it"
+            for name in fitting.required
+            if name in self.wanted.schema.names
+        }
 
     def _try(self, action: Callable[[], None]) -> None:
         """Do it, again where another writer came before.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
+import json
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +17,7 @@ from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileErr
 from streams_orchestration.operators.lakes import data_files, iceberg_table
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.iceberg_catalog import advice_of, check_catalog, without_secrets
+from streams_orchestration.operators.undeliverable import file_of
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, SCHEMA, Delta, Iceberg, deliver, delivery
 
 pytestmark = pytest.mark.filterwarnings("ignore:Iceberg scan planning")
@@ -221,6 +223,25 @@ def test_a_column_that_may_not_be_null_gets_no_null(lake: Delta, key: list[str])
         deliver(lake.sink(key=key), [("a", None)])
     deliver(lake.sink(key=key), [("a", 2)])
     assert lake.rows() == [("a", 2), ("x", 1)]
+
+
+@pytest.mark.parametrize("key", [[], ["k"]])
+@pytest.mark.parametrize("rows", [[("a", 2), ("b", None), ("c", 3)], [("b", None)]], ids=["some", "all"])
+def test_tuples_with_null_for_such_a_column_are_named_or_set_aside_once(
+    lake: Delta, tmp_path: Path, key: list[str], rows: list[Any]
+):
+    schema = pa.schema([pa.field("k", pa.string()), pa.field("n", pa.int64(), nullable=False)])
+    lake.make(pa.table({"k": ["x"], "n": [1]}, schema))
+    number = rows.index(("b", None)) + 1
+    with pytest.raises(LakeError, match=rf"null for it \(row {number} of epoch 1\); .*; onUndeliverable: route sets"):
+        deliver(lake.sink(key=key), rows)
+    bench = lake.sink(key=key, onUndeliverable="route")
+    for _ in range(2):
+        deliver(bench, rows)
+    assert lake.rows() == [*(row for row in rows if row[1] is not None), ("x", 1)]
+    (line,) = file_of(bench.context, delivery()).read_text().splitlines()
+    left = json.loads(line)
+    assert (left["row"], left["column"], left["tuple"]) == (number, "n", {"k": "b", "n": None})
 
 
 def test_two_publishers_at_once_do_not_both_write(lake: Delta):
