@@ -280,6 +280,23 @@ def test_on_a_phone_the_graph_goes_downwards_and_can_be_read(browser: Any, addre
     page.context.close()
 
 
+def test_on_a_phone_a_long_cause_leaves_the_way_to_its_pe_and_the_graph_in_view(
+    browser: Any, address: str, application: Deployed
+):
+    seen = Seen(browser, 390, touch=True)
+    page = seen.open(address)
+    with application.failed(1):
+        application.set(tables.pe, tables.pe.c.id == 1, error=CAUSE * 20)
+        seen.expect(".banner button").to_be_in_viewport(ratio=1)
+        page.locator(".banner button").click()
+        seen.expect(".panel .trouble").to_contain_text(CAUSE)
+        assert page.locator(".canvas").bounding_box()["height"] > 150
+        page.locator(".banner summary").click()
+        seen.expect(".banner details p").to_contain_text("streams reset")
+        page.screenshot(path="/tmp/phone-failed.png")
+    page.context.close()
+
+
 @pytest.mark.parametrize(("width", "touch"), [(390, True), (1024, False)])
 def test_what_is_selected_stays_in_the_view(browser: Any, address: str, width: int, touch: bool):
     seen = Seen(browser, width, touch=touch)

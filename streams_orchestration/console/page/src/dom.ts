@@ -42,6 +42,11 @@ export function short(value: number): string {
   return size >= 10 || size === 0 ? value.toFixed(0) : value.toFixed(1);
 }
 
+/** A number of things, which has no fraction. */
+export function count(value: number): string {
+  return value < 1e3 ? String(value) : short(value);
+}
+
 export function rate(value: number): string {
   return `${short(value)}/s`;
 }

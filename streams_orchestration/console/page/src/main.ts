@@ -182,24 +182,28 @@ class Page {
   private warn(snapshot: Snapshot): void {
     const lines: Child[] = [];
     for (const unit of snapshot.units) {
-      if (unit.unstable) lines.push(this.warning(`Crash loop: ${unit.name} was ${unit.unstable}`, unit.name));
+      const failure = snapshot.failures.find((each) => each.unit === unit.name);
+      if (unit.unstable) lines.push(this.warning(`Crash loop: ${unit.name} was ${unit.unstable}`, failure ? next(failure, snapshot.at) : "", unit.name));
     }
     for (const each of snapshot.failures) {
       const loop = snapshot.units.find((unit) => unit.name === each.unit)?.unstable;
-      if (!loop || each.hopeless) lines.push(this.warning(`${each.unit}: ${each.reason.replace(/\.$/, "")}. ${each.remedy}`, each.unit));
+      if (!loop || each.hopeless) lines.push(this.warning(`${each.unit}: ${each.reason.replace(/\.$/, "")}.`, next(each, snapshot.at), each.unit));
     }
     const text = lines.map((line) => (line as Node).textContent).join("\n");
     if (this.banner.dataset.text !== text) {
       this.banner.dataset.text = text;
+      const open = [...this.banner.querySelectorAll("details")].map((each) => each.open);
       this.banner.replaceChildren(...(lines as Node[]));
+      this.banner.querySelectorAll("details").forEach((each, number) => (each.open = open[number] ?? false));
     }
     this.banner.hidden = !lines.length;
   }
 
-  private warning(text: string, unit: string): HTMLElement {
+  /** A cause may be long: its beginning is shown, all of it and the remedy when it is opened. */
+  private warning(text: string, remedy: string, unit: string): HTMLElement {
     const failed = this.snapshot!.pes.find((pe) => pe.unit === unit && pe.trouble !== null);
     const show = failed && button(`Show PE ${failed.id}`, () => void this.choose("pe", String(failed.id)));
-    return el("p", {}, text, " ", show);
+    return el("div", { class: "warning" }, el("details", {}, el("summary", {}, el("span", {}, text)), remedy && el("p", {}, remedy)), show);
   }
 
   private tab(name: "graph" | "regions"): void {
@@ -250,6 +254,11 @@ class Page {
       this.hits.replaceChildren(el("li", {}, "No operator, stream or PE has this name."));
     }
   }
+}
+
+/** What is to be done about a failure, and when the next reset is due. */
+function next({ remedy, due_at }: Snapshot["failures"][number], now: number): string {
+  return due_at > now ? `The next reset is due at ${clock(due_at)}. ${remedy}` : remedy;
 }
 
 function stateOf(snapshot: Snapshot): string {

@@ -1,12 +1,15 @@
 // The panel beside the graph: what an operator, stream, PE or region is, why, and what it does.
 
 import uPlot from "uplot";
-import { bytes, clock, el, seconds, short, type Child } from "./dom";
+import { bytes, clock, count, el, seconds, short, type Child } from "./dom";
 import { sampleOf } from "./sample";
 import type { Source } from "./source";
 import type { Series, Subject, SubjectKind, UnitNow } from "./types";
 
 const TITLES: Record<SubjectKind, string> = { operator: "Operator", stream: "Stream", pe: "PE", region: "Region" };
+
+/** Operators of a PE that have a link; the graph has all. */
+const LINKED = 12;
 
 /** What the page knows of a part beside the document about it. */
 export interface Known {
@@ -70,13 +73,14 @@ export class Panel {
 
   private parts(subject: Subject, { unit, trouble, marks }: Known): Child[] {
     const rows: [string, Child][] = [];
+    const causes: string[] = [];
     const add = (name: string, value: Child): void => {
       if (value) rows.push([name, value]);
     };
     add("Kind", subject.operator);
     add("Class", subject.implementation);
     add("Location", subject.location);
-    add("Marks", marks?.join(", "));
+    add("Dot for", marks?.join(", "));
     add("Schema", subject.schema);
     if (subject.producer) add("From", this.link("operator", subject.producer));
     for (const output of subject.outputs ?? []) {
@@ -86,34 +90,36 @@ export class Panel {
     if (state) {
       add("State", String(state.state));
       add("Batch, epoch", `${state.batch}, ${state.epoch}`);
-      add("Rows in, out", `${short(Number(state.rows_in))}, ${short(Number(state.rows_out))}`);
+      add("Rows in, out", `${count(Number(state.rows_in))}, ${count(Number(state.rows_out))}`);
       const error = state.error ? String(state.error) : trouble;
-      if (error) add("Error", el("span", { class: "trouble" }, error));
-      add("Operators", el("span", {}, ...(state.operators as string[]).slice(0, 12).flatMap((each) => [this.link("operator", each), " "])));
+      if (error) causes.push(error);
+      const operators = state.operators as string[];
+      const more = operators.length > LINKED && `and ${operators.length - LINKED} more`;
+      add("Operators", el("span", {}, ...operators.slice(0, LINKED).flatMap((each) => [this.link("operator", each), " "]), more));
     }
     const metrics = subject.metrics;
     if (metrics) {
       if (metrics.tuples_per_second != null) add("Rate", `${short(Number(metrics.tuples_per_second))} tuples/s`);
       if (metrics.cores != null) add("Processor", `${(Number(metrics.cores) * 100).toFixed(1)} %`);
       if (metrics.state_bytes) add("State size", bytes(Number(metrics.state_bytes)));
-      for (const port of (metrics.inputs ?? []) as Record<string, number>[]) add(`Input ${port.port}`, `${short(port.tuples!)} tuples`);
-      for (const port of (metrics.outputs ?? []) as Record<string, number>[]) add(`Output ${port.port}`, `${short(port.tuples!)} tuples`);
+      for (const port of (metrics.inputs ?? []) as Record<string, number>[]) add(`Input ${port.port}`, `${count(port.tuples!)} tuples`);
+      for (const port of (metrics.outputs ?? []) as Record<string, number>[]) add(`Output ${port.port}`, `${count(port.tuples!)} tuples`);
       for (const each of (metrics.custom ?? []) as { name: string; value: number; description: string }[]) {
         add(each.name, el("span", { title: each.description }, short(each.value)));
       }
       for (const each of (metrics.readers ?? []) as Record<string, number>[]) {
-        add(`PE ${each.pe} reads`, `${short(each.lag_tuples!)} tuples behind, in ${each.lag_segments} ${each.lag_segments === 1 ? "segment" : "segments"}`);
+        add(`PE ${each.pe} reads`, `${count(each.lag_tuples!)} tuples behind, in ${each.lag_segments} ${each.lag_segments === 1 ? "segment" : "segments"}`);
       }
     }
     if (unit) {
-      add("State", unit.state);
+      add(state ? "Unit" : "State", state ? `${unit.name}, ${unit.state}` : unit.state);
       add("Last complete epoch", String(unit.completed_epoch));
       add("Resets", String(unit.resets));
-      if (unit.cause) add("Cause", el("span", { class: "trouble" }, unit.cause));
+      if (unit.cause && !causes.length) causes.push(unit.cause);
     }
     const list = el("dl", {});
     for (const [name, value] of rows) list.append(el("dt", {}, name), el("dd", {}, value));
-    const parts: Child[] = [list];
+    const parts: Child[] = [...causes.map((each) => el("p", { class: "trouble" }, each)), list];
     const parameters = subject.parameters as Record<string, unknown> | undefined;
     if (parameters && Object.keys(parameters).length) {
       parts.push(el("h3", {}, "Parameters"), el("pre", { tabindex: "0" }, JSON.stringify(parameters, null, 1)));

@@ -68,6 +68,7 @@ export class Regions {
       link.addEventListener("click", () => this.openPe(pe));
       pes.append(link, " ");
     }
+    if (unit.pes.length > 20) pes.append(`and ${unit.pes.length - 20} more`);
     const { reset } = this;
     const again = reset && !ENDED.includes(unit.state) && el("button", { type: "button", "data-reset": unit.name }, "Reset to the last cut");
     if (again) again.addEventListener("click", () => reset!(unit.name));
@@ -91,7 +92,7 @@ export class Regions {
     const row = 34;
     const height = 26 + row * Math.max(1, units.length);
     const parts: SVGElement[] = [];
-    const step = [1, 2, 5, 10, 30, 60, 300, 900, 3600, 7200, 21600, 86400].find((each) => span / each <= width / 110) ?? 86400;
+    const step = [1, 2, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400].find((each) => span / each <= width / 110) ?? 86400;
     for (let tick = Math.ceil((now - span) / step) * step; tick <= now; tick += step) {
       parts.push(svg("path", { class: "tick", d: `M${at(tick)} 20V${height}` }));
       parts.push(svg("text", { class: "time", x: Math.min(at(tick), width - 30), y: 13, "text-anchor": "middle" }, clock(tick)));

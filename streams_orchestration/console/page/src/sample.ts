@@ -1,6 +1,6 @@
 // A few tuples of a stream as it passes, as a table. Values are texts, and become nothing but text.
 
-import { el, seconds, short } from "./dom";
+import { count, el, seconds } from "./dom";
 
 export interface Sampled {
   /** Unix seconds. */
@@ -25,9 +25,9 @@ export function sampleOf({ at, reason, sample }: Sampled): HTMLElement {
     return part;
   }
   const head = sample.attributes.map(({ name, type }) => el("th", { scope: "col" }, name, el("small", {}, ` ${type}`)));
-  const cell = (value: string | null): HTMLElement => (value === null ? el("td", { class: "null" }, "null") : el("td", {}, value));
+  const cell = (value: string | null): HTMLElement => (value === null ? el("td", { class: "null" }, "null") : el("td", {}, el("div", {}, value)));
   const rows = sample.rows.map((row) => el("tr", {}, ...row.map(cell)));
-  const shown = `${sample.rows.length} of ${short(sample.tuples)} ${sample.tuples === 1 ? "tuple" : "tuples"}`;
+  const shown = `${sample.rows.length} of ${count(sample.tuples)} ${sample.tuples === 1 ? "tuple" : "tuples"}`;
   part.append(
     el("p", {}, `${shown} of batch ${sample.batch} of PE ${sample.pe}, in epoch ${sample.epoch}, ${seconds(Math.max(0, at - sample.written_at))} ago`),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Tuples" },

@@ -121,7 +121,7 @@ function written(text: string, size: number, scale: number): number {
 function cut(text: string, size: number, scale: number, room: number): string {
   const whole = written(text, size, scale);
   if (whole <= room) return text;
-  const end = /\[[^\]]*\]$/.exec(text)?.[0] ?? "";
+  const end = /(\[[^\]]*\]| ×\S+)$/.exec(text)?.[0] ?? "";
   const most = Math.floor((text.length * room) / whole) - 1 - end.length;
   return most < 2 ? "" : `${text.slice(0, most)}…${end}`;
 }

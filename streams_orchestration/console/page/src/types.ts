@@ -113,7 +113,7 @@ export interface Snapshot {
   hosts: { id: number; state: string; process: string; alive: boolean; error: string | null }[];
   pes: PeNow[];
   units: UnitNow[];
-  failures: { unit: string; reason: string; remedy: string; hopeless: string | null }[];
+  failures: { unit: string; reason: string; remedy: string; hopeless: string | null; due_at: number }[];
   operators: Record<string, OperatorNow>;
   streams: StreamNow[];
   sinks: { operator: string; place: string; rows: number; waiting: number; error: string | null }[];
