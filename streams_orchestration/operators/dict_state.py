@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar
 
@@ -12,6 +13,8 @@ from streams_orchestration.operators.libraries import pa
 
 class DictState(Incremental, MutableMapping[Any, Any]):
     """A dictionary whose keys are strings, numbers, or tuples of them, and whose values are JSON values.
+
+    All NaN are one key, and 0.0 is -0.0.
 
     Only what is written with `state[key] = value` counts as changed: a list in it that is appended to must be assigned
     again.
@@ -35,17 +38,19 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return iter(self._values)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._values
+        return _normalised(key) in self._values
 
     def __getitem__(self, key: Any) -> Any:
-        return self._values[key]
+        return self._values[_normalised(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        key = _normalised(key)
         self._values[key] = value
         self._stamps[key] = self.clock
         self.touch()
 
     def __delitem__(self, key: Any) -> None:
+        key = _normalised(key)
         del self._values[key]
         self._stamps.pop(key, None)
         self._removed[key] = self.clock
@@ -56,7 +61,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key."""
-        return self._values.get(key, default)
+        return self._values.get(_normalised(key), default)
 
     def clear(self) -> None:
         """Remove everything."""
@@ -106,4 +111,11 @@ def _mapping(table: pa.Table) -> dict[Any, Any]:
 
 
 def _key(key: Any) -> Any:
-    return tuple(map(_key, key)) if isinstance(key, list) else key
+    return tuple(map(_key, key)) if isinstance(key, list) else _normalised(key)
+
+
+def _normalised(key: Any) -> Any:
+    """Return 0.0 for -0.0 and one object for every NaN, which a dictionary then finds."""
+    if isinstance(key, float):
+        return math.nan if math.isnan(key) else key + 0.0
+    return tuple(map(_normalised, key)) if isinstance(key, tuple) else key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.operators.columns import Cells, Column, grown
 from streams_orchestration.operators.expressions import frame
+from streams_orchestration.operators.keys import with_normalised
 from streams_orchestration.operators.libraries import np, pa
 
 FULLNESS = 2
@@ -19,7 +20,7 @@ class KeyIndex:
     """Keys in the order in which they came; each has a row. A key that is removed and comes again has a new one.
 
     Open addressing: `table` holds rows, and a key is at the first place from its hash on that is not another one's.
-    Two keys are the same when all their parts are; null and NaN are values like any other, and 0.0 is -0.0.
+    Keys are held as `keys.normalised` returns their parts, and are the same when all parts are; null is a value.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -92,6 +93,7 @@ class KeyIndex:
         return rows
 
     def _prepared(self, keys: pa.RecordBatch) -> tuple[np.ndarray, list[Cells]]:
+        keys = with_normalised(keys, self.schema.names)
         cells = [column.cells(keys.column(i)) for i, column in enumerate(self.columns)]
         return hashes_of(keys), cells
 

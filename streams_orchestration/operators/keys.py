@@ -1,21 +1,70 @@
-"""Keys of tuples: which tuples have the same, wherever batches begin and end."""
+"""Keys of tuples: which tuples have the same key, wherever batches begin and end.
+
+Null is a key, all NaN are one key, and 0.0 is -0.0. Texts are equal when their bytes are. Everything that compares
+keys compares them as `normalised` returns them, and the channel of a key is a hash of what `hashable` returns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from streams_orchestration.operators.encoding import encoded
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
+HASHED_DECIMAL = (76, 38)
+"""Digits of the decimal that holds any decimal of 38 digits exactly, whatever its scale."""
 DENSE = 4
 """Possible keys for each tuple up to which they are counted off in an array rather than sorted."""
 
 
+def normalised(column: pa.Array) -> pa.Array:
+    """Return the column with one bit pattern for each key: 0.0 for -0.0, and one NaN.
+
+    Only `float` and `double` cost anything; all other types have one pattern for a value already.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
+        column, kind = column.dictionary_decode(), kind.value_type
+    if not pa.types.is_floating(kind):
+        return column
+    column = pc.add(column, pa.scalar(0, kind))
+    unordered = pc.is_nan(column)
+    return pc.if_else(unordered, pa.scalar(np.nan, kind), column) if pc.any(unordered).as_py() else column
+
+
+def with_normalised(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
+    """Return the batch with these attributes as `normalised` returns them."""
+    for name in names:
+        at = batch.schema.get_field_index(name)
+        column = batch.column(at)
+        if (same := normalised(column)) is not column:
+            batch = batch.set_column(at, batch.schema.field(at), same)
+    return batch
+
+
+def hashable(column: pa.Array) -> pa.Array:
+    """Return values that are equal wherever keys of related types are: for hashes, not for output.
+
+    Whole numbers become `bigint`, floating ones `double`, times microseconds, decimals of any scale the same decimal.
+    Texts become their bytes. Arrays, maps and structs stay; their parts are hashed.
+    """
+    kind = column.type
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return column.cast(pa.int64())
+    if pa.types.is_floating(kind):
+        return normalised(column.cast(pa.float64()))
+    if pa.types.is_decimal(kind):
+        return column.cast(pa.decimal256(*HASHED_DECIMAL))
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
+    if pa.types.is_temporal(kind):
+        return column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
+    return column if pa.types.is_nested(kind) else column.cast(pa.binary())
+
+
 def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
     """The first tuple of every key, in order of appearance, and for each tuple the number of its key.
-
-    Null and NaN are keys like any other, and 0.0 is -0.0.
 
     Args:
         columns: the parts of the key; none makes all tuples alike.
@@ -51,12 +100,8 @@ def count_keys(columns: Sequence[pa.Array]) -> int:
         columns: the parts of the key, one at least.
     """
     if len(columns) == 1:
-        return len(_without_negative_zero(columns[0]).unique())
+        return len(normalised(columns[0]).unique())
     return len(distinct(columns, len(columns[0]))[0])
-
-
-def _without_negative_zero(column: pa.Array) -> pa.Array:
-    return pc.add(column, pa.scalar(0, column.type)) if pa.types.is_floating(column.type) else column
 
 
 def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
@@ -66,7 +111,7 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, int]:
         least, most = int(values.min()), int(values.max())
         if most - least < DENSE * len(values) and most < 1 << 62:
             return values.astype(np.int64, copy=False) - least, most - least + 1
-    encoding = encoded(_without_negative_zero(column))
+    encoding = encoded(normalised(column))
     return encoding.indices.to_numpy(zero_copy_only=False), len(encoding.dictionary)
 
 
@@ -76,6 +121,6 @@ def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
 
 
 def key_batch(columns: Sequence[pa.Array], rows: np.ndarray) -> pa.RecordBatch:
-    """The keys of some tuples, for a `KeyedState` of `key_schema`."""
-    parts = [column.take(pa.array(rows)) for column in columns] or [pa.array(np.zeros(len(rows), np.int8))]
+    """The normalised keys of some tuples, for a `KeyedState` of `key_schema`."""
+    parts = [normalised(column.take(pa.array(rows))) for column in columns] or [pa.array(np.zeros(len(rows), np.int8))]
     return pa.RecordBatch.from_arrays(parts, schema=key_schema([part.type for part in parts]))

@@ -20,6 +20,7 @@ from streams_orchestration.operators.databases.errors import DatabaseError, expl
 from streams_orchestration.operators.databases.fitting import check_fit, check_transactions
 from streams_orchestration.operators.databases.refusals import Refusal, Row, write_rows
 from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.keys import with_normalised
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.undeliverable import REMEDY, SetAside, Undeliverable
 
@@ -63,6 +64,7 @@ class DatabaseTable:
         self.name = table
         self.columns = columns
         self.key = key
+        self._key_attributes = [attribute for attribute, column in columns.items() if column in key]
         self.schema = schema
         self.url = resolve_url(url)
         self.kind = self.url.get_backend_name()
@@ -153,7 +155,8 @@ class DatabaseTable:
                 if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:
                     return 0
                 for batch in batches:
-                    for chunk in rows_of(batch, self.columns, decimals_as_text=self.kind == "sqlite"):
+                    same = TupleBatch(with_normalised(batch.arrow, self._key_attributes))
+                    for chunk in rows_of(same, self.columns, decimals_as_text=self.kind == "sqlite"):
                         for refusal in write_rows(connection, self._statement, chunk, rows + 1, self._found):
                             if set_aside is None:
                                 raise self._named(key, refusal)

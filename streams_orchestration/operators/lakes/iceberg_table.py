@@ -107,9 +107,10 @@ class IcebergTarget(LakeTarget):
             return
         table, fitting = self._fitted(table)
         keys = {
-            name: f"key: a tuple has null for {name}, which finds no row of {self.name}" for name in self.wanted.key
+            name: f"key: a tuple has null or NaN for {name}, which finds no row of {self.name}"
+            for name in self.wanted.key
         }
-        tuples = self._without_nulls(key, tuples, self._required(fitting) | keys, set_aside)
+        tuples = self._without_nulls(key, tuples, self._required(fitting) | keys, set_aside, nan=self.wanted.key)
         tuples = self._last_of_each_key(tuples)
         transaction = _begun(table, key)
         transaction.upsert(self._as_in_table(table, tuples), self.wanted.key, snapshot_properties=_summary(key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import WaitingFileError, read_batches
+from streams_orchestration.operators.keys import with_normalised
 from streams_orchestration.operators.lakes.data_files import DataFile
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Fit, WantedTable
@@ -62,7 +63,8 @@ class LakeTarget:
             LakeError: the table refuses, or is not there; nothing was changed.
             WaitingFileError: a file cannot be read.
         """
-        tuples = pa.Table.from_batches([batch.arrow for path in files for batch in read_batches(path)])
+        batches = (batch.arrow for path in files for batch in read_batches(path))
+        tuples = pa.Table.from_batches([with_normalised(batch, self.wanted.key) for batch in batches])
         self._try(lambda: self._merge(key, tuples, set_aside))
 
     def _prepare(self) -> None:
@@ -92,7 +94,12 @@ class LakeTarget:
         raise NotImplementedError
 
     def _without_nulls(
-        self, key: DeliveryKey, tuples: pa.Table, reasons: Mapping[str, str], set_aside: SetAside | None
+        self,
+        key: DeliveryKey,
+        tuples: pa.Table,
+        reasons: Mapping[str, str],
+        set_aside: SetAside | None,
+        nan: Collection[str] = (),
     ) -> pa.Table:
         """Return the tuples that have values in certain columns; the others fail, or are set aside.
 
@@ -101,13 +108,17 @@ class LakeTarget:
             tuples: all of the delivery.
             reasons: column -> why it may not be null.
             set_aside: takes the others; None to fail by the first one.
+            nan: columns in which NaN counts as null.
 
         Raises:
             LakeError: names its row and column.
         """
         wrong: dict[int, str] = {}
         for name in reasons:
-            rows = pl.Series(tuples.column(name)).is_null().arg_true()
+            values = pl.Series(tuples.column(name))
+            if name in nan and values.dtype.is_float():
+                values = values.fill_nan(None)
+            rows = values.is_null().arg_true()
             wrong = dict.fromkeys(rows.to_list(), name) | wrong
         if wrong and set_aside is None:
             row = min(wrong)

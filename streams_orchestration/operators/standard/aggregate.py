@@ -12,7 +12,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.keys import distinct, key_batch, key_schema
+from streams_orchestration.operators.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.partition_eviction import Evicted, PartitionEviction
@@ -180,7 +180,7 @@ class Aggregate(Operator):
             groups = groups_of(codes, firings.starts, firings.ends, ROWS_AT_ONCE)
             grouped = tuples.take(pa.array(groups.order))
         rows = pa.array(groups.rows)
-        columns: dict[str, Any] = {name: tuples.column(name).take(rows) for name in self.keys.names}
+        columns: dict[str, Any] = {name: normalised(tuples.column(name).take(rows)) for name in self.keys.names}
         columns |= {name: m.over(grouped, groups.starts, groups.ends) for name, m in self.measures.items()}
         result = TupleBatch.from_columns({name: columns[name] for name in self.schema.names}, self.schema).arrow
         bounds = np.searchsorted(groups.windows, np.arange(count + 1)).tolist()

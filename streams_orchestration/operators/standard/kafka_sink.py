@@ -28,6 +28,7 @@ from streams_orchestration.operators.kafka.client import (
     MessagesRefusedError,
 )
 from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
+from streams_orchestration.operators.keys import normalised
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -250,7 +251,7 @@ class KafkaSink(EpochSink):
         rows = range(begin, begin + count)
         names = _written(batch.schema, settings).names
         values = self._values(batch.select(names))
-        keys = [None] * count if settings.key is None else message_texts(batch.column(settings.key))
+        keys = [None] * count if settings.key is None else message_texts(normalised(batch.column(settings.key)))
         partitions = [-1] * count if settings.partition is None else _partitions(batch.column(settings.partition))
         times = [0] * count if settings.timestamp is None else _times(batch.column(settings.timestamp))
         if not settings.headers:

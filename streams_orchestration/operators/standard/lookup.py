@@ -16,7 +16,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.encoding import encoded, remember
 from streams_orchestration.operators.files import open_decompressed, resolve_input
 from streams_orchestration.operators.key_index import KeyIndex
-from streams_orchestration.operators.keys import count_keys, key_batch, key_schema
+from streams_orchestration.operators.keys import count_keys, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 
@@ -98,7 +98,7 @@ class Lookup(Operator):
         """Read the table."""
         table = _read_table(self.context, self.parameters)
         self.schema = self.context.outputs[0] or self.context.inputs[0]
-        self.keys = [table.column(name).combine_chunks() for name in self.parameters.columns()]
+        self.keys = [normalised(table.column(name).combine_chunks()) for name in self.parameters.columns()]
         self.index = KeyIndex(key_schema([key.type for key in self.keys]))
         if len(self.keys) > 1:
             self.index.add(_key_columns(table, self.parameters.columns()))
@@ -138,7 +138,7 @@ class Lookup(Operator):
 
     def _looked_up_each(self, attributes: list[pa.Array]) -> dict[str, pa.Array]:
         if len(attributes) == 1:
-            rows = pc.index_in(attributes[0], self.keys[0], skip_nulls=True)
+            rows = pc.index_in(normalised(attributes[0]), self.keys[0], skip_nulls=True)
         else:
             wanted = key_batch(attributes, np.arange(len(attributes[0])))
             at = self.index.find(wanted)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
+from streams_orchestration.operators.keys import hashable
 from streams_orchestration.operators.libraries import compute as pc
 
 _ROWS, _TEXTS = 1 << 16, 1 << 14
@@ -71,8 +73,8 @@ def _hash(array: pa.Array) -> tuple[np.ndarray, np.ndarray | slice]:
 
     Each of those that come often is hashed once.
     """
-    if pa.types.is_nested(array.type) or pa.types.is_decimal(array.type):
-        array = pa.array([repr(value) for value in array.to_pylist()], pa.string())
+    if pa.types.is_nested(array.type):
+        return _hash_nested(array), slice(None)
     if _mostly_differ(array):
         return _hash_values(array), slice(None)
     encoded = pc.dictionary_encode(array, null_encoding="encode")
@@ -86,22 +88,62 @@ def _mostly_differ(array: pa.Array) -> bool:
 
 
 def _hash_values(values: pa.Array) -> np.ndarray:
-    kind = values.type
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-        return _mix(_integers(values.cast(pa.int64())))
-    if pa.types.is_temporal(kind):
-        return _mix(_integers(values.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())))
-    if pa.types.is_floating(kind):
-        # one bit pattern for both zeros, and for every NaN
-        floats = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
-        return _mix(np.where(np.isnan(floats), np.nan, floats).view(np.uint64))
-    texts = values.cast(pa.binary()).fill_null(b"")
+    """Hash values that are equal as keys alike."""
+    values = hashable(values)
+    if pa.types.is_integer(values.type):
+        return _mix(values.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64))
+    if pa.types.is_floating(values.type):
+        return _mix(values.fill_null(0.0).to_numpy(zero_copy_only=False).view(np.uint64))
+    if pa.types.is_decimal(values.type):
+        return _hash_decimals(values)
+    texts = values.fill_null(b"")
     slices = [texts.slice(start, _TEXTS) for start in range(0, len(texts) or 1, _TEXTS)]
     return np.concatenate([_hash_bytes(each) for each in slices])
 
 
-def _integers(values: pa.Array) -> np.ndarray:
-    return values.fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
+def _hash_decimals(values: pa.Array) -> np.ndarray:
+    """Fold the four words of decimals of 256 bits."""
+    values = values.fill_null(pa.scalar(Decimal(0), values.type))
+    words = np.frombuffer(values.buffers()[1], "<u8").reshape(-1, 4)[values.offset : values.offset + len(values)]
+    hashes = np.full(len(values), 17, np.uint64)
+    for word in words.T:
+        hashes = hashes * np.uint64(37) + _mix(word)
+    return _mix(hashes)
+
+
+def _hash_nested(values: pa.Array) -> np.ndarray:
+    """Hash arrays, maps and structs by their parts; of maps the order of entries does not count."""
+    if pa.types.is_struct(values.type):
+        hashes = np.full(len(values), 17, np.uint64)
+        for part in values.flatten():
+            hashes = hashes * np.uint64(37) + _hash_part(part)
+    else:
+        mapped = pa.types.is_map(values.type)
+        lists = _as_lists(values) if mapped else values
+        lengths = pc.list_value_length(lists)
+        counts = lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        owners = np.repeat(np.arange(len(values)), counts)
+        if mapped:
+            entries = lists.flatten()
+            parts = _mix(_hash_part(entries.field(0)) * np.uint64(37) + _hash_part(entries.field(1)))
+        else:
+            places = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+            parts = _mix(_hash_part(values.flatten()) * np.uint64(37) + places.view(np.uint64))
+        hashes = _mix(counts.view(np.uint64))
+        np.add.at(hashes, owners, parts)
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    return np.where(missing, _mix(np.zeros(1, np.uint64)), _mix(hashes))
+
+
+def _hash_part(values: pa.Array) -> np.ndarray:
+    hashes, which = _hash(values)
+    return hashes[which]
+
+
+def _as_lists(values: pa.Array) -> pa.Array:
+    """Return maps as lists of their entries, which Arrow's functions know."""
+    entry = pa.struct([pa.field("key", values.type.key_type, nullable=False), pa.field("value", values.type.item_type)])
+    return values.cast(pa.list_(entry))
 
 
 def _hash_bytes(values: pa.Array) -> np.ndarray:

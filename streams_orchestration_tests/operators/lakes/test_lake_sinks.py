@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import json
+import math
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -242,6 +243,27 @@ def test_tuples_with_null_for_such_a_column_are_named_or_set_aside_once(
     (line,) = file_of(bench.context, delivery()).read_text().splitlines()
     left = json.loads(line)
     assert (left["row"], left["column"], left["tuple"]) == (number, "n", {"k": "b", "n": None})
+
+
+def test_a_key_of_zero_replaces_its_row(lake: Delta):
+    bench = lake.sink("k double, n bigint", key=["k"])
+    deliver(bench, [(-0.0, 1), (1.5, 3)], delivery(1))
+    deliver(bench, [(0.0, 4), (-0.0, 6)], delivery(2))
+    assert sorted(map(repr, lake.rows())) == ["(0.0, 6)", "(1.5, 3)"]
+
+
+def test_a_key_of_nan_replaces_its_row_where_the_format_can_look_for_it(lake: Delta):
+    bench = lake.sink("k double, n bigint", key=["k"])
+    nan, other = math.nan, math.copysign(math.nan, -1)
+    if type(lake) is not Delta:
+        with pytest.raises(
+            LakeError, match=r"key: a tuple has null or NaN for k, which finds no row of .*; give it a value"
+        ):
+            deliver(bench, [(other, 5)])
+        return
+    deliver(bench, [(nan, 2)], delivery(1))
+    deliver(bench, [(other, 5)], delivery(2))
+    assert list(map(repr, lake.rows())) == ["(nan, 5)"]
 
 
 def test_two_publishers_at_once_do_not_both_write(lake: Delta):

@@ -54,9 +54,9 @@ GOLDEN_CHANNELS = {
     "date": [904, 890, 904],
     "timestamp": [54, 545, 904],
     "timestamp_ntz": [54, 904],
-    "decimal(10, 2)": [661, 711, 775],
-    "array<int>": [900, 408, 775],
-    "struct<a: int>": [323, 70, 775],
+    "decimal(10, 2)": [120, 835, 835],
+    "array<int>": [118, 243, 904],
+    "struct<a: int>": [922, 109, 904],
 }
 GOLDEN_FOLDED = [305, 89, 375, 236]
 
