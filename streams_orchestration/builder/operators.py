@@ -29,7 +29,7 @@ def Aggregate(
         window: the window clause: tumbling, punct().
         group_by: attributes that make a group.
         partition_by: attributes whose every value has a window of its own.
-        output: attribute -> Count(), Sum(e), Average(e), Min(e) or Max(e); others come from groupBy, partitionBy.
+        output: attribute -> an output function, as Average(e); others come from groupBy, partitionBy.
         time_attribute: the timestamp that time(...) windows go by.
         aggregate_incomplete_windows: tumbling windows that the end cuts off, too.
         aggregate_evicted_partitions: tumbling windows of partitions that are given up, too.

@@ -189,7 +189,7 @@ def merge_marked(
         if table.num_rows:
             rows = merged.rows_of(_replaced(table, "0", numbers).select(groups.keys_schema.names))
             for name, merge in merges.items():
-                further = (table.column(f"{what} {name}").to_numpy() for what in ("count", "value"))
+                further = (_cells(table.column(f"{what} {name}")) for what in ("count", "value"))
                 merge(merged.column(f"count {name}"), merged.column(f"value {name}"), rows, *further)
             keys = [column.take(pa.array(heads)) for column in columns] or [pa.array(np.zeros(len(heads), np.int8))]
             opened.put_many(
@@ -198,6 +198,13 @@ def merge_marked(
             )
         divided.append({"windows": opened, "groups": merged, "next": len(heads)})
     return divided
+
+
+def _cells(column: pa.ChunkedArray) -> np.ndarray:
+    """Values as a `KeyedState` holds them: Python objects where they are nested."""
+    return (
+        np.fromiter(column.to_pylist(), object, len(column)) if pa.types.is_nested(column.type) else column.to_numpy()
+    )
 
 
 def divide_sliding(

@@ -10,7 +10,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import np, pa
@@ -20,6 +20,7 @@ from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding,
 from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters
 from streams_orchestration.operators.standard.measure import Measure, parse_measure
+from streams_orchestration.operators.standard.value_measures import GroupError, ValueMeasure
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tumbling_windows import TumblingWindows
 from streams_orchestration.operators.window_ranges import groups_of, whole_windows
@@ -77,7 +78,9 @@ class Aggregate(Operator):
         cls._compile(context, parameters)
 
     @staticmethod
-    def _compile(context: OperatorContext, parameters: AggregateParameters) -> tuple[Window, dict[str, Measure]]:
+    def _compile(
+        context: OperatorContext, parameters: AggregateParameters
+    ) -> tuple[Window, dict[str, Measure | ValueMeasure]]:
         source, target = context.inputs[0], context.output_schema()
         window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
@@ -126,7 +129,7 @@ class Aggregate(Operator):
         self.tumbling = TumblingWindows(eviction, types, eviction.value_type(source))
         self.sliding = SlidingWindows(eviction, trigger, source, types, self._current_partitions)
         running = {f"count {name}": pa.int64() for name in self.measures}
-        running |= {f"value {name}": pa.from_numpy_dtype(measure.type) for name, measure in self.measures.items()}
+        running |= {f"value {name}": measure.state_type for name, measure in self.measures.items()}
         self.groups = KeyedState(key_schema([pa.int64(), *self.keys.types]), pa.schema(running))
         """(number of the window, parts of the key) -> what measures have come to; of tumbling windows."""
 
@@ -181,7 +184,10 @@ class Aggregate(Operator):
             grouped = tuples.take(pa.array(groups.order))
         rows = pa.array(groups.rows)
         columns: dict[str, Any] = {name: normalised(tuples.column(name).take(rows)) for name in self.keys.names}
-        columns |= {name: m.over(grouped, groups.starts, groups.ends) for name, m in self.measures.items()}
+        try:
+            columns |= {name: m.over(grouped, groups.starts, groups.ends) for name, m in self.measures.items()}
+        except GroupError as error:
+            raise _with_group(error, {name: columns[name][error.group].as_py() for name in self.keys.names}) from error
         result = TupleBatch.from_columns({name: columns[name] for name in self.schema.names}, self.schema).arrow
         bounds = np.searchsorted(groups.windows, np.arange(count + 1)).tolist()
         for first, last in itertools.pairwise(bounds):
@@ -206,10 +212,17 @@ class Aggregate(Operator):
         heads, codes = distinct(columns, len(windows))
         rows = self.groups.rows_of(key_batch(columns, heads))[codes]
         for name, measure in self.measures.items():
-            measure.add(*self._running(name), rows, source)
+            try:
+                measure.add(*self._running(name), rows, source)
+            except GroupError as error:
+                raise self._error(error, error.group) from error
 
     def _running(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         return self.groups.column(f"count {name}"), self.groups.column(f"value {name}")
+
+    def _error(self, error: GroupError, row: int) -> DataError:
+        values = self.groups.index.keys(np.array([row])).columns[1:] if self.keys.names else []
+        return _with_group(error, {name: v[0].as_py() for name, v in zip(self.keys.names, values, strict=True)})
 
     def _groups_of(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows of the groups in these windows, window by window, and how many each has."""
@@ -227,7 +240,10 @@ class Aggregate(Operator):
         keys = self.groups.index.keys(done).columns[1:] if self.keys.names else []
         columns: dict[str, Any] = dict(zip(self.keys.names, keys, strict=True))
         for name, measure in self.measures.items():
-            columns[name] = measure.result(*(column[done] for column in self._running(name)))
+            try:
+                columns[name] = measure.result(*(column[done] for column in self._running(name)))
+            except GroupError as error:
+                raise self._error(error, done[error.group]) from error
         result, position = TupleBatch.from_columns(columns, self.schema), 0
         if not mark:
             self.submit(result)
@@ -288,6 +304,11 @@ class Aggregate(Operator):
             marked=self.window.eviction.kind == "punct", given_up=self.eviction is not None,
             merges={name: measure.merge for name, measure in self.measures.items()},
         )  # fmt: skip
+
+
+def _with_group(error: GroupError, key: dict[str, Any]) -> DataError:
+    named = ", ".join(f"{name} = {value!r}" for name, value in key.items())
+    return DataError(f"{error}; in the group {named}" if named else str(error))
 
 
 def _numbered(numbers: np.ndarray) -> pa.RecordBatch:

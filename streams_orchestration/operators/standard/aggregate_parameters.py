@@ -18,7 +18,7 @@ class AggregateParameters(Parameters):
     )
     output: dict[str, str] = Field(
         default_factory=dict,
-        description="attribute -> Count(), Sum(e), Average(e), Min(e) or Max(e); others come from groupBy, partitionBy",
+        description="attribute -> an output function, as Average(e); others come from groupBy, partitionBy",
     )
     time_attribute: str | None = Field(
         default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by"

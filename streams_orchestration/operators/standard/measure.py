@@ -8,13 +8,20 @@ from typing import Any
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.value_measures import (
+    DECIMAL_FUNCTIONS,
+    VALUE_FUNCTIONS,
+    GroupError,
+    ValueFunction,
+    ValueMeasure,
+    collect_list,
+)
 from streams_orchestration.operators.window_ranges import reduce_ranges
 
-FUNCTIONS = ("Count", "Sum", "Average", "Min", "Max")
+FUNCTIONS = tuple(dict.fromkeys(("Count", "Sum", "Average", *VALUE_FUNCTIONS, "CollectList")))
 
 _CALL = re.compile(r"^\s*([A-Za-z]+)\s*\((.*)\)\s*$", re.DOTALL)
 
@@ -30,7 +37,8 @@ class Measure:
         self.function = function
         self.expression = expression
         self.type = np.dtype(np.int64 if whole else np.float64)
-        least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.inf)
+        # of a minimum NaN is the start, since every number is below it
+        least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.nan)
         self.start = {"Min": most, "Max": least}.get(function, 0)
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
@@ -55,8 +63,8 @@ class Measure:
         counts += np.bincount(groups, minlength=len(counts))
         with np.errstate(invalid="ignore"):  # NaN is a value like any other
             match self.function:
-                case "Min":
-                    np.minimum.at(values, groups, added)
+                case "Min":  # where NaN is above all numbers
+                    np.fmin.at(values, groups, added)
                 case "Max":
                     np.maximum.at(values, groups, added)
                 case _ if self._may_overflow(values if len(values) < len(added) else values[groups], added):
@@ -81,7 +89,7 @@ class Measure:
         with np.errstate(invalid="ignore"):
             match self.function:
                 case "Min":
-                    np.minimum.at(values, groups, more_values)
+                    np.fmin.at(values, groups, more_values)
                 case "Max":
                     np.maximum.at(values, groups, more_values)
                 case _ if self._may_overflow(values, more_values):
@@ -98,12 +106,12 @@ class Measure:
             before = np.r_[0, np.cumsum(array.is_valid().to_numpy(zero_copy_only=False))]
             starts, ends, array = before[starts], before[ends], array.drop_null()
         values, counts = array.to_numpy(zero_copy_only=False), ends - starts
-        operation = {"Min": np.minimum, "Max": np.maximum}.get(self.function, np.add)
+        operation = {"Min": np.fmin, "Max": np.maximum}.get(self.function, np.add)
         whole = operation is np.add and self.type == np.int64
         if whole and _largest(values) * int(counts.max(initial=0)) > np.iinfo(np.int64).max:
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            for group, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
                 for total in itertools.accumulate(values[start:end].tolist()):
-                    self._check_range(total)
+                    self._check_range(total, group)
         with np.errstate(invalid="ignore"):
             reached = reduce_ranges(operation, values, starts, ends, self.start)
         if self.function == "Average":
@@ -119,14 +127,19 @@ class Measure:
     def _add_exactly(self, values: np.ndarray, groups: np.ndarray, added: np.ndarray) -> None:
         for group, value in zip(groups.tolist(), added.tolist(), strict=True):
             total = int(values[group]) + value
-            self._check_range(total)
+            self._check_range(total, group)
             values[group] = total
 
-    def _check_range(self, total: int) -> None:
+    def _check_range(self, total: int, group: int) -> None:
         limits = np.iinfo(np.int64)
         if not limits.min <= total <= limits.max:
             message = f"{self.function}: the sum {total} is beyond the range of bigint; CAST the argument to DOUBLE"
-            raise DataError(message)
+            raise GroupError(message, group)
+
+    @property
+    def state_type(self) -> pa.DataType:
+        """The Arrow type of the running values."""
+        return pa.from_numpy_dtype(self.type)
 
     @property
     def result_type(self) -> pa.DataType:
@@ -148,7 +161,7 @@ def _largest(values: np.ndarray) -> int:
     return max(int(values.max()), -int(values.min())) if len(values) else 0
 
 
-def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
+def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure | ValueMeasure:
     """Read an output function, for example `Average(dep_delay > 15)`.
 
     Args:
@@ -170,10 +183,55 @@ def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
             message = f"{parameter}: Count() takes no argument"
             raise ValueError(message)
         return Measure(function)
-    expression = parse_expression(argument, schema, parameter)
+    texts = _arguments(argument)
+    if function == "CollectList":
+        if len(texts) != 2 or not texts[1].isdecimal() or int(texts[1]) < 1:
+            message = f"{parameter}: CollectList(e, n) takes a value and the most values to keep, a number from 1 on"
+            raise ValueError(message)
+        return _value_measure(function, collect_list(int(texts[1])), texts[:1], schema, parameter)
+    expression = parse_expression(texts[0], schema, parameter)
     kind = expression_type(expression, schema)
+    if pa.types.is_decimal(kind) and function in DECIMAL_FUNCTIONS:
+        return _value_measure(function, DECIMAL_FUNCTIONS[function], texts, schema, parameter)
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    if function in VALUE_FUNCTIONS and not (number and function in ("Min", "Max")):
+        return _value_measure(function, VALUE_FUNCTIONS[function], texts, schema, parameter)
+    if len(texts) != 1:
+        message = f"{parameter}: {function} takes one argument, {text!r} has {len(texts)}"
+        raise ValueError(message)
     whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-    if not (whole or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not (whole or pa.types.is_floating(kind)):
         message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {type_name(kind)}"
         raise ValueError(message)
     return Measure(function, expression, whole=whole)
+
+
+def _value_measure(
+    name: str, function: ValueFunction, texts: list[str], schema: pa.Schema, parameter: str
+) -> ValueMeasure:
+    if len(texts) != len(function.accepts):
+        message = f"{parameter}: {name}({', '.join(function.arguments)}) does not take {len(texts)} arguments"
+        raise ValueError(message)
+    expressions = [parse_expression(text, schema, parameter) for text in texts]
+    types = [expression_type(expression, schema) for expression in expressions]
+    for text, kind, accepts in zip(texts, types, function.accepts, strict=True):
+        if not accepts(kind):
+            message = f"{parameter}: {name} cannot be of {text!r}, which is {type_name(kind)}"
+            raise ValueError(message)
+    return ValueMeasure(name, function, expressions, types)
+
+
+def _arguments(text: str) -> list[str]:
+    """Divide arguments at commas that are in no parentheses and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for mark in text:
+        if quote:
+            quote = "" if mark == quote else quote
+        elif mark in "'\"":
+            quote = mark
+        depth += 0 if quote else (mark in "([") - (mark in ")]")
+        if mark == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += mark
+    return [part.strip() for part in parts]

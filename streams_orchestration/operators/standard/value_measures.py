@@ -1,0 +1,361 @@
+"""Output functions of Aggregate over values of any type, one value after another, with Spark's meaning (ANSI)."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streams_orchestration.operators.arrow_types import is_text, type_name
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.expressions import evaluate
+from streams_orchestration.operators.keys import normalised
+from streams_orchestration.operators.libraries import np, pa
+
+MAX_PRECISION = 38
+_EXACT = decimal.Context(prec=2 * MAX_PRECISION + 2, rounding=decimal.ROUND_HALF_UP)
+
+
+@dataclass(frozen=True)
+class ValueFunction:
+    """A function of the table: how it takes in values, and what comes out.
+
+    Attributes:
+        arguments: their names, as documentation writes them.
+        accepts: the types of the first argument, and of the second.
+        state: the type of a group's state, from the arguments' types; each state is in a list or a struct.
+        result: the type of the value, from the arguments' types.
+        step: the state with one more tuple's values; the state of a new group is None.
+        merge: the state of two parts of a group, the first one of earlier tuples.
+        finish: the value of a state.
+        takes_null: whether tuples whose first argument is null count.
+        documentation: a line that says what the value is.
+    """
+
+    arguments: tuple[str, ...]
+    accepts: tuple[Callable[[pa.DataType], bool], ...]
+    state: Callable[[Sequence[pa.DataType]], pa.DataType]
+    result: Callable[[Sequence[pa.DataType]], pa.DataType]
+    step: Callable[[Any, Sequence[Any]], Any]
+    merge: Callable[[Any, Any], Any]
+    finish: Callable[[Any, pa.DataType], Any]
+    documentation: str
+    takes_null: bool = False
+
+
+class GroupError(DataError):
+    """The value of a group cannot be given; `group` is its row, or its position among the groups of a window."""
+
+    def __init__(self, message: str, group: int) -> None:
+        super().__init__(message)
+        self.group = group
+
+
+class ValueMeasure:
+    """A function of the table over all groups; the state of a group is one Python object, stored as a list or struct.
+
+    Values are taken in order of arrival, so that batches make no difference.
+    """
+
+    def __init__(self, name: str, function: ValueFunction, expressions: Sequence[Any], types: Sequence[Any]) -> None:
+        self.name = name
+        self.function = function
+        self.expressions = expressions
+        self.state_type = function.state(types)
+        self.result_type = function.result(types)
+
+    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Take in a batch whose tuple i belongs to group `groups[i]`, as `Measure.add` does."""
+        for group, row in zip(groups.tolist(), self._rows(batch), strict=True):
+            if self._counts(row):
+                values[group] = self.function.step(values[group], row)
+                counts[group] += 1
+
+    def merge(
+        self,
+        counts: np.ndarray,
+        values: np.ndarray,
+        groups: np.ndarray,
+        more_counts: np.ndarray,
+        more_values: np.ndarray,
+    ) -> None:
+        """Take in the states of others, as `Measure.merge` does."""
+        for group, count, state in zip(groups.tolist(), more_counts.tolist(), more_values, strict=True):
+            if count:
+                values[group] = state if values[group] is None else self.function.merge(values[group], state)
+                counts[group] += count
+
+    def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+        """The values of ranges of tuples, which may overlap."""
+        rows, reached = list(self._rows(batch)), list[Any]()
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            state = None
+            for row in rows[start:end]:
+                state = self.function.step(state, row) if self._counts(row) else state
+            reached.append(state)
+        return self._finished(reached)
+
+    def result(self, counts: np.ndarray, values: np.ndarray) -> pa.Array:
+        """The value of groups."""
+        return self._finished(values.tolist())
+
+    def _finished(self, states: Sequence[Any]) -> pa.Array:
+        return pa.array([self._finish(group, state) for group, state in enumerate(states)], self.result_type)
+
+    def _finish(self, group: int, state: Any) -> Any:
+        try:
+            return self.function.finish(state, self.result_type)
+        except OverflowError as error:
+            message = f"{self.name}: the result is beyond the range of {type_name(self.result_type)}"
+            raise GroupError(message, group) from error
+
+    def _rows(self, batch: pa.RecordBatch) -> Any:
+        """The arguments of every tuple."""
+        columns = [normalised(evaluate(each, batch)).to_pylist() for each in self.expressions]
+        return zip(*columns, strict=True)
+
+    def _counts(self, row: Sequence[Any]) -> bool:
+        return self.function.takes_null or row[-1] is not None
+
+
+def _rank(value: Any) -> tuple[bool, Any]:
+    """Return what orders values as Spark does: NaN is above all numbers."""
+    return (True, 0) if isinstance(value, float) and math.isnan(value) else (False, value)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def is_ordered(kind: pa.DataType) -> bool:
+    """Return True if values of a type have an order: all but arrays, maps and structs."""
+    return _is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind) or _is_bytes(kind)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
+def _is_decimal(kind: pa.DataType) -> bool:
+    return pa.types.is_decimal(kind)
+
+
+def _anything(_kind: pa.DataType) -> bool:
+    return True
+
+
+def _listed(types: Sequence[pa.DataType]) -> pa.DataType:
+    return pa.list_(types[0])
+
+
+def _first_type(types: Sequence[pa.DataType]) -> pa.DataType:
+    return types[0]
+
+
+def _double(_types: Sequence[pa.DataType]) -> pa.DataType:
+    return pa.float64()
+
+
+def _doubles(_types: Sequence[pa.DataType]) -> pa.DataType:
+    return pa.list_(pa.float64())
+
+
+def _bigint(_types: Sequence[pa.DataType]) -> pa.DataType:
+    return pa.int64()
+
+
+def _pair(types: Sequence[pa.DataType]) -> pa.DataType:
+    return pa.struct([("value", types[0]), ("by", types[1])])
+
+
+def _only(state: Any, _kind: pa.DataType) -> Any:
+    return None if state is None else state[0]
+
+
+def _extreme(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], Callable[[Any, Any], Any]]:
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        value = row[0]
+        if state is None:
+            return [value]
+        new, old = _rank(value), _rank(state[0])
+        return [value] if (new > old if largest else new < old) else state
+
+    return step, step  # the other state is a list of its value, as a tuple is
+
+
+def _extreme_by(*, largest: bool) -> tuple[Callable[[Any, Sequence[Any]], Any], Callable[[Any, Any], Any]]:
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        value, by = row
+        if state is not None:
+            new, old = _rank(by), _rank(state["by"])
+            if new < old if largest else new > old:
+                return state
+        return {"value": value, "by": by}
+
+    return step, lambda one, other: step(one, (other["value"], other["by"]))
+
+
+def _distinct(state: Any, row: Sequence[Any]) -> Any:
+    """Keep the values in a set; a state that was read is a list."""
+    known = state if isinstance(state, set) else {_same(each) for each in state or ()}
+    known.add(_same(row[0]))
+    return known
+
+
+def _same(value: Any) -> Any:
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
+
+
+def _moments(state: Any, row: Sequence[Any]) -> Any:
+    """Welford's step, as Spark's `CentralMomentAgg`."""
+    count, mean, squares = state or (0.0, 0.0, 0.0)
+    value, count = float(row[0]), count + 1.0
+    delta = value - mean
+    part = delta / count
+    return [count, mean + part, squares + delta * (delta - part)]
+
+
+def _merged_moments(one: Any, other: Any) -> Any:
+    count = one[0] + other[0]
+    delta = other[1] - one[1]
+    part = 0.0 if count == 0 else delta / count
+    return [count, one[1] + part * other[0], one[2] + other[2] + delta * part * one[0] * other[0]]
+
+
+def _deviation(*, sample: bool) -> Callable[[Any, pa.DataType], Any]:
+    def finish(state: Any, _kind: pa.DataType) -> Any:
+        if state is None or (sample and state[0] == 1):
+            return None
+        return math.sqrt(state[2] / (state[0] - sample)) if state[2] >= 0 else math.nan
+
+    return finish
+
+
+_LEAST, _MOST, _LEAST_BY, _MOST_BY = (
+    _extreme(largest=False),
+    _extreme(largest=True),
+    _extreme_by(largest=False),
+    _extreme_by(largest=True),
+)
+ORDERED, ANY, NUMBER = (is_ordered,), (_anything,), (_is_number,)
+
+VALUE_FUNCTIONS: dict[str, ValueFunction] = {
+    "Min": ValueFunction(
+        ("e",), ORDERED, _listed, _first_type, *_LEAST, _only, "the smallest value of any type with an order"
+    ),
+    "Max": ValueFunction(
+        ("e",), ORDERED, _listed, _first_type, *_MOST, _only, "the largest one; NaN is above all numbers"
+    ),
+    "First": ValueFunction(
+        ("e",), ANY, _listed, _first_type, lambda state, row: state or [row[0]], lambda one, _: one, _only,
+        "the value of the first tuple, null where that is null", takes_null=True,
+    ),
+    "Last": ValueFunction(
+        ("e",), ANY, _listed, _first_type, lambda _, row: [row[0]], lambda _, other: other, _only,
+        "the value of the last tuple, null where that is null", takes_null=True,
+    ),
+    "ArgMin": ValueFunction(
+        ("e", "by"), (_anything, is_ordered), _pair, _first_type, *_LEAST_BY,
+        lambda state, _: None if state is None else state["value"],
+        "e of the tuple with the smallest `by`, of the last one of several; null in `by` is left out",
+    ),
+    "ArgMax": ValueFunction(
+        ("e", "by"), (_anything, is_ordered), _pair, _first_type, *_MOST_BY,
+        lambda state, _: None if state is None else state["value"],
+        "the same with the largest `by`",
+    ),
+    "CountDistinct": ValueFunction(
+        ("e",), ORDERED, _listed, _bigint, _distinct, lambda one, other: {*map(_same, one), *map(_same, other)},
+        lambda state, _: 0 if state is None else len(state),
+        "how many different values there are, exactly; all of them are state",
+    ),
+    "StdDev": ValueFunction(
+        ("e",), NUMBER, _doubles, _double, _moments, _merged_moments, _deviation(sample=True),
+        "the standard deviation of a sample; null for a single value",
+    ),
+    "StdDevPop": ValueFunction(
+        ("e",), NUMBER, _doubles, _double, _moments, _merged_moments, _deviation(sample=False),
+        "the standard deviation of a population",
+    ),
+}  # fmt: skip
+"""Name -> function; numbers have quicker `Min` and `Max` in `measure`."""
+
+
+def collect_list(limit: int) -> ValueFunction:
+    """Return `CollectList` with its bound."""
+
+    def step(state: Any, row: Sequence[Any]) -> Any:
+        known = [] if state is None else state
+        if len(known) < limit:
+            known.append(row[0])
+        return known
+
+    return ValueFunction(
+        ("e", "n"), ANY, _listed, _listed, step, lambda one, other: [*one, *other][:limit],
+        lambda state, _: [] if state is None else state,
+        "the first n values that are not null, in order of arrival",
+    )  # fmt: skip
+
+
+def _precision(by: int, scale_by: int) -> Callable[[Sequence[pa.DataType]], pa.DataType]:
+    def kind(types: Sequence[pa.DataType]) -> pa.DataType:
+        precision, scale = types[0].precision + by, types[0].scale + scale_by
+        return pa.decimal128(min(precision, MAX_PRECISION), min(scale, MAX_PRECISION))
+
+    return kind
+
+
+def _total(state: Any, row: Sequence[Any]) -> Any:
+    count, total = (0, decimal.Decimal(0)) if state is None else (state["count"], state["total"])
+    return {"count": count + 1, "total": _EXACT.add(total, row[0])}
+
+
+def _totals(types: Sequence[pa.DataType]) -> pa.DataType:
+    return pa.struct([("count", pa.int64()), ("total", pa.decimal256(76, types[0].scale))])
+
+
+def _fitted(value: decimal.Decimal, kind: pa.DataType) -> decimal.Decimal:
+    fitted = value.quantize(decimal.Decimal(1).scaleb(-kind.scale), context=_EXACT)
+    if fitted.adjusted() >= kind.precision - kind.scale and fitted:
+        raise OverflowError
+    return fitted
+
+
+def _sum_of(state: Any, kind: pa.DataType) -> Any:
+    return None if state is None else _fitted(state["total"], kind)
+
+
+def _mean_of(state: Any, kind: pa.DataType) -> Any:
+    return None if state is None else _fitted(_EXACT.divide(state["total"], decimal.Decimal(state["count"])), kind)
+
+
+def _together(one: Any, other: Any) -> Any:
+    return {"count": one["count"] + other["count"], "total": _EXACT.add(one["total"], other["total"])}
+
+
+DECIMAL_FUNCTIONS: dict[str, ValueFunction] = {
+    "Sum": ValueFunction(
+        ("e",), (_is_decimal,), _totals, _precision(10, 0), _total, _together, _sum_of,
+        "the sum, a decimal with ten more digits",
+    ),
+    "Average": ValueFunction(
+        ("e",), (_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of,
+        "the mean, a decimal with four more digits behind the point",
+    ),
+}  # fmt: skip
+"""The functions of decimals, which stay decimals."""
+
+
+def output_functions() -> list[str]:
+    """Return a line of Markdown for each output function of Aggregate, as the reference lists them."""
+    others = {
+        "Count()": "the number of tuples",
+        "Sum(e)": "the sum: `bigint` of whole numbers and conditions, where one beyond that is an error that names the "
+        "group; `double`; a decimal with ten more digits",
+        "Average(e)": "the mean: `double`; a decimal with four more digits, behind the point, of decimals",
+        "CollectList(e, n)": collect_list(1).documentation,
+    }
+    others |= {f"{name}({', '.join(each.arguments)})": each.documentation for name, each in VALUE_FUNCTIONS.items()}
+    return [f"| `{call}` | {text} |" for call, text in sorted(others.items())]

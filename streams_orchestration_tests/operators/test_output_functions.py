@@ -1,0 +1,207 @@
+"""Output functions of Aggregate: their values are Spark's, in any division into batches, over restarts and rescales."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Punctuation
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.standard.aggregate import Aggregate
+from streams_orchestration.operators.standard.measure import FUNCTIONS
+from streams_orchestration.operators.standard.value_measures import output_functions
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import Bench, division
+
+NAN = math.nan
+INPUT = "n bigint, x double, s string, b boolean, v binary, t timestamp, d date, c decimal(10, 2)"
+
+
+def day(number: int) -> datetime.datetime:
+    return datetime.datetime(2024, 1, number, tzinfo=datetime.UTC)
+
+
+ROWS: list[tuple[Any, ...]] = [
+    (3, NAN, "b", True, b"\x01", day(2), day(2).date(), Decimal("1.50")),
+    (None, 1.0, None, False, b"", day(1), day(1).date(), None),
+    (1, -0.0, "\u00e9", None, None, None, None, Decimal("-2.25")),
+    (3, 0.0, "a", True, b"\xff", day(3), day(3).date(), Decimal("2.00")),
+]
+CASES: list[tuple[str, str, Any]] = [
+    ("Count()", "bigint", 4),
+    ("Sum(n)", "bigint", 7),
+    ("Average(n)", "double", 7 / 3),
+    ("Sum(c)", "decimal(20, 2)", Decimal("1.25")),
+    ("Average(c)", "decimal(14, 6)", Decimal("0.416667")),
+    ("Min(n)", "bigint", 1),
+    ("Max(n)", "bigint", 3),
+    ("Min(x)", "double", 0.0),
+    ("Max(x)", "double", NAN),
+    ("Min(s)", "string", "a"),
+    ("Max(s)", "string", "\u00e9"),
+    ("Min(b)", "boolean", False),
+    ("Max(b)", "boolean", True),
+    ("Min(v)", "binary", b""),
+    ("Max(v)", "binary", b"\xff"),
+    ("Min(t)", "timestamp", day(1)),
+    ("Max(t)", "timestamp", day(3)),
+    ("Min(d)", "date", day(1).date()),
+    ("Max(d)", "date", day(3).date()),
+    ("Min(c)", "decimal(10, 2)", Decimal("-2.25")),
+    ("Max(c)", "decimal(10, 2)", Decimal("2.00")),
+    ("First(n)", "bigint", 3),
+    ("First(s)", "string", "b"),
+    ("Last(t)", "timestamp", day(3)),
+    ("ArgMin(s, n)", "string", "\u00e9"),
+    ("ArgMax(s, n)", "string", "a"),
+    ("ArgMax(n, x)", "bigint", 3),
+    ("ArgMin(s, t)", "string", None),
+    ("CountDistinct(n)", "bigint", 2),
+    ("CountDistinct(x)", "bigint", 3),
+    ("CountDistinct(s)", "bigint", 3),
+    ("StdDev(n)", "double", 1.1547005383792517),
+    ("StdDevPop(n)", "double", 0.9428090415820634),
+    ("StdDev(x)", "double", NAN),
+    ("CollectList(s, 2)", "array<string>", ["b", "\u00e9"]),
+    ("CollectList(n, 9)", "array<bigint>", [3, 1, 3]),
+]
+OF_NOTHING = {"Count": 4, "CountDistinct": 0, "CollectList": []}
+WINDOWS = ["tumbling, punct()", "tumbling, count(4)", "sliding, count(4), count(4)"]
+
+
+def bench(function: str, kind: str, window: str = WINDOWS[0], **more: Any) -> Bench:
+    return Bench(Aggregate, [INPUT], [f"it {kind}"], window=window, output={"it": function}, **more)
+
+
+def shown(aggregate: Bench) -> list[str]:
+    return list(map(repr, aggregate.rows()))
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize(("function", "kind", "value"), CASES)
+def test_a_function_has_the_value_that_spark_gives(function: str, kind: str, value: Any, window: str):
+    aggregate = bench(function, kind, window).send(ROWS).mark(Punctuation.WINDOW)
+    ((found,),) = aggregate.rows()
+    assert found == value or repr(found + 0.0) == repr(value)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize(("function", "kind", "value"), CASES)
+@given(cuts=st.sets(st.integers(0, 4)))
+@examples(4)
+def test_a_function_notices_neither_batches_nor_restarts(
+    function: str, kind: str, value: Any, window: str, cuts: set[int]
+):
+    whole, divided = bench(function, kind, window), bench(function, kind, window)
+    whole.send(ROWS).mark(Punctuation.WINDOW)
+    for part in division(ROWS, list(cuts)):
+        divided.send(part).restart()
+    assert shown(divided.mark(Punctuation.WINDOW)) == shown(whole)
+
+
+@pytest.mark.parametrize(("function", "kind"), [case[:2] for case in CASES])
+def test_nulls_alone_have_the_value_that_spark_gives(function: str, kind: str):
+    nothing = [(None,) * 8] * 4
+    ((found,),) = bench(function, kind).send(nothing).mark(Punctuation.WINDOW).rows()
+    assert found == OF_NOTHING.get(function.partition("(")[0])
+
+
+def test_every_function_is_covered_and_documented():
+    assert {function.partition("(")[0] for function, _, _ in CASES} == set(FUNCTIONS)
+    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert "\n".join(output_functions()) in reference
+
+
+WRONG = [
+    ("ArgMax(s)", "string", r"ArgMax\(e, by\) does not take 1 arguments"),
+    ("Min(s, n)", "string", r"Min\(e\) does not take 2 arguments"),
+    ("CollectList(s)", "array<string>", "takes a value and the most values to keep"),
+    ("CollectList(s, 0)", "array<string>", "takes a value and the most values to keep"),
+    ("StdDev(s)", "double", "StdDev cannot be of 's', which is string"),
+    ("Sum(s)", "double", "Sum needs a number or a condition"),
+    ("Sum(n, x)", "double", "Sum takes one argument"),
+    ("Media(n)", "double", "is no output function"),
+    ("Sum(c)", "bigint", r"the value is decimal\(20, 2\), the output stream's attribute is bigint"),
+]
+
+
+@pytest.mark.parametrize(("function", "kind", "message"), WRONG)
+def test_a_function_that_does_not_fit_is_named(function: str, kind: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        bench(function, kind)
+
+
+def test_a_sum_beyond_its_type_names_the_group():
+    inputs, window = "k string, n bigint, c decimal(38, 0)", "tumbling, punct()"
+    large = int("9" * 38)
+    for function, kind, shift in (("Sum(n)", "bigint", "bigint"), ("Sum(c)", "decimal(38, 0)", "decimal")):
+        aggregate = Bench(
+            Aggregate, [inputs], [f"k string, it {kind}"], window=window, groupBy=["k"], output={"it": function}
+        )
+        with pytest.raises(DataError, match=rf"Sum: .* beyond the range of {shift}.*; in the group k = 'a'"):
+            aggregate.send([("a", 2**63 - 1, Decimal(large))] * 2).mark(Punctuation.WINDOW)
+
+
+SPARK = {
+    "Average": "avg",
+    "First": "first",
+    "Last": "last",
+    "ArgMin": "min_by",
+    "ArgMax": "max_by",
+    "StdDev": "stddev_samp",
+    "StdDevPop": "stddev_pop",
+}
+
+
+def in_spark_sql(function: str) -> str:
+    """Return a function in Spark's SQL."""
+    name, _, rest = function.partition("(")
+    match name:
+        case "Count":
+            return "count(*)"
+        case "CountDistinct":
+            return f"count(DISTINCT {rest}"
+        case "CollectList":
+            value, limit = rest.rstrip(")").split(", ")
+            return f"slice(collect_list({value}), 1, {limit})"
+        case _:
+            return f"{SPARK.get(name, name.lower())}({rest}"
+
+
+@pytest.mark.java
+def test_spark_gives_the_same_values_and_types(tmp_path: Path):
+    from pyspark.sql import SparkSession
+
+    mine = SparkSession.getActiveSession() is None
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate().newSession()
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    batch = TupleBatch.from_columns(columns_of(ROWS), arrow_schema(INPUT)).arrow
+    pq.write_table(pa.Table.from_batches([batch]), tmp_path / "rows.parquet")
+    spark.read.parquet(str(tmp_path / "rows.parquet")).coalesce(1).createOrReplaceTempView("Rows")
+    texts = (f"CAST({in_spark_sql(function)} AS {kind}) AS c{n}" for n, (function, kind, _) in enumerate(CASES))
+    result = spark.sql(f"SELECT {', '.join(texts)} FROM Rows").toArrow().to_pylist()[0]
+    exact = spark.sql("SELECT " + ", ".join(in_spark_sql(function) for function, _, _ in CASES) + " FROM Rows")
+    kinds = [field.dataType.simpleString().replace(",", ", ") for field in exact.schema]
+    assert kinds == [kind for _, kind, _ in CASES]
+    ours = [bench(function, kind).send(ROWS).mark(Punctuation.WINDOW).rows()[0][0] for function, kind, _ in CASES]
+    wrong = [(case[0], one, other) for case, one, other in zip(CASES, ours, result.values(), strict=True)
+             if one != other and repr(one) != repr(other)]  # fmt: skip
+    if mine:
+        spark.stop()
+    assert wrong == []
+
+
+def columns_of(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    return {name: [row[i] for row in rows] for i, name in enumerate(arrow_schema(INPUT).names)}
