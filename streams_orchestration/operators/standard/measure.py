@@ -53,7 +53,7 @@ class Measure:
         if self.expression is None:
             counts += np.bincount(groups, minlength=len(counts))
             return
-        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
+        array = pc.cast(evaluate(self.expression, batch), self.state_type, safe=self.function != "Average")
         if array.null_count:
             valid = array.is_valid().to_numpy(zero_copy_only=False)
             groups, array = groups[valid], array.drop_null()
@@ -101,7 +101,7 @@ class Measure:
         """The values of ranges of tuples, which may overlap, each added up in order; null where there is no value."""
         if self.expression is None:
             return pa.array(ends - starts)
-        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
+        array = pc.cast(evaluate(self.expression, batch), self.state_type, safe=self.function != "Average")
         if array.null_count:
             before = np.r_[0, np.cumsum(array.is_valid().to_numpy(zero_copy_only=False))]
             starts, ends, array = before[starts], before[ends], array.drop_null()
@@ -203,7 +203,8 @@ def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure | Val
     if not (whole or pa.types.is_floating(kind)):
         message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {type_name(kind)}"
         raise ValueError(message)
-    return Measure(function, expression, whole=whole)
+    # a mean is of doubles, as Spark's, so that it has no overflow
+    return Measure(function, expression, whole=whole and function != "Average")
 
 
 def _value_measure(
