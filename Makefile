@@ -44,9 +44,10 @@ lint: setup ## format, lint rules and types
 audit: setup ## compare requirements.lock with the known vulnerabilities; needs a network
 	@.ci/audit
 
-docs: setup ## write anew what comes from tables: diagnostics, operators, the operators of Python, metrics
+docs: setup ## write anew what comes from tables: diagnostics, operators, functions, the operators of Python, metrics
 	@$(BIN)/python -m streams_orchestration.model.diagnostics_page
 	@$(BIN)/python -m streams_orchestration.builder.operators_page
+	@$(BIN)/python -m streams_orchestration.expressions.functions_page
 	@$(BIN)/python -m streams_orchestration.runtime.observing.exposition.page
 	@$(BIN)/python -m streams_orchestration.builder.operators_source
 	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py

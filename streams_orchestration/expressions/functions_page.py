@@ -24,8 +24,8 @@ example with Spark.
 - The last digit of logarithms, powers and trigonometric functions may differ from Spark's.
 - Texts without a zone are times of UTC. A time of day without a date, which Spark reads as one of today, is no time.
 
-{count} functions and operators. Not there: functions of several tuples ({others}; use an Aggregate), and of a clock
-or of chance ({clocks}).
+{count} functions and operators. Not there: functions of several tuples ({others}; use an Aggregate),
+and of a clock or of chance ({clocks}).
 """
 
 

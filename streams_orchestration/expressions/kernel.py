@@ -39,6 +39,20 @@ def filled(array: pa.Array, value: int) -> np.ndarray:
     return pc.fill_null(array, value).to_numpy(zero_copy_only=False)
 
 
+def unmasked(array: pa.Array) -> pa.Array:
+    """Return numbers with those that stand in memory where the array is null; they may be any."""
+    return pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
+
+
+def bounds(vector: Any) -> tuple[int, int]:
+    """Return two whole numbers between which all of a vector are, and those in memory where it is null."""
+    if isinstance(vector, pa.Scalar):
+        value = vector.as_py() or 0
+        return value, value
+    ends = pc.min_max(unmasked(vector)).as_py()
+    return ends["min"] or 0, ends["max"] or 0
+
+
 def constant(binding: Binding, argument: int) -> Any:
     """Return the value of a constant argument; None if it is null or not constant."""
     given = binding.constants[argument] if argument < len(binding.constants) else None

@@ -13,24 +13,60 @@ import numpy as np
 import pyarrow as pa
 
 from streams_orchestration.expressions.arrow import arrow_type
-from streams_orchestration.expressions.kernel import Kernel, Maker, Unsuitable, always, filled, numbers, pc
+from streams_orchestration.expressions.kernel import (
+    Kernel,
+    Maker,
+    Unsuitable,
+    always,
+    bounds,
+    filled,
+    numbers,
+    pc,
+    unmasked,
+)
 from streams_orchestration.expressions.moment_kernels import MOMENT_KERNELS
 from streams_orchestration.expressions.table import Binding
 from streams_orchestration.expressions.text_kernels import TEXT_KERNELS
 from streams_orchestration.expressions.types import BIGINT, DATE, TIMESTAMP, TIMESTAMP_NTZ, Type
 
+Bounds = tuple[int, int]
+
 
 def _has_nan(vector: Any) -> bool:
     if isinstance(vector, pa.Scalar):
         return vector.is_valid and vector.as_py() != vector.as_py()
-    return bool(np.isnan(vector.to_numpy(zero_copy_only=False)).any()) if len(vector) else False
+    return pc.any(pc.is_nan(vector)).as_py() is True
 
 
-def _arithmetic(checked: Kernel, unchecked: Kernel) -> Maker:
+def _sum(one: Bounds, other: Bounds) -> Bounds:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _difference(one: Bounds, other: Bounds) -> Bounds:
+    return one[0] - other[1], one[1] - other[0]
+
+
+def _product(one: Bounds, other: Bounds) -> Bounds:
+    products = [a * b for a in one for b in other]
+    return min(products), max(products)
+
+
+def _exact(checked: Kernel, unchecked: Kernel, extent: Callable[[Bounds, Bounds], Bounds], result: Type) -> Kernel:
+    """Return a kernel of whole numbers that checks each value only if the bounds of a batch allow one out of range."""
+    limits = np.iinfo(arrow_type(result).to_pandas_dtype())
+
+    def evaluate(one: Any, other: Any) -> Any:
+        low, high = extent(bounds(one), bounds(other))
+        return (unchecked if limits.min <= low and high <= limits.max else checked)(one, other)
+
+    return evaluate
+
+
+def _arithmetic(checked: Kernel, unchecked: Kernel, extent: Callable[[Bounds, Bounds], Bounds]) -> Maker:
     def make(binding: Binding) -> Kernel | None:
         one, other, result = *binding.arguments, binding.result
         if one.is_integral and one == other == result:
-            return checked
+            return _exact(checked, unchecked, extent, result)
         if one.is_fractional and one == other == result:
             return unchecked
         if one.is_decimal and other.is_decimal:
@@ -69,12 +105,38 @@ def _division(binding: Binding) -> Kernel | None:
     return divide
 
 
+def _by_constant(one: Any, other: Any, *, rest: bool) -> pa.Array | None:
+    """Return the quotient or the rest of numbers that are not negative by a positive constant, which is quick.
+
+    Returns:
+        None where the arguments are others.
+    """
+    if isinstance(one, pa.Scalar) or not isinstance(other, pa.Scalar) or not other.is_valid or other.as_py() <= 0:
+        return None
+    if not len(one) or bounds(one)[0] < 0:
+        return None
+    one = one if not one.offset else pa.concat_arrays([one])
+    values, divisor = unmasked(one).to_numpy(), one.type.to_pandas_dtype()(other.as_py())
+    quotients = values // divisor
+    if rest:
+        quotients *= divisor
+        np.subtract(values, quotients, out=quotients)
+    return pa.Array.from_buffers(one.type, len(one), [one.buffers()[0], pa.py_buffer(quotients)])
+
+
 def _whole_division(binding: Binding) -> Kernel | None:
-    return pc.divide_checked if binding.arguments[0] == BIGINT else None
+    if binding.arguments[0] != BIGINT:
+        return None
+
+    def divide(one: Any, other: Any) -> Any:
+        quick = _by_constant(one, other, rest=False)
+        return pc.divide_checked(one, other) if quick is None else quick
+
+    return divide
 
 
-def _by_numpy(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
-    """Return the maker of a division of whole numbers that numpy does; zero is no divisor."""
+def _rest(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
+    """Return the maker of a rest of whole numbers that numpy finds; zero is no divisor."""
 
     def make(binding: Binding) -> Kernel | None:
         if not binding.result.is_integral:
@@ -82,6 +144,9 @@ def _by_numpy(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Make
         kind = arrow_type(binding.result)
 
         def evaluate(one: Any, other: Any) -> Any:
+            quick = _by_constant(one, other, rest=True)
+            if quick is not None:
+                return quick
             if isinstance(one, pa.Scalar):
                 raise Unsuitable
             divisor = other.as_py() if isinstance(other, pa.Scalar) else filled(other, 1)
@@ -114,12 +179,33 @@ def _comparison(kernel: Kernel) -> Maker:
 
 
 def _of_numbers(kernel: Kernel) -> Kernel:
+    """Return a comparison in which NaN is equal to itself and greater than all other numbers."""
+    ranked = _RANKED[kernel]
+
     def compare(one: Any, other: Any) -> Any:
         if _has_nan(one) or _has_nan(other):
-            raise Unsuitable
+            return ranked(one, other)
         return kernel(one, other)
 
     return compare
+
+
+def _equal_ranks(one: Any, other: Any) -> Any:
+    return pc.or_(pc.equal(one, other), pc.and_(pc.is_nan(one), pc.is_nan(other)))
+
+
+def _lower_rank(one: Any, other: Any) -> Any:
+    return pc.or_(pc.less(one, other), pc.and_(pc.invert(pc.is_nan(one)), pc.is_nan(other)))
+
+
+_RANKED: Mapping[Kernel, Kernel] = {
+    pc.equal: _equal_ranks,
+    pc.not_equal: lambda one, other: pc.invert(_equal_ranks(one, other)),
+    pc.less: _lower_rank,
+    pc.less_equal: lambda one, other: pc.invert(_lower_rank(other, one)),
+    pc.greater: lambda one, other: _lower_rank(other, one),
+    pc.greater_equal: lambda one, other: pc.invert(_lower_rank(one, other)),
+}
 
 
 def _same(binding: Binding) -> Kernel | None:
@@ -197,18 +283,18 @@ def _bits(kernel: Kernel) -> Maker:
 
 
 KERNELS: Mapping[str, Maker] = {
-    "+": _arithmetic(pc.add_checked, pc.add),
-    "-": _arithmetic(pc.subtract_checked, pc.subtract),
-    "*": _arithmetic(pc.multiply_checked, pc.multiply),
-    "try_add": _arithmetic(pc.add_checked, pc.add),
-    "try_subtract": _arithmetic(pc.subtract_checked, pc.subtract),
-    "try_multiply": _arithmetic(pc.multiply_checked, pc.multiply),
+    "+": _arithmetic(pc.add_checked, pc.add, _sum),
+    "-": _arithmetic(pc.subtract_checked, pc.subtract, _difference),
+    "*": _arithmetic(pc.multiply_checked, pc.multiply, _product),
+    "try_add": _arithmetic(pc.add_checked, pc.add, _sum),
+    "try_subtract": _arithmetic(pc.subtract_checked, pc.subtract, _difference),
+    "try_multiply": _arithmetic(pc.multiply_checked, pc.multiply, _product),
     "/": _division,
     "try_divide": _division,
     "div": _whole_division,
-    "%": _by_numpy(np.fmod),
-    "mod": _by_numpy(np.fmod),
-    "pmod": _by_numpy(_pmod),
+    "%": _rest(np.fmod),
+    "mod": _rest(np.fmod),
+    "pmod": _rest(_pmod),
     "negative": _checked(pc.negate_checked, pc.negate),
     "abs": _checked(pc.abs_checked, pc.abs),
     "=": _comparison(pc.equal),

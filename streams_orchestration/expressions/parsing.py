@@ -223,7 +223,7 @@ class _Parser(TokenReader):
 
     def _refuse_query(self) -> None:
         if self.at("select", "with"):
-            message = "a query within an expression looks at other tuples; use a Sql operator"
+            message = "a query within an expression looks at more than one tuple; use a Sql operator"
             raise ExpressionError(message, self.next.offset)
 
     def _word(self) -> Syntax:
@@ -291,7 +291,7 @@ class _Parser(TokenReader):
             case "timestampadd" | "timestampdiff" | "dateadd" | "datediff" | "date_add" | "date_diff":
                 return self._with_unit(word, offset)
             case _ if self.at("distinct"):
-                message = "DISTINCT belongs to aggregates, which look at several tuples; use an Aggregate"
+                message = "DISTINCT looks at more than one tuple; use an Aggregate"
                 raise ExpressionError(message, self.next.offset)
             case _:
                 self._refuse_star(word)
@@ -299,7 +299,7 @@ class _Parser(TokenReader):
 
     def _refuse_star(self, word: str) -> None:
         if self.at("*") and self.at(")", ahead=1):
-            message = f"{word}(*) looks at several tuples; use an Aggregate"
+            message = f"{word}(*) looks at more than one tuple; use an Aggregate"
             raise ExpressionError(message, self.next.offset)
 
     def _arguments(self) -> tuple[Syntax, ...]:

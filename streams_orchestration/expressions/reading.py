@@ -6,8 +6,8 @@ from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.tokens import Token
 
 _OTHER_TUPLES = {
-    "over": "a window function looks at other tuples; use an Aggregate",
-    "filter": "FILTER belongs to aggregates, which look at several tuples; use an Aggregate",
+    "over": "a window function looks at more than one tuple; use an Aggregate",
+    "filter": "FILTER looks at more than one tuple; use an Aggregate",
 }
 LEVELS = {
     sign: level

@@ -275,7 +275,7 @@ _SPECIAL: Mapping[str, Callable[[_Typing, Apply], Node]] = {
 def _no_function(syntax: Apply) -> ExpressionError:
     name = syntax.function
     if name in OTHER_TUPLES:
-        message = f"{name}(...) looks at more than one tuple; use an Aggregate for that"
+        message = f"{name}(...) looks at more than one tuple; use an Aggregate"
     elif name in CLOCKS:
         message = f"{name}() is another value after a replay; take the time from an attribute"
     else:

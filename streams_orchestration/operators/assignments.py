@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import pa
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Assignments:
@@ -40,20 +36,16 @@ class Assignments:
             if name not in output and name not in source.names:
                 message = f"output: nothing says what {name} is; give it an expression"
                 raise ValueError(message)
-        self.columns: dict[str, pl.Expr | None] = {
-            name: parse_expression(output[name], source, f"output.{name}", target.field(name).type)
-            if name in output
-            else None
-            for name in target.names
+        self.columns = {
+            name: self._column(name, output.get(name), source, target.field(name).type) for name in target.names
         }
-        for name, expression in self.columns.items():
-            kind = source.field(name).type if expression is None else expression_type(expression, source)
-            if not fits(kind, target.field(name).type):
-                message = (
-                    f"output.{name}: the value is {type_name(kind)}, "
-                    f"the attribute is {type_name(target.field(name).type)}; CAST it"
-                )
-                raise ValueError(message)
+
+    @staticmethod
+    def _column(name: str, text: str | None, source: pa.Schema, target: pa.DataType) -> Expression | None:
+        """Return the expression of an attribute; None where it is taken over as it is."""
+        if text is None and source.field(name).type == target:
+            return None
+        return parse_expression(name_token(name) if text is None else text, source, f"output.{name}").assigned(target)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
         """Return the output tuples."""

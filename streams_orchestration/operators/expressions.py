@@ -1,93 +1,137 @@
-"""Expressions over the attributes of a stream, in Polars' SQL dialect."""
+"""Expressions over the attributes of a stream: the language of `expressions` for Arrow batches."""
 
 from __future__ import annotations
 
-import json
-import re
-import warnings
-from typing import TYPE_CHECKING, Annotated, Any, cast
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, cast
 
 from pydantic import BeforeValidator
 
-from streams_orchestration.model.names import nearest
+from streams_orchestration.expressions.errors import ExpressionError, UnknownNameError
+from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.tree import Cast, Literal, Node, attributes
+from streams_orchestration.expressions.types import BOOLEAN, Type
+from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.libraries import pa
 
 if TYPE_CHECKING:
     import polars as pl
 
-_ACROSS_TUPLES = frozenset(("Agg", "Over", "Window", "Len", "Rank", "Shift", "Random", "CumCount", "CumSum"))
-"""Nodes whose value depends on other tuples of the batch, and so on where batches begin and end."""
-
-_QUOTED_OR_POINT = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|(?<![\w.])(\d+\.\d*|\.\d+)(?![\w.])""")
-"""A text or a name in quotes, or a number with a decimal point and without an exponent."""
-_DECIMAL = re.compile(r"\b(decimal|numeric|dec)\b", re.IGNORECASE)
+    from streams_orchestration.expressions.vectors import VectorFunction
 
 Condition = Annotated[str, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
 """A parameter that is a condition; `true` and `false` need no quotes in a spec."""
 
 
-def parse_expression(text: str, schema: pa.Schema, parameter: str, target: pa.DataType | None = None) -> pl.Expr:
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """An expression that fits a stream.
+
+    Attributes:
+        text: as it is written.
+        parameter: in which it stands; named in errors.
+        node: its typed tree.
+    """
+
+    text: str
+    parameter: str
+    node: Node
+
+    @property
+    def type(self) -> Type:
+        """The type of its value."""
+        return self.node.type
+
+    @functools.cached_property
+    def arrow_type(self) -> pa.DataType:
+        """The Arrow type of its value."""
+        from streams_orchestration.expressions.arrow import arrow_type
+
+        return arrow_type(self.node.type)
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """The attributes that it uses."""
+        return attributes(self.node)
+
+    @functools.cached_property
+    def function(self) -> VectorFunction:
+        """The function that evaluates it for the tuples of a batch."""
+        from streams_orchestration.expressions.vectors import vector_function
+
+        return vector_function(self.node, UTC)
+
+    def assigned(self, target: pa.DataType) -> Expression:
+        """Return the expression with its value as an attribute of an Arrow type has it.
+
+        Raises:
+            ValueError: only a `CAST` makes such a value of it.
+        """
+        from streams_orchestration.expressions.arrow import type_of
+
+        kind = type_of(target)
+        if not can_assign(self.type, kind):
+            message = f"{self.parameter}: the value is {self.type}, the attribute is {type_name(target)}; CAST it"
+            raise ValueError(message)
+        if kind == self.type:
+            return self
+        if isinstance(self.node, Literal) and self.node.value is None:
+            return replace(self, node=Literal(None, kind))
+        return replace(self, node=Cast(self.node, kind))
+
+
+def parse_expression(text: str, schema: pa.Schema, parameter: str) -> Expression:
     """Read an expression and prove that it fits the stream.
 
-    A number with a decimal point is a double, since `n / 3.0` as a decimal has no more than six digits behind the
-    point. It is a decimal if the expression uses a decimal attribute, is for one, or casts to decimal.
-
     Args:
-        text: for example `dep_delay IS NOT NULL AND dep_delay > 15`.
+        text: such as `dep_delay IS NOT NULL AND dep_delay > 15`.
         schema: of the stream whose attributes it may use.
         parameter: named in errors.
-        target: the type of the attribute that the value is for.
 
     Raises:
         UnknownAttributeError: the stream lacks an attribute.
         ValueError: a syntax error, an unknown function, types that do not go together, or a value that depends on more
             than one tuple.
     """
-    import polars as pl
-
     try:
-        expression = pl.sql_expr(text)
-        types = [target, *(schema.field(name).type for name in expression.meta.root_names() if name in schema.names)]
-        if not _DECIMAL.search(text) and not any("decimal" in str(each) for each in types):
-            expression = pl.sql_expr(_QUOTED_OR_POINT.sub(_double, text))
-    except pl.exceptions.PolarsError as error:
-        message = f"{parameter}: {text!r} is not an expression: {_first_line(error)}"
+        node = typed(text, _types(schema))
+    except UnknownNameError as error:
+        message = f"{parameter}: {text!r} {error}"
+        raise UnknownAttributeError(message) from error
+    except ExpressionError as error:
+        message = f"{parameter}: {text!r}: {error}, at character {error.offset + 1}"
         raise ValueError(message) from error
-    for name in expression.meta.root_names():
-        if name not in schema.names:
-            message = f"{parameter}: {text!r} uses the attribute {name}, which the stream does not have"
-            if not _stands_unquoted(name, text):
-                message += "; texts are written 'in single quotes'"
-                raise ValueError(message)
-            raise UnknownAttributeError(message + nearest(name, schema.names))
-    if _looks_across(expression):
-        message = f"{parameter}: {text!r} looks at more than one tuple; use an Aggregate for that"
+    if any(part.is_interval for part in (node.type, *node.type.parts)):
+        message = f"{parameter}: {text!r} is {node.type}, which no attribute can be"
         raise ValueError(message)
-    try:
-        _empty_frame(schema).select(expression.alias("value")).collect()
-    except pl.exceptions.PolarsError as error:
-        message = f"{parameter}: {text!r} does not fit the stream's types: {_first_line(error)}"
-        raise ValueError(message) from error
-    return expression
+    return Expression(text, parameter, node)
 
 
-def parse_condition(text: str, schema: pa.Schema, parameter: str) -> pl.Expr:
+@functools.lru_cache(maxsize=1024)
+def _types(schema: pa.Schema) -> Mapping[str, Type]:
+    from streams_orchestration.expressions.arrow import type_of
+
+    return {field.name: type_of(field.type) for field in schema}
+
+
+def parse_condition(text: str, schema: pa.Schema, parameter: str) -> Expression:
     """Read an expression that is true or false.
 
     Raises:
         ValueError: as `parse_expression`, or the value is of another type.
     """
     condition = parse_expression(text, schema, parameter)
-    kind = expression_type(condition, schema)
-    if not pa.types.is_boolean(kind):
-        message = f"{parameter}: {text!r} is {type_name(kind)}, a condition is wanted"
+    if condition.type != BOOLEAN:
+        message = f"{parameter}: {text!r} is {condition.type}, a condition is wanted"
         raise ValueError(message)
     return condition
 
 
-def condition_of(text: str, ddl: str, parameter: str) -> pl.Expr:
+def condition_of(text: str, ddl: str, parameter: str) -> Expression:
     """Read a condition on tuples of a type.
 
     Raises:
@@ -96,63 +140,27 @@ def condition_of(text: str, ddl: str, parameter: str) -> pl.Expr:
     return parse_condition(text, arrow_schema(ddl), parameter)
 
 
-def _double(match: re.Match[str]) -> str:
-    quoted, number = match.groups()
-    return quoted or f"{number}e0"
+def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
+    """Return the value of an expression for every tuple.
 
+    Raises:
+        DataError: it has no value for a tuple, such as for an overflow; names the tuple.
+    """
+    from streams_orchestration.expressions.vectors import FailedTupleError, Rows, full
 
-def _stands_unquoted(name: str, text: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\b", re.sub(r"'[^']*'|\"[^\"]*\"", "", text)) is not None
-
-
-def expression_type(expression: pl.Expr, schema: pa.Schema) -> pa.DataType:
-    """The Arrow type of an expression's value."""
-    return _empty_frame(schema).select(expression.alias("value")).collect().to_arrow().schema.field("value").type
+    columns = {name: batch.column(name) for name in expression.names}
+    try:
+        vector = expression.function(Rows(columns, batch.num_rows))
+    except FailedTupleError as error:
+        values = {name: column[error.position].as_py() for name, column in columns.items()}
+        shown = ", ".join(f"{name} = {value!r}" for name, value in values.items())
+        message = f"{expression.parameter}: {expression.text!r}: {error}; the tuple has {shown}"
+        raise DataError(message) from error
+    return full(vector, batch.num_rows, expression.arrow_type)
 
 
 def frame(batch: pa.RecordBatch) -> pl.DataFrame:
-    """A batch as a Polars frame, without a copy where the types agree."""
+    """Return a batch as a Polars frame, without a copy where the types agree."""
     import polars as pl
 
     return cast("pl.DataFrame", pl.from_arrow(batch))
-
-
-def evaluate(expression: pl.Expr, batch: pa.RecordBatch) -> pa.Array:
-    """The expression's value for every tuple; a constant is repeated."""
-    import polars as pl
-
-    names = list(dict.fromkeys(expression.meta.root_names()))
-    if expression.meta.is_column():
-        return batch.column(names[0])
-    # only what it looks at: Polars copies texts
-    values = frame(batch.select(names)).select(expression.alias("value"))["value"]
-    if len(values) != batch.num_rows:
-        values = pl.Series("value", [values[0]] * batch.num_rows, dtype=values.dtype)
-    array = values.to_arrow()
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-
-def _looks_across(expression: pl.Expr) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return _names_across(json.loads(expression.meta.serialize(format="json")))
-
-
-def _names_across(node: Any) -> bool:
-    if isinstance(node, dict):
-        inner = ((key, value) for key, value in node.items() if key not in ("Column", "Literal"))
-        return any(key in _ACROSS_TUPLES or _names_across(value) for key, value in inner)
-    if isinstance(node, list):
-        return any(_names_across(value) for value in node)
-    return node in _ACROSS_TUPLES if isinstance(node, str) else False
-
-
-def _empty_frame(schema: pa.Schema) -> pl.LazyFrame:
-    import polars as pl
-
-    # Schema.empty_table() would import pandas, which takes longer than all else
-    return cast("pl.DataFrame", pl.from_arrow(pa.Table.from_batches([], schema))).lazy()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

@@ -1,7 +1,7 @@
 """Attributes that parameters mention, as far as that is plain to see without the operator's own check.
 
 Compiling only wants to know whether an attribute is named that the stream does not have, and nearly always it is plain
-that there is none. Only otherwise it has to wait for Arrow and Polars, and for the operator's own check.
+that there is none. Only otherwise it has to wait for Arrow, and for the operator's own check.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Mentions(NamedTuple):
 
 
 def is_over(expression: str, names: Collection[str]) -> bool:
-    """Whether it is plain that an expression uses no other attributes; False, too, where only Polars can tell.
+    """Whether it is plain that an expression uses no other attributes; False, too, where only the parser can tell.
 
     It is where values and operators take turns, so that words between values cannot be attributes.
     """

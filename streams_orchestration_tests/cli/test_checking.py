@@ -37,7 +37,7 @@ graph:
     operator: Functor
     inputs: [Read]
     outputs: [{stream: Sum, schema: "n int"}]
-    parameters: {output: {n: g + k}}
+    parameters: {output: {n: upper(k)}}
   - name: Out
     operator: FileSink
     inputs: [Sum]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from streams_orchestration.expressions.arrow import arrow_type, values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.errors import EvaluationError
-from streams_orchestration.expressions.functions_page import functions_page
+from streams_orchestration.expressions.functions_page import PAGE, functions_page
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.typing import typed
@@ -46,6 +48,23 @@ def test_a_batch_has_the_values_of_its_tuples(seed: int):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_for_tuples_without_failure_the_values_of_each(name: str):
+    rnd = random.Random(name)
+    batch = tuples(rnd, 40).slice(3)
+    for _ in range(20):
+        text, node = expression(rnd, 1, [FUNCTIONS[name]])
+        function, right, places = row_function(node, list(ATTRIBUTES), UTC), list[object](), list[int]()
+        for place, row in enumerate(rows_of(batch)):
+            with contextlib.suppress(EvaluationError):
+                right.append(function(row))
+                places.append(place)
+        whole = batch if len(places) == batch.num_rows else batch.take(pa.array(places, pa.int64()))
+        rows = Rows({each: whole.column(each) for each in ATTRIBUTES}, len(places))
+        found = full(vector_function(node, UTC)(rows), len(places), arrow_type(node.type))
+        assert same(right, values_of(found, node.type)), text
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_has_examples_that_are_right(name: str):
     assert FUNCTIONS[name].examples
     for text, right in FUNCTIONS[name].examples:
@@ -57,3 +76,4 @@ def test_a_function_has_examples_that_are_right(name: str):
 def test_the_page_has_every_function():
     page = functions_page()
     assert [name for name in FUNCTIONS if f"`{name.replace('|', chr(92) + '|')}" not in page] == []
+    assert PAGE.read_text(encoding="utf-8") == page, "make docs"

@@ -191,7 +191,7 @@ def test_results_agree_with_pandas():
         ({"output": FUNCTIONS | {"rows": "7"}}, "output.rows: '7' is no output function"),
         ({"output": FUNCTIONS | {"sum": "Sum(k)"}}, "output.sum: Sum needs a number or a condition, 'k' is"),
         ({"output": FUNCTIONS | {"sum": "Sum(q)"}}, "output.sum: 'q' uses the attribute q"),
-        ({"output": FUNCTIONS | {"sum": "Sum(n +)"}}, r"output.sum: 'n \+' is not an expression"),
+        ({"output": FUNCTIONS | {"sum": "Sum(n +)"}}, r"output.sum: 'n \+': the expression ends here"),
         ({"output": FUNCTIONS | {"total": "Average(n)"}}, "output.total: the value is double, .* bigint"),
         ({"groupBy": ["k", "y", "rows"]}, "groupBy: the input stream has no attribute rows"),
     ],

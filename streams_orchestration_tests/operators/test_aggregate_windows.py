@@ -24,7 +24,7 @@ from streams_orchestration_tests.runtime.local import LocalApplication
 
 ROW = "p string, g string, n bigint, t bigint"
 RESULT = "p string, g string, number bigint, total bigint, mean double"
-OUTPUT = {"number": "Count()", "total": "Sum(n)", "mean": "Average(n * 0.1)"}
+OUTPUT = {"number": "Count()", "total": "Sum(n)", "mean": "Average(n * 0.1D)"}
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(["x", "y", None]), st.sampled_from(["a", "b"]),

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_condition, parse_expression
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.expressions import evaluate, parse_condition, parse_expression
 
 SCHEMA = arrow_schema("n bigint, x double, s string, b boolean, t timestamp")
 TUPLES = pa.RecordBatch.from_pylist(
@@ -41,32 +44,66 @@ def test_values(text: str, expected: list[Any]):
 
 
 @pytest.mark.parametrize(
-    ("text", "target", "kind"),
+    ("text", "kind"),
     [
-        ("n / 3.0", None, pa.float64()),
-        ("-.5 * n", pa.float64(), pa.float64()),
-        ("1.5", None, pa.float64()),
-        ("s = '1.5'", None, pa.bool_()),
-        ("m * 0.1", pa.decimal128(10, 2), pa.decimal128(38, 3)),
-        ("m * 0.1", None, pa.decimal128(38, 3)),
-        ("n * 0.1", pa.decimal128(10, 2), pa.decimal128(38, 1)),
-        ("CAST(0.1 AS DECIMAL(3, 2))", None, pa.decimal128(3, 2)),
+        ("n / 3", pa.float64()),
+        ("n / 3.0", pa.decimal128(27, 6)),
+        ("n / 3e0", pa.float64()),
+        ("1.5", pa.decimal128(2, 1)),
+        ("x * 1.5", pa.float64()),
+        ("m * 0.1", pa.decimal128(12, 3)),
+        ("n * 0.1", pa.decimal128(22, 1)),
+        ("CAST(0.1 AS DECIMAL(3, 2))", pa.decimal128(3, 2)),
     ],
 )
-def test_a_number_with_a_point_is_a_double_but_beside_decimals(
-    text: str, target: pa.DataType | None, kind: pa.DataType
-):
-    schema = arrow_schema("n bigint, s string, m decimal(10, 2)")
-    assert expression_type(parse_expression(text, schema, "p", target), schema) == kind
+def test_a_number_with_a_point_is_a_decimal(text: str, kind: pa.DataType):
+    assert parse_expression(text, arrow_schema("n bigint, x double, m decimal(10, 2)"), "p").arrow_type == kind
 
 
 def test_a_division_has_the_digits_of_a_double():
-    assert evaluate(parse_expression("n / 3.0", SCHEMA, "p"), TUPLES).to_pylist() == [1 / 3, None, -1.0]
+    assert evaluate(parse_expression("n / 3", SCHEMA, "p"), TUPLES).to_pylist() == [1 / 3, None, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "expected"),
+    [
+        ("1.5", pa.float64(), [1.5, 1.5, 1.5]),
+        ("n", pa.int32(), [1, None, -3]),
+        ("n", pa.decimal128(10, 2), [Decimal("1.00"), None, Decimal("-3.00")]),
+        ("NULL", pa.string(), [None, None, None]),
+        ("DATE '2013-01-01'", pa.timestamp("us", "UTC"), [datetime(2013, 1, 1, tzinfo=UTC)] * 3),
+    ],
+)
+def test_a_value_becomes_one_of_the_attribute(text: str, target: pa.DataType, expected: list[Any]):
+    assigned = parse_expression(text, SCHEMA, "output.a").assigned(target)
+    assert assigned.arrow_type == target
+    assert evaluate(assigned, TUPLES).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "target"), [("x", pa.int64()), ("n", pa.string()), ("t", pa.date32()), ("b", pa.int64())]
+)
+def test_a_value_of_another_kind_needs_a_cast(text: str, target: pa.DataType):
+    with pytest.raises(ValueError, match=r"output\.a: the value is .*, the attribute is .*; CAST it"):
+        parse_expression(text, SCHEMA, "output.a").assigned(target)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("n * 4611686018427387904", "is beyond the range of bigint.*n = -3"),
+        ("1 / (n - 1)", "division by zero.*n = 1"),
+        ("CAST(s AS INT)", "'JFK'"),
+    ],
+)
+def test_an_expression_without_a_value_names_the_tuple(text: str, reason: str):
+    with pytest.raises(DataError, match=rf"output\.a: '{re.escape(text)}': .*{reason}"):
+        evaluate(parse_expression(text, SCHEMA, "output.a"), TUPLES)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_constant_has_as_many_values_as_there_are_tuples(count: int):
-    assert evaluate(parse_expression("1.5", SCHEMA, "p"), TUPLES.slice(0, count)).to_pylist() == [1.5] * count
+    assert evaluate(parse_expression("1.5e0", SCHEMA, "p"), TUPLES.slice(0, count)).to_pylist() == [1.5] * count
 
 
 @pytest.mark.parametrize(
@@ -90,13 +127,14 @@ def test_attributes_named_like_functions_are_attributes():
     [
         ("dealy > 1", r"filter: 'dealy > 1' uses the attribute dealy, which the stream does not have"),
         ("nn > 1", r"the attribute nn, .*; .*\bn\b"),
-        ("n >", r"filter: 'n >' is not an expression: "),
-        ("n > > 1", r"filter: 'n > > 1' is not an expression: "),
-        ("", r"filter: '' is not an expression: "),
-        ("no_such_function(n)", r"filter: 'no_such_function\(n\)' is not an expression: "),
-        ("*", r"filter: '\*' is not an expression: "),
-        ("s + t", r"filter: 's \+ t' does not fit the stream's types: "),
-        ("LOWER(n)", r"filter: 'LOWER\(n\)' does not fit the stream's types: "),
+        ("n >", r"filter: 'n >': the expression ends here, at character 4"),
+        ("n > > 1", r"filter: 'n > > 1': .* at character 5"),
+        ("", r"filter: '': an expression is wanted, the text is empty"),
+        ("no_such_function(n)", r"filter: 'no_such_function\(n\)': there is no function no_such_function"),
+        ("uper(s)", r"there is no function uper; .*\bupper\b"),
+        ("*", r"filter: '\*': \* stands for several values"),
+        ("s + t", r"filter: 's \+ t': string \+ timestamp is not possible"),
+        ("round(s, s)", r"filter: 'round\(s, s\)': round\(string, string\) is not possible"),
     ],
 )
 def test_what_does_not_fit_is_named_in_one_line(text: str, message: str):

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,7 +21,6 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.measure import FUNCTIONS
 from streams_orchestration.operators.standard.value_measures import output_functions
-from streams_orchestration.operators.state import dump_state, load_state
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, division
 
@@ -117,33 +115,6 @@ def test_nulls_alone_have_the_value_that_spark_gives(function: str, kind: str):
     nothing = [(None,) * 8] * 4
     ((found,),) = bench(function, kind).send(nothing).mark(Punctuation.WINDOW).rows()
     assert found == OF_NOTHING.get(function.partition("(")[0])
-
-
-class OneChannel:
-    """The route of a region of width 1."""
-
-    width = 1
-
-    def attributes(self, port: int = 0) -> None:
-        """Return that no attribute decides."""
-
-    def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
-        return np.zeros(tuples.num_rows, np.int64)
-
-
-@pytest.mark.parametrize(("function", "kind"), [case[:2] for case in CASES])
-def test_windows_of_two_channels_become_one(function: str, kind: str):
-    whole, merged = bench(function, kind), bench(function, kind)
-    parts = [bench(function, kind).send(rows).operator.checkpoint() for rows in (ROWS[:2], ROWS[2:])]
-    (state,) = merged.operator.rescale([load_state([dump_state(part).data]) for part in parts], OneChannel())
-    merged.operator.restore(load_state([dump_state(state).data]))
-    ((found,),), ((right,),) = (each.mark(Punctuation.WINDOW).rows() for each in (merged, whole.send(ROWS)))
-    assert found == right or (isinstance(right, float) and found == pytest.approx(right, nan_ok=True))
-
-
-def test_a_mean_of_large_numbers_does_not_overflow():
-    aggregate = Bench(Aggregate, ["n bigint"], ["it double"], window=WINDOWS[0], output={"it": "Average(n)"})
-    assert aggregate.send([(2**63 - 1,)] * 3).mark(Punctuation.WINDOW).rows() == [(2.0**63,)]
 
 
 def test_every_function_is_covered_and_documented():

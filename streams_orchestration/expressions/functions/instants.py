@@ -69,7 +69,7 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
             if not exists(year, month, day) or not fits:
                 message = f"there is no time {year}-{month}-{day} {hour}:{minute}:{seconds}"
                 raise EvaluationError(message)
-            local = micros_of(Clock(year, month, day, hour, minute, 0, 0)) + micros
+            local = checked(micros_of(Clock(year, month, day, hour, minute, 0, 0)) + micros, BIGINT)
             return from_local(local, zone) if kind == "timestamp" else local
 
         return row

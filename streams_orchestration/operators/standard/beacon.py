@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
+from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.arrow_types import arrow_type
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.contract import (
@@ -132,7 +133,7 @@ class Beacon(SourceOperator):
 def _counted(text: str) -> str:
     """The expression with the counter as an attribute; texts in quotes stay as they are."""
     parts = re.split(r"('[^']*')", text)
-    return "".join(part if part.startswith("'") else _CALL.sub(f'"{COUNTER}"', part) for part in parts)
+    return "".join(part if part.startswith("'") else _CALL.sub(name_token(COUNTER), part) for part in parts)
 
 
 def _default(kind: Any) -> str:

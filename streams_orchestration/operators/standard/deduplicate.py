@@ -8,12 +8,13 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -103,8 +104,8 @@ class DeDuplicate(Operator):
     def _compile(context: OperatorContext, parameters: DeDuplicateParameters) -> tuple[list[Any], list[pa.DataType]]:
         source = context.inputs[0]
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
-        keys = [parse_expression(text, source, "key") for text in texts or (f'"{name}"' for name in source.names)]
-        types = [expression_type(key, source) for key in keys]
+        keys = [parse_expression(text, source, "key") for text in texts or map(name_token, source.names)]
+        types = [key.arrow_type for key in keys]
         for text, kind in zip(texts or source.names, types, strict=True):
             if pa.types.is_nested(kind):
                 message = f"key: {text} is {type_name(kind)}, which cannot be compared"

@@ -9,7 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import pa
@@ -72,7 +72,7 @@ class DynamicFilter(Operator):
         types: list[list[pa.DataType]] = []
         for name, each, schema in zip(_PARAMETERS, texts, context.inputs, strict=False):
             keys.append([parse_expression(text, schema, name) for text in each])
-            types.append([expression_type(key, schema) for key in keys[-1]])
+            types.append([key.arrow_type for key in keys[-1]])
             if types[-1] != types[0]:
                 message = f"{name}: {_listed(types[-1])} cannot be compared with key, which is {_listed(types[0])}"
                 raise ValueError(message)
@@ -84,8 +84,7 @@ class DynamicFilter(Operator):
     def setup(self) -> None:
         """Parse the expressions."""
         self.keys = self._compile(self.context, self.parameters)
-        schema = self.context.inputs[0]
-        self.passing = KeyedState(key_schema([expression_type(key, schema) for key in self.keys[0]]))
+        self.passing = KeyedState(key_schema([key.arrow_type for key in self.keys[0]]))
 
     def reset_to_initial_state(self) -> None:
         """No tuple passes."""

@@ -10,7 +10,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -60,7 +60,7 @@ class Gate(WaitingOperator):
     def _compile(context: OperatorContext, parameters: GateParameters) -> Any:
         control = context.inputs[1]
         count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck")
-        if not pa.types.is_integer(kind := expression_type(count, control)):
+        if not pa.types.is_integer(kind := count.arrow_type):
             message = f"numTuplesToAck: {parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
             raise ValueError(message)
         return count

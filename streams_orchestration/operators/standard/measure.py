@@ -8,7 +8,7 @@ from typing import Any
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.value_measures import (
@@ -53,7 +53,7 @@ class Measure:
         if self.expression is None:
             counts += np.bincount(groups, minlength=len(counts))
             return
-        array = pc.cast(evaluate(self.expression, batch), self.state_type, safe=self.function != "Average")
+        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
         if array.null_count:
             valid = array.is_valid().to_numpy(zero_copy_only=False)
             groups, array = groups[valid], array.drop_null()
@@ -101,7 +101,7 @@ class Measure:
         """The values of ranges of tuples, which may overlap, each added up in order; null where there is no value."""
         if self.expression is None:
             return pa.array(ends - starts)
-        array = pc.cast(evaluate(self.expression, batch), self.state_type, safe=self.function != "Average")
+        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
         if array.null_count:
             before = np.r_[0, np.cumsum(array.is_valid().to_numpy(zero_copy_only=False))]
             starts, ends, array = before[starts], before[ends], array.drop_null()
@@ -190,7 +190,7 @@ def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure | Val
             raise ValueError(message)
         return _value_measure(function, collect_list(int(texts[1])), texts[:1], schema, parameter)
     expression = parse_expression(texts[0], schema, parameter)
-    kind = expression_type(expression, schema)
+    kind = expression.arrow_type
     if pa.types.is_decimal(kind) and function in DECIMAL_FUNCTIONS:
         return _value_measure(function, DECIMAL_FUNCTIONS[function], texts, schema, parameter)
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
@@ -203,8 +203,7 @@ def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure | Val
     if not (whole or pa.types.is_floating(kind)):
         message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {type_name(kind)}"
         raise ValueError(message)
-    # a mean is of doubles, as Spark's, so that it has no overflow
-    return Measure(function, expression, whole=whole and function != "Average")
+    return Measure(function, expression, whole=whole)
 
 
 def _value_measure(
@@ -214,7 +213,7 @@ def _value_measure(
         message = f"{parameter}: {name}({', '.join(function.arguments)}) does not take {len(texts)} arguments"
         raise ValueError(message)
     expressions = [parse_expression(text, schema, parameter) for text in texts]
-    types = [expression_type(expression, schema) for expression in expressions]
+    types = [expression.arrow_type for expression in expressions]
     for text, kind, accepts in zip(texts, types, function.accepts, strict=True):
         if not accepts(kind):
             message = f"{parameter}: {name} cannot be of {text!r}, which is {type_name(kind)}"

@@ -11,7 +11,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -101,7 +101,7 @@ class MetricsSink(Operator):
         source, texts = context.inputs[0], _listed(parameters.metrics)
         expressions = [parse_expression(text, source, "metrics") for text in texts]
         for text, expression in zip(texts, expressions, strict=True):
-            kind = expression_type(expression, source)
+            kind = expression.arrow_type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 message = f"metrics: {text!r} is {type_name(kind)}, a number is wanted"
                 raise ValueError(message)

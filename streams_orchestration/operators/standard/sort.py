@@ -13,7 +13,7 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.keys import distinct, key_batch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -103,7 +103,7 @@ class Sort(Operator):
                 raise ValueError(message)
         keys = [parse_expression(text, source, "sortBy") for text in parameters.sort_by]
         for text, key in zip(parameters.sort_by, keys, strict=True):
-            kind = expression_type(key, source)
+            kind = key.arrow_type
             if pa.types.is_nested(kind):
                 message = f"sortBy: {text} is {type_name(kind)}, which has no order"
                 raise ValueError(message)

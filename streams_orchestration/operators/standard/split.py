@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
-from streams_orchestration.operators.expressions import evaluate, expression_type, parse_expression
+from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -65,14 +65,14 @@ class Split(Operator):
         source = context.inputs[0]
         if parameters.key is not None and parameters.file is not None:
             key = parse_expression(parameters.key, source, "key")
-            if not pa.types.is_integer(expression_type(key, source)) and not is_text(expression_type(key, source)):
-                message = f"key: {parameters.key!r} is {expression_type(key, source)}, a text or an integer is wanted"
+            if not pa.types.is_integer(key.arrow_type) and not is_text(key.arrow_type):
+                message = f"key: {parameters.key!r} is {key.arrow_type}, a text or an integer is wanted"
                 raise ValueError(message)
             return [key], _read_mapping(context, parameters.file)
         texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
         indexes = [parse_expression(str(text), source, "index") for text in texts]
         for text, index in zip(texts, indexes, strict=True):
-            if not pa.types.is_integer(kind := expression_type(index, source)):
+            if not pa.types.is_integer(kind := index.arrow_type):
                 message = f"index: {text!r} is {type_name(kind)}, an integer is wanted; CAST it AS BIGINT"
                 raise ValueError(message)
         return indexes, {}

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.expressions import condition_of, evaluate
+from streams_orchestration.operators.expressions import Expression, condition_of, evaluate
 from streams_orchestration.operators.libraries import compute as pc
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def selected(tuples: TupleBatch, condition: str, ddl: str) -> TupleBatch:
@@ -19,5 +15,5 @@ def selected(tuples: TupleBatch, condition: str, ddl: str) -> TupleBatch:
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(condition: str, ddl: str) -> pl.Expr:
+def _parsed(condition: str, ddl: str) -> Expression:
     return condition_of(condition, ddl, "filter")
