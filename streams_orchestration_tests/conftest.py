@@ -81,10 +81,11 @@ def pytest_runtestloop() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """A quick test of the runtime fails that did under the catalog's write lock what others would wait for."""
+    """A test of the runtime fails that did under the catalog's write lock what others would wait for."""
     write_turns.watch_stores()
     try:
-        with write_turns.watched(really="/runtime/" in item.nodeid and kind(item) == "quick"):
+        watched = "/runtime/" in item.nodeid and kind(item) != "deep" and not item.get_closest_marker("java")
+        with write_turns.watched(really=watched):
             yield
     finally:
         news = write_turns.found()

@@ -18,6 +18,7 @@ from streams_orchestration.runtime.catalog.outage import Outage
 from streams_orchestration.runtime.errors import CatalogLostError
 from streams_orchestration.runtime.processes import is_alive, kill, process_started
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.stores import store_at
 from streams_orchestration_tests import write_turns
 from streams_orchestration_tests.write_turns import UnderWriteLockError
@@ -26,6 +27,8 @@ from streams_orchestration_tests.write_turns import UnderWriteLockError
 @dataclass(frozen=True)
 class Place:
     home: Home
+    elsewhere: Store
+    """In an object store that nobody is asked for."""
     child: int
     """A process that does nothing."""
 
@@ -39,16 +42,17 @@ def place(tmp_path: Path) -> Iterator[Place]:
     home = Home(tmp_path / "home")
     create_catalog(home).close()
     home.store.write("data/app/file", b"here")
+    elsewhere = store_at(home.root, "s3://bucket/data", "")
     write_turns.watch_stores()
     child = subprocess.Popen(["sleep", "600"])
-    yield Place(home, child.pid)
+    yield Place(home, elsewhere, child.pid)
     child.kill()
     child.wait()
     write_turns.found()  # what the test did on purpose does not fail it
 
 
 def requested(place: Place) -> object:
-    return store_at(place.home.root, "s3://bucket/data", "")._tried(lambda _: None)  # type: ignore[attr-defined]
+    return place.elsewhere.size("data/app/file")
 
 
 CALLS: dict[str, Callable[[Place], object]] = {

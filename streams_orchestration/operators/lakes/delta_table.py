@@ -15,6 +15,7 @@ from deltalake.transaction import AddAction
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     Statistics,
@@ -26,6 +27,7 @@ from streams_orchestration.operators.lakes.data_files import (
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
+from streams_orchestration.operators.lakes.on_disk import REPEATED, delta_files, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.standard.partitions import partition_values
 from streams_orchestration.operators.undeliverable import SetAside
@@ -63,13 +65,16 @@ class DeltaTarget(LakeTarget):
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
                 message = f"there is no Delta table at {self.name}; say createTable: true, or make it with {columns}"
                 raise LakeError(message) from None
-            return deltalake.DeltaTable.create(
+            made = deltalake.DeltaTable.create(
                 self.name,
                 self.wanted.schema,
                 mode="ignore",
                 partition_by=self.wanted.partition_by or None,
                 storage_options=self.store.options(),
             )
+            if self.store.is_local:
+                sync_files(delta_files(Path(self.name), [0]))
+            return made
 
     def _refreshed(self, key: DeliveryKey) -> bool:
         """Look at what is new; False when the delivery was made before."""
@@ -78,11 +83,21 @@ class DeltaTarget(LakeTarget):
         else:
             self._table.update_incremental()
         made = self._table.transaction_version(_application_id(key))
-        return made is None or made < key.number
+        if made is None or made < key.number:
+            return True
+        self._sync(self._table.version() - REPEATED)  # its process may have ended before it had done so
+        return False
+
+    def _sync(self, before: int) -> None:
+        """Have what was committed behind a version on disk."""
+        if self.store.is_local:
+            self._table.update_incremental()
+            sync_files(delta_files(Path(self.name), range(max(before + 1, 0), self._table.version() + 1)))
 
     def _append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None) -> None:
         if not self._refreshed(key):
             return
+        before = self._table.version()
         fitting = self._fitted(key)
         footers = [statistics_of(file.path) for file in files]
         required = self._required(fitting)
@@ -95,15 +110,20 @@ class DeltaTarget(LakeTarget):
                 self._table, self._as_in_table(rows), mode="append", partition_by=self.wanted.partition_by or None,
                 commit_properties=_properties(key),
             )  # fmt: skip
+            self._sync(before)
             return
         actions = [self._add(file, footer) for file, footer in zip(files, footers, strict=True)]
+        if self.store.is_local:
+            sync_names(Path(self.name) / file.place for file in files)
         self._table.create_write_transaction(
             actions, "append", self._table.schema(), self.wanted.partition_by, commit_properties=_properties(key)
         )
+        self._sync(before)
 
     def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
         if not self._refreshed(key):
             return
+        before = self._table.version()
         tuples = self._without_nulls(key, tuples, self._required(self._fitted(key)), set_aside)
         tuples = self._last_of_each_key(tuples)
         nulls = {name for name in self.wanted.key if tuples.column(name).null_count}
@@ -117,6 +137,7 @@ class DeltaTarget(LakeTarget):
             self._as_in_table(tuples), same, source_alias="s", target_alias="t", commit_properties=_properties(key)
         ).when_not_matched_insert(values)
         (merger.when_matched_update(changed) if changed else merger).execute()
+        self._sync(before)
 
     def _fit(self) -> Fit:
         schema = pa.schema(self._table.schema().to_arrow())

@@ -6,9 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 import pyarrow as pa
 from pyiceberg.exceptions import (
@@ -26,6 +24,7 @@ from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.delivery_key import DeliveryKey
+from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     link_or_copy,
@@ -35,6 +34,7 @@ from streams_orchestration.operators.lakes.data_files import (
 from streams_orchestration.operators.lakes.errors import LakeError
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
+from streams_orchestration.operators.lakes.on_disk import REPEATED, iceberg_files, local_path, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.undeliverable import SetAside
 
@@ -87,6 +87,7 @@ class IcebergTarget(LakeTarget):
     def _append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None) -> None:
         table = self._load()
         if _was_made(table, key):
+            sync_files(iceberg_files(table, REPEATED))  # its process may have ended before it had done so
             return
         table, fitting = self._fitted(table)
         if set_aside is not None and not fitting.required:
@@ -98,12 +99,14 @@ class IcebergTarget(LakeTarget):
             transaction.append(self._as_in_table(table, rows), snapshot_properties=_summary(key))
         else:
             places = [self._place(table, file) for file in files]
+            sync_names(path for place in places if (path := local_path(place)) is not None)
             transaction.add_files(places, snapshot_properties=_summary(key), check_duplicate_files=False)
-        transaction.commit_transaction()
+        sync_files(iceberg_files(transaction.commit_transaction(), 1))
 
     def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
         table = self._load()
         if _was_made(table, key):
+            sync_files(iceberg_files(table, REPEATED))  # its process may have ended before it had done so
             return
         table, fitting = self._fitted(table)
         keys = {
@@ -114,7 +117,7 @@ class IcebergTarget(LakeTarget):
         tuples = self._last_of_each_key(tuples)
         transaction = _begun(table, key)
         transaction.upsert(self._as_in_table(table, tuples), self.wanted.key, snapshot_properties=_summary(key))
-        transaction.commit_transaction()
+        sync_files(iceberg_files(transaction.commit_transaction(), 1))
 
     def _fit(self, table: Table) -> Fit:
         schema = table.schema().as_arrow()
@@ -135,9 +138,8 @@ class IcebergTarget(LakeTarget):
     def _place(self, table: Table, file: DataFile) -> str:
         """Bring a file to the table's data; gives its address."""
         address = f"{table.location().rstrip('/')}/data/{file.place}"
-        parsed = urlparse(address)
-        if parsed.scheme in ("", "file"):
-            link_or_copy(file.path, Path(parsed.path if parsed.scheme else address))
+        if (path := local_path(address)) is not None:
+            link_or_copy(file.path, path)
             return address
         with opened(file.path) as source, table.io.new_output(address).create(overwrite=True) as target:
             shutil.copyfileobj(source, target, 4 << 20)

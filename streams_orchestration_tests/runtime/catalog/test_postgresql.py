@@ -96,7 +96,8 @@ def test_a_commit_of_a_transaction_in_which_a_statement_failed_is_refused(home: 
 
 
 def test_what_is_sent_together_is_committed_together(home: Home):
-    with Catalog(home).write() as connection, Catalog(home).together(connection):
+    catalog = Catalog(home)
+    with catalog.write() as connection, catalog.together(connection):
         for number in range(3):
             connection.execute(insert(tables.host).values(**HOST | {"id": number}))
     assert sorted(hosts(home)) == [0, 1, 2]
@@ -155,7 +156,8 @@ def test_a_reader_cannot_write(home: Home):
 
 def test_a_writer_gives_up_when_another_holds_the_lock(home: Home):
     waits = pytest.raises(CatalogBusyError, match=r"locked by another process for 0.05 s.*pg_locks")
-    with Catalog(home).write(), waits, Catalog(home, busy_seconds=0.05).write():
+    catalog, other = Catalog(home), Catalog(home, busy_seconds=0.05)
+    with catalog.write(), waits, other.write():
         pass
 
 
