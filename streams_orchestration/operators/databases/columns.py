@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.databases.errors import DatabaseError
+from streams_orchestration.operators.formats.texts import texts
+from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
 if TYPE_CHECKING:
@@ -56,22 +59,31 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     raise ValueError(message)
 
 
-def rows_of(batch: TupleBatch, columns: dict[str, str], *, decimals_as_text: bool) -> Iterator[list[dict[str, Any]]]:
+def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[list[dict[str, Any]]]:
     """The tuples as rows by column, in chunks.
 
     Args:
         batch: the tuples.
         columns: attribute -> column.
-        decimals_as_text: for a database that has no decimal numbers.
+        kind: of the database. SQLite has no decimal numbers, so that these are texts.
+
+    Raises:
+        DatabaseError: a number is NaN, which SQLite would take for null.
     """
     for start in range(0, len(batch), CHUNK):
         part = batch.arrow.slice(start, CHUNK).select(list(columns))
-        values = [_values(column, decimals_as_text=decimals_as_text) for column in part.columns]
+        values = [_values(name, column, kind) for name, column in zip(columns, part.columns, strict=True)]
         names = list(columns.values())
         yield [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def _values(column: pa.Array, *, decimals_as_text: bool) -> list[Any]:
-    if decimals_as_text and pa.types.is_decimal(column.type):
-        return [None if value is None else str(value) for value in column.to_pylist()]
+def _values(name: str, column: pa.Array, kind: str) -> list[Any]:
+    if kind == "sqlite" and pa.types.is_decimal(column.type):
+        return texts(column).to_pylist()
+    if kind == "sqlite" and pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+        message = (
+            f"attribute {name}: a number is NaN, which SQLite has not and would store as NULL; make it null before, or "
+            "leave such tuples out, as with a Filter"
+        )
+        raise DatabaseError(message)
     return column.to_pylist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Engine, event
 
 CONNECT_SECONDS = 10
 _MYSQL_MODES = (
@@ -32,4 +32,19 @@ def engine_of(url: URL) -> Engine:
         url: with the values of its references.
     """
     options = {name: value for name, value in _OPTIONS[url.get_backend_name()].items() if name not in url.query}
-    return sa.create_engine(url, connect_args=options, hide_parameters=True, pool_pre_ping=True)
+    engine = sa.create_engine(url, connect_args=options, hide_parameters=True, pool_pre_ping=True)
+    if url.get_backend_name() == "sqlite":
+        event.listen(engine, "connect", _keep_bytes)
+    return engine
+
+
+def _keep_bytes(connection: Any, _record: object) -> None:
+    """Have texts that are no UTF-8 given as bytes, so that they are values that do not fit, and no failed query."""
+
+    def text(value: bytes) -> str | bytes:
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
+
+    connection.text_factory = text

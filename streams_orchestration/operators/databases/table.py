@@ -156,7 +156,7 @@ class DatabaseTable:
                     return 0
                 for batch in batches:
                     same = TupleBatch(with_normalised(batch.arrow, self._key_attributes))
-                    for chunk in rows_of(same, self.columns, decimals_as_text=self.kind == "sqlite"):
+                    for chunk in rows_of(same, self.columns, self.kind):
                         for refusal in write_rows(connection, self._statement, chunk, rows + 1, self._found):
                             if set_aside is None:
                                 raise self._named(key, refusal)

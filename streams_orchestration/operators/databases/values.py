@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.libraries import pa
 
 CutValue = int | str | dict[str, str]
@@ -99,6 +100,8 @@ def attribute_values(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array
 
 
 def _misfit(row: int, value: Any, kind: pa.DataType) -> Misfit:
+    if pa.types.is_string(kind) and isinstance(value, bytes) and (reason := utf8_fault(value)):
+        return Misfit(row, reason)
     shown = repr(value) if len(repr(value)) <= _SHOWN else repr(value)[:_SHOWN] + "…"
     return Misfit(row, f"{shown} is no {type_name(kind)}")
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
 from streams_orchestration.operators.lakes.history import DataPart, Position, TableHistory
 from streams_orchestration.operators.libraries import pa, pq
@@ -53,6 +54,12 @@ class PartReader:
             raise (LakeError if is_away(error) else DataError)(message) from error
         if batch is None:
             return None
+        try:
+            check_values(batch)
+        except UnfitValueError as error:
+            row = position.row + error.row + 1
+            message = f"{part.path} of {self._table.place}, row {row}, column {error.column}: {error.reason}"
+            raise DataError(message) from None
         self._rest = batch.slice(limit) if batch.num_rows > limit else None
         batch = batch.slice(0, limit)
         self._at = position._replace(row=position.row + batch.num_rows)

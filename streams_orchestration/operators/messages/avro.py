@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.registry import RegisteredSchema
 from streams_orchestration.operators.messages.values import (
@@ -22,6 +23,7 @@ from streams_orchestration.operators.messages.values import (
     of_map,
     of_pairs,
     of_record,
+    utf8,
     without_zone,
 )
 
@@ -109,6 +111,9 @@ class AvroReader:
         try:
             row: Any = fastavro.schemaless_reader(file, self._schema.parsed, None)
             values = {name: converted(row[name], convert) for name, convert in self._converts.items()}
+        except UnicodeDecodeError as error:
+            message = f"a text of it: {utf8_fault(error.object)}"
+            raise ValueError(message) from None
         except _BROKEN as error:
             message = f"it was not written with its schema: {type(error).__name__}: {error}"
             raise ValueError(message) from None
@@ -175,7 +180,7 @@ def _rules() -> tuple[_Rule, ...]:
         _Rule((*text, "enum"), (None,), types.is_string),
         _Rule(text, (None,), types.is_binary, str.encode),
         _Rule(binary, (None,), types.is_binary),
-        _Rule(binary, (None,), types.is_string, bytes.decode),
+        _Rule(binary, (None,), types.is_string, utf8),
     )
 
 

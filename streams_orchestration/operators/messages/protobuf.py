@@ -12,7 +12,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.framing import taken_path
 from streams_orchestration.operators.messages.protobuf_schema import message_types
 from streams_orchestration.operators.messages.registry import RegisteredSchema
-from streams_orchestration.operators.messages.values import Convert, UnfitError, converted, of_list
+from streams_orchestration.operators.messages.values import Convert, UnfitError, converted, of_list, utf8
 
 TIMESTAMP = "google.protobuf.Timestamp"
 _WRAPPERS = frozenset(
@@ -135,7 +135,7 @@ def _reading_one(field: Any, kind: pa.DataType) -> Convert:
             if types.is_binary(kind):
                 return None if field.type == field.TYPE_BYTES else str.encode
             if types.is_string(kind):
-                return bytes.decode if field.type == field.TYPE_BYTES else None
+                return utf8 if field.type == field.TYPE_BYTES else None
         case _:
             pass
     raise UnfitError(message)
@@ -231,7 +231,7 @@ def _check_field(field: Any, kind: pa.DataType) -> None:
         return
     convert = _reading_one(field, kind)
     narrow = field.cpp_type in (field.CPPTYPE_INT32, field.CPPTYPE_UINT32, field.CPPTYPE_FLOAT)
-    if (narrow and kind.bit_width > 32) or (convert is not None and convert in (str.encode, bytes.decode, float)):
+    if (narrow and kind.bit_width > 32) or (convert is not None and convert in (str.encode, utf8, float)):
         message = f"it is {shown(field)}"
         raise UnfitError(message)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from streams_orchestration.operators.formats.checks import utf8_fault
+
 Convert = Callable[[Any], Any] | None
 """From a value that is not null; None changes nothing."""
 
@@ -37,6 +39,17 @@ def of_pairs(convert: Convert) -> Convert:
 def of_record(converts: Mapping[str, Convert]) -> Convert:
     """From a dict with some of the names."""
     return lambda row: {name: converted(row.get(name), convert) for name, convert in converts.items()}
+
+
+def utf8(value: bytes) -> str:
+    """Bytes as the text that they are.
+
+    Raises:
+        ValueError: they are none.
+    """
+    if reason := utf8_fault(value):
+        raise ValueError(reason)
+    return value.decode()
 
 
 def without_zone(moment: datetime) -> datetime:

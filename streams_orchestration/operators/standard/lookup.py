@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
@@ -14,11 +13,15 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.encoding import encoded, remember
-from streams_orchestration.operators.files import open_decompressed, resolve_input
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files import resolve_input
+from streams_orchestration.operators.formats.checks import check_values
+from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.key_index import KeyIndex
 from streams_orchestration.operators.keys import count_keys, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.standard.csv_file import CsvFile
 
 REPEATED = 4
 """Times that a value comes on the average, from which on values are looked up once each rather than tuple by tuple."""
@@ -172,15 +175,24 @@ def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Ta
                 message = f"table: {path} has no column {name}{nearest(name, table.column_names)}"
                 raise ValueError(message)
         return pa.table({name: table.column(name).cast(kind) for name, kind in types.items()})
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        message = f"table: {path}: {error}"
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, DataError) as error:
+        place = "" if str(error).startswith(str(path)) else f"{path}: "
+        message = f"table: {place}{error}"
         raise ValueError(message) from error
 
 
 def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
+    """The columns that there are of those that are wanted, in their types.
+
+    A key 007 that was guessed to be a number would never match.
+    """
     if path.suffix == ".parquet":
-        return pq.read_table(path)
-    # the types must be known beforehand: a key 007 that was guessed to be a number would never match
-    convert = pa_csv.ConvertOptions(column_types=types)
-    with open_decompressed(path) as file:
-        return pa_csv.read_csv(file, convert_options=convert)
+        table = pq.read_table(path)
+        wanted = table.select([name for name in types if name in table.column_names]).combine_chunks()
+        for batch in wanted.to_batches():
+            check_values(batch)
+        return table
+    file = CsvFile(path, CsvDialect(), has_header_line=True)
+    there = file.first_line()
+    schema = pa.schema([(name, kind) for name, kind in types.items() if name in there])
+    return pa.Table.from_batches(file.read(schema), schema=schema) if len(schema) else pa.table({})

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.texts import texts as texts_of
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
@@ -65,9 +66,10 @@ def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
     parts = []
     for name in names:
         values = table.column(name).combine_chunks().dictionary_encode()
-        texts = [
-            NULL if text is None else _escaped(text) for text in pc.cast(values.dictionary, pa.string()).to_pylist()
-        ]
+        # Hive writes times with a space, and so does Arrow; decimals are as everywhere else
+        decimal = pa.types.is_decimal(values.dictionary.type)
+        written = texts_of(values.dictionary) if decimal else pc.cast(values.dictionary, pa.string())
+        texts = [NULL if text is None else _escaped(text) for text in written.to_pylist()]
         for text in texts:
             if len(f"{name}={text}".encode()) > LONGEST:
                 message = f"partitionBy: a value of {name} is too long to name a directory: {text!r:.80}"
