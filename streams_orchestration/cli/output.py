@@ -30,7 +30,7 @@ def printable(text: str) -> str:
 
 
 def plain() -> bool:
-    """Whether the user wants no styles at all (https://no-color.org)."""
+    """True if the user wants no styles at all (https://no-color.org)."""
     return bool(os.environ.get("NO_COLOR"))
 
 

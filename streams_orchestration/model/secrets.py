@@ -44,7 +44,7 @@ _SHORT = 6
 
 
 def names_secret(name: str) -> bool:
-    """Whether a parameter or attribute of this name may hold a secret."""
+    """Return True if a parameter or attribute of this name may hold a secret."""
     return bool(_NAME.search(name)) and not _ATTRIBUTES.fullmatch(name)
 
 

@@ -39,7 +39,7 @@ class EpochSink(Operator):
 
     stateful = True
     routed = False
-    """Whether a person wants undeliverable tuples of this delivery to be set aside."""
+    """True if a person wants undeliverable tuples of this delivery to be set aside."""
     joins_batches = False
     """Whether, with `read_uncommitted`, waiting batches form one delivery under the last key; needs `is_made`."""
 
@@ -50,7 +50,7 @@ class EpochSink(Operator):
 
     @property
     def sets_aside(self) -> bool:
-        """Whether tuples that the target can never take are set aside now, instead of failing the delivery.
+        """True if tuples that the target can never take are set aside now, instead of failing the delivery.
 
         The parameter `on_undeliverable` says so, or a person by `streams route`, for the epochs of that moment.
         """

@@ -76,7 +76,7 @@ class Mentions(NamedTuple):
 
 
 def is_over(expression: str, names: Collection[str]) -> bool:
-    """Whether it is plain that an expression uses no other attributes; False, too, where only the parser can tell.
+    """Return True if an expression plainly uses no other attributes; False, too, where only the parser can tell.
 
     It is where values and operators take turns, so that words between values cannot be attributes.
     """

@@ -76,7 +76,7 @@ def set_aside(context: OperatorContext, key: DeliveryKey, tuples: Sequence[Undel
 
 
 def count_set_aside(context: OperatorContext, key: DeliveryKey) -> int:
-    """How many tuples of a delivery that was made are set aside."""
+    """Return the number of tuples of a finished delivery that are set aside."""
     try:
         with file_of(context, key).open("rb") as file:
             return sum(1 for _ in file)

@@ -18,7 +18,7 @@ class Receiver:
     headers: dict[str, str] = field(default_factory=dict)
     """Of the answers."""
     refuses: Callable[[bytes], bool] = lambda _: False
-    """Whether a body is answered with 422."""
+    """Return True if a body is answered with 422."""
     requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     """All that came, also what was refused."""
     taken: dict[str, bytes] = field(default_factory=dict)

@@ -62,7 +62,7 @@ def check_operators(done: Stages) -> list[Diagnostic]:
 
 
 def _advice(done: Stages, operators: Iterable[LogicalOperator]) -> Iterator[Diagnostic]:
-    """What the parameters of operators rarely mean, each thing once."""
+    """Return advice on values of parameters that users rarely intend, each advice once."""
     said: set[str] = set()
     for operator in operators:
         if done.physical is None and _has_references(operator):
@@ -86,7 +86,7 @@ class _Finding(NamedTuple):
 def _findings(
     done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None
 ) -> list[_Finding]:
-    """What is wrong with one operator, in words without secrets; see `_found`."""
+    """Return the faults of one operator, in words without secrets; see `_found`."""
     secret = [operator.parameters, need(done.logical).submission]
     return [
         finding._replace(diagnostic=replace(finding.diagnostic, message=hidden_in(finding.diagnostic.message, secret)))

@@ -99,7 +99,7 @@ class GrowingTable:
         return self._scalar(statement) is not None
 
     def has(self, value: Any) -> bool:
-        """Whether a row has this value of the growing column."""
+        """Return True if a row has this value of the growing column."""
         one = sa.select(sa.literal_column("1")).select_from(self._relation)
         return self._scalar(one.where(self._by == sa.bindparam("value", value, type_=NullType())).limit(1)) is not None
 

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 _NAMED = re.compile(
     r"[Cc]olumn [`']?(?:[^`'\s.]+[`']?\.[`']?)*([^`'\s.]+)[`']?|NOT NULL constraint failed: \S*?([^\s.]+)$"
 )
-"""Where MariaDB, MySQL and SQLite name a column."""
+"""The place at which MariaDB, MySQL and SQLite name a column in an error."""
 _NOT_A_NUMBER = "can not be used with MySQL"
 _OF_ROWS = ("22", "23", "P0001")
 """Classes of PostgreSQL's states that are about values: data exceptions, constraints, what a trigger raises."""
@@ -66,7 +66,7 @@ def write_rows(
 
 
 def is_of_row(error: SQLAlchemyError) -> bool:
-    """Whether an error comes from the values of a row, so that it would come again."""
+    """Return True if an error comes from the values of a row, so that it would come again."""
     if isinstance(error, DataError | IntegrityError) or is_constraint(error):
         return True
     original = getattr(error, "orig", None)

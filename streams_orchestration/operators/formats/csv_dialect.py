@@ -1,4 +1,4 @@
-"""How CSV is written and read: separator, quotes, and the texts that stand for null."""
+"""The dialect of CSV: its separator, its quotes, and the texts that stand for null."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.contract import Parameters
 
 NULL_TEXTS = ("", "NA", "N/A", "n/a", "NULL", "null", "#N/A", "#NA")
-"""Stand for null where they are not in quotes."""
+"""Texts that stand for null unless they are in quotes."""
 _NO_SEPARATORS = frozenset('"\r\n\ufeff')
 
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How values are told apart. Text in quotes is never null; an empty line is no row."""
+    """Rules that divide a text into rows and values. A text in quotes is never null; an empty line is no row."""
 
     separator: str = ","
     quoted: bool = True
@@ -48,5 +48,5 @@ class CsvParameters(Parameters):
         return self
 
     def dialect(self) -> CsvDialect:
-        """How CSV is read and written."""
+        """The dialect that the parameters describe."""
         return CsvDialect(self.separator, getattr(self, "quote_strings", True), self.null_texts)

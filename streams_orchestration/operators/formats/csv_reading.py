@@ -29,13 +29,13 @@ def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.P
 
 
 def reader_options(dialect: CsvDialect) -> dict[str, Any]:
-    """How Python's `csv` tells rows and values apart, for reasons."""
+    """Options of Python's `csv`, which finds the reason why a row is refused."""
     quoting = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
     return {"delimiter": dialect.separator, "quoting": quoting}
 
 
 def convert_options(dialect: CsvDialect, schema: pa.Schema, *, null_in_quotes: bool) -> pa_csv.ConvertOptions:
-    """How Arrow makes values of the columns of `schema`; binary ones come as texts."""
+    """Options by which Arrow converts the columns of `schema`; binary ones come as texts."""
     return pa_csv.ConvertOptions(
         column_types=_read_as(schema),
         include_columns=schema.names,

@@ -31,7 +31,7 @@ class RefusedObject(NamedTuple):
 
 
 class Objects(NamedTuple):
-    """What was read of some texts."""
+    """The values that were read from some texts."""
 
     batch: pa.RecordBatch
     """The tuples of the others, in order."""

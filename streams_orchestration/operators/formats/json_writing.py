@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _NULL = "null"
 _ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in (*range(0x20), ord('"'), ord("\\"))}
-"""What cannot stand in a text of JSON as it is."""
+"""Characters that JSON needs escaped in a text."""
 
 
 def json_objects(batch: pa.RecordBatch) -> pl.Series:

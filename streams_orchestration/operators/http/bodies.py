@@ -20,7 +20,7 @@ TABLES = frozenset(("text/csv", "application/csv"))
 _BLANK = BLANK.decode()
 _SPACE = re.compile(f"[{_BLANK}]*")
 _MARK = b"\xef\xbb\xbf"
-"""Of the byte order."""
+"""The mark of the byte order, with which a text in UTF-8 may begin."""
 
 
 class BodyError(ValueError):
@@ -97,7 +97,7 @@ def _elements(text: str) -> list[bytes]:
 
 
 def _blank_end(text: str, begin: int) -> int:
-    """Where the white space that begins at a place ends."""
+    """Return the end of the white space that begins at a place."""
     match = _SPACE.match(text, begin)
     return begin if match is None else match.end()
 

@@ -11,7 +11,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
 _OWN = ("topic", "partition", "offset", "timestamp")
-"""What every message has, and what is no bytes."""
+"""Attributes that every message has, and those that are no bytes."""
 
 
 def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:

@@ -18,7 +18,7 @@ from streams_orchestration.operators.standard.file_rows import RawRow, sift
 
 PLAIN = CsvDialect()
 _MARK = b"\xef\xbb\xbf"
-"""Of the byte order, which is a character of a message."""
+"""The mark of the byte order, which is a character of a message."""
 MessageFormat = Literal["json", "csv", "raw"]
 
 

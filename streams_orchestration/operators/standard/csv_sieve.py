@@ -23,7 +23,7 @@ LONGEST_ROW_BYTES = 1 << 20
 """A quote that is not paired within so many bytes is malformed, and the next row begins on the next line."""
 
 _MARK = b"\xef\xbb\xbf"
-"""Of the byte order."""
+"""The mark of the byte order, with which a text in UTF-8 may begin."""
 HEADER_BYTES = 1 << 16
 """In which the header is looked for first."""
 
@@ -191,7 +191,7 @@ class CsvSieve:
         return rows, b"".join(lines[i:])
 
     def _quotes(self, text: bytes) -> int:
-        """How many quotes a text has, that are more than characters."""
+        """Return the number of quotes in a text that enclose values, and are no characters of them."""
         return text.count(b'"') if self.file.dialect.quoted else 0
 
     def _is_row(self, text: bytes) -> bool:

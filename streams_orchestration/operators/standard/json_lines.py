@@ -13,7 +13,7 @@ from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20
 _MARK = b"\xef\xbb\xbf"
-"""Of the byte order."""
+"""The mark of the byte order, with which a text in UTF-8 may begin."""
 
 
 def read_json_lines(path: File, schema: pa.Schema, start: Place, *, permissive: bool) -> Iterator[Rows]:

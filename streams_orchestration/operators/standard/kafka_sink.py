@@ -93,14 +93,14 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
 
 @dataclass(frozen=True)
 class Refused:
-    """What is known of the messages of a delivery that are refused for what they are."""
+    """The messages of a delivery that the broker refuses for their content, as far as they are known."""
 
     key: str = ""
     """Of the delivery."""
     rows: dict[int, Any] = field(default_factory=dict)
     """Row -> error of the client library."""
     alone: bool = False
-    """Whether each message is sent in a batch of its own, so that no other one is refused with it."""
+    """True if each message is sent in a batch of its own, so that no other one is refused with it."""
 
 
 class KafkaSink(EpochSink):

@@ -1,4 +1,4 @@
-"""What is written of any tuples in any format is read back as it was, by the same parameters."""
+"""Tuples that are written in any format are read back unchanged with the same parameters."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_message_of_csv_is_read_as_the_tuple_that_it_was_written_of(batch: pa.
 
 
 def written_and_read(batch: pa.RecordBatch, parameters: dict[str, Any]) -> pa.RecordBatch:
-    """What a FileSource reads of the file that a FileSink wrote, with the same parameters."""
+    """Return the tuples that a FileSource reads from the file of a FileSink with the same parameters."""
     ddl = schema_ddl(batch.schema)
     with tempfile.TemporaryDirectory() as directory:
         sink = Bench(FileSink, [ddl], results=Path(directory), file="out", **parameters)

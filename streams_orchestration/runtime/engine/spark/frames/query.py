@@ -93,7 +93,7 @@ class FrameQuery(SparkQuery):
         return f"{', '.join(named)}{'' if batch is None else f', batch {batch}'}: "
 
     def _places(self) -> dict[str, str]:
-        """Where the operators of the query stand in the spec, as far as that can be read."""
+        """Places of the query's operators in the spec, as far as they can be read."""
         names = [each.name for each in self.program.operators.values()]
         try:
             with Catalog(self._home).read() as connection:
