@@ -16,6 +16,7 @@ from streams_orchestration.builder.values import Reference, Use, named_use
 def Aggregate(
     *,
     window: str,
+    on_error: Literal["fail", "skip", "route"] | None = None,
     group_by: Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
     output: Mapping[str, Any] | None = None,
@@ -27,6 +28,7 @@ def Aggregate(
 
     Args:
         window: the window clause: tumbling, punct().
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         group_by: attributes that make a group.
         partition_by: attributes whose every value has a window of its own.
         output: attribute -> an output function, as Average(e); others come from groupBy, partitionBy.
@@ -38,6 +40,7 @@ def Aggregate(
         "Aggregate",
         {
             "window": window,
+            "onError": on_error,
             "groupBy": group_by,
             "partitionBy": partition_by,
             "output": output,
@@ -150,6 +153,7 @@ def DataFrame(
 
 def DeDuplicate(
     *,
+    on_error: Literal["fail", "skip", "route"] | None = None,
     key: str | Sequence[Any] | None = None,
     count: int | Reference | None = None,
     delta: float | Reference | None = None,
@@ -160,6 +164,7 @@ def DeDuplicate(
     """Output port 0 gets the tuples whose key is not remembered; port 1, where connected, the others.
 
     Args:
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         key: expressions that make the key; else all attributes.
         count: a key is remembered for so many further tuples.
         delta: a key is remembered until deltaAttribute has grown by.
@@ -170,6 +175,7 @@ def DeDuplicate(
     return named_use(
         "DeDuplicate",
         {
+            "onError": on_error,
             "key": key,
             "count": count,
             "delta": delta,
@@ -311,16 +317,21 @@ def DirectoryScan(
 
 
 def DynamicFilter(
-    *, key: str | Sequence[Any], add_key: str | Sequence[Any], remove_key: str | Sequence[Any] | None = None
+    *,
+    key: str | Sequence[Any],
+    add_key: str | Sequence[Any],
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    remove_key: str | Sequence[Any] | None = None,
 ) -> Use:
     """Output port 0 gets the tuples whose key was added and not removed since; port 1, where connected, the others.
 
     Args:
         key: expressions over input port 0 that make the key of a tuple.
         add_key: the same of port 1, whose keys let tuples pass from then.
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         remove_key: the same of port 2, whose keys let none pass any more.
     """
-    return named_use("DynamicFilter", {"key": key, "addKey": add_key, "removeKey": remove_key})
+    return named_use("DynamicFilter", {"key": key, "addKey": add_key, "onError": on_error, "removeKey": remove_key})
 
 
 def FileSink(
@@ -417,13 +428,14 @@ def FileSource(
     )
 
 
-def Filter(*, filter: str | None = None) -> Use:
+def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: str | None = None) -> Use:
     """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others.
 
     Args:
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         filter: condition; without one every tuple passes.
     """
-    return named_use("Filter", {"filter": filter})
+    return named_use("Filter", {"onError": on_error, "filter": filter})
 
 
 def Format(
@@ -458,24 +470,39 @@ def Format(
     )
 
 
-def Functor(*, filter: str | None = None, output: Mapping[str, Any] | Sequence[Any] | None = None) -> Use:
+def Functor(
+    *,
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    filter: str | None = None,
+    output: Mapping[str, Any] | Sequence[Any] | None = None,
+) -> Use:
     """Every output tuple has the attributes of its output stream: computed, or taken over by name.
 
     Args:
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         filter: condition; tuples for which it is not true are dropped.
         output: attribute -> expression; others keep their value; a list has one for each output port.
     """
-    return named_use("Functor", {"filter": filter, "output": output})
+    return named_use("Functor", {"onError": on_error, "filter": filter, "output": output})
 
 
-def Gate(*, max_unacked_tuple_count: int | Reference, num_tuples_to_ack: str | int | Reference | None = None) -> Use:
+def Gate(
+    *,
+    max_unacked_tuple_count: int | Reference,
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    num_tuples_to_ack: str | int | Reference | None = None,
+) -> Use:
     """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
 
     Args:
         max_unacked_tuple_count: tuples that may have passed and not been acknowledged.
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         num_tuples_to_ack: expression over input port 1: how many tuples one of its tuples acknowledges.
     """
-    return named_use("Gate", {"maxUnackedTupleCount": max_unacked_tuple_count, "numTuplesToAck": num_tuples_to_ack})
+    return named_use(
+        "Gate",
+        {"maxUnackedTupleCount": max_unacked_tuple_count, "onError": on_error, "numTuplesToAck": num_tuples_to_ack},
+    )
 
 
 def HttpSink(
@@ -666,6 +693,7 @@ def IcebergSource(
 def Join(
     *,
     window: str | Sequence[Any],
+    on_error: Literal["fail", "skip", "route"] | None = None,
     equality_lhs: Sequence[Any] | None = None,
     equality_rhs: Sequence[Any] | None = None,
     match: str | None = None,
@@ -677,6 +705,7 @@ def Join(
 
     Args:
         window: sliding, P: for both streams, or a list of one for each.
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         equality_lhs: attributes of port 0.
         equality_rhs: attributes of port 1 that are equal to these.
         match: condition that a pair meets besides.
@@ -688,6 +717,7 @@ def Join(
         "Join",
         {
             "window": window,
+            "onError": on_error,
             "equalityLHS": equality_lhs,
             "equalityRHS": equality_rhs,
             "match": match,
@@ -909,6 +939,7 @@ def Merge(*, order_by: str | Sequence[Any]) -> Use:
 def MetricsSink(
     *,
     metrics: str | Sequence[Any],
+    on_error: Literal["fail", "skip", "route"] | None = None,
     names: str | Sequence[Any] | None = None,
     descriptions: str | Sequence[Any] | None = None,
     initial_values: float | Reference | Sequence[Any] | None = None,
@@ -917,13 +948,20 @@ def MetricsSink(
 
     Args:
         metrics: expression, or several: each tuple sets a metric to its value; null leaves it.
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         names: of the metrics; else the expressions as they are written.
         descriptions: of the metrics, for people.
         initial_values: before the first tuple, 0 if left out.
     """
     return named_use(
         "MetricsSink",
-        {"metrics": metrics, "names": names, "descriptions": descriptions, "initialValues": initial_values},
+        {
+            "metrics": metrics,
+            "onError": on_error,
+            "names": names,
+            "descriptions": descriptions,
+            "initialValues": initial_values,
+        },
     )
 
 
@@ -1080,15 +1118,22 @@ def PostgresChangeSource(
     )
 
 
-def Punctor(*, punctuate: str, position: Literal["before", "after"], output: Mapping[str, Any] | None = None) -> Use:
+def Punctor(
+    *,
+    punctuate: str,
+    position: Literal["before", "after"],
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    output: Mapping[str, Any] | None = None,
+) -> Use:
     """Passes all tuples on, each as Functor would, with a window marker before or after some of them.
 
     Args:
         punctuate: condition; a tuple for which it is true gets a window marker.
         position: where the marker is put.
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         output: attribute -> expression; others keep their value.
     """
-    return named_use("Punctor", {"punctuate": punctuate, "position": position, "output": output})
+    return named_use("Punctor", {"punctuate": punctuate, "position": position, "onError": on_error, "output": output})
 
 
 def RedisSource(
@@ -1153,6 +1198,7 @@ def RedisSource(
 def Sort(
     *,
     sort_by: Sequence[Any],
+    on_error: Literal["fail", "skip", "route"] | None = None,
     window: str | None = None,
     order: Literal["ascending", "descending"] | Sequence[Any] | None = None,
     partition_by: Sequence[Any] | None = None,
@@ -1162,6 +1208,7 @@ def Sort(
 
     Args:
         sort_by: expressions; the first one decides first.
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         window: the window clause; sliding windows are of a count.
         order: ascending or descending, for all expressions or for each.
         partition_by: attributes whose every value has a window of its own.
@@ -1171,6 +1218,7 @@ def Sort(
         "Sort",
         {
             "sortBy": sort_by,
+            "onError": on_error,
             "window": window,
             "order": order,
             "partitionBy": partition_by,
@@ -1180,16 +1228,21 @@ def Sort(
 
 
 def Split(
-    *, index: str | int | Reference | Sequence[Any] | None = None, file: str | None = None, key: str | None = None
+    *,
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    index: str | int | Reference | Sequence[Any] | None = None,
+    file: str | None = None,
+    key: str | None = None,
 ) -> Use:
     """The order of tuples is kept on every port; a tuple goes to no port twice.
 
     Args:
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         index: port number as an expression, modulo the number of ports; negative or null for none.
         file: CSV of keys with their ports: `UA,0,2`, `default,1`.
         key: expression that is looked up in the file, as text.
     """
-    return named_use("Split", {"index": index, "file": file, "key": key})
+    return named_use("Split", {"onError": on_error, "index": index, "file": file, "key": key})
 
 
 def Sql(
@@ -1299,14 +1352,20 @@ def SqlSource(
     )
 
 
-def Switch(*, status: str, initial_status: bool | Reference | None = None) -> Use:
+def Switch(
+    *,
+    status: str,
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    initial_status: bool | Reference | None = None,
+) -> Use:
     """While the switch is closed the tuples of input port 0 pass; while it is open they wait, in order.
 
     Args:
         status: condition over input port 1: true closes the switch, anything else opens it.
+        on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
         initial_status: it is closed at the beginning.
     """
-    return named_use("Switch", {"status": status, "initialStatus": initial_status})
+    return named_use("Switch", {"status": status, "onError": on_error, "initialStatus": initial_status})
 
 
 def TCPSource(

@@ -55,7 +55,8 @@ def _section(name: str, example: str) -> str:
     about = [textwrap.fill(" ".join(each.split()), _WIDTH, break_on_hyphens=False) + "\n" for each in paragraphs]
     facts = [
         f"- Input ports: {_ports(signature.inputs, signature.least_inputs, signature.most_inputs)}",
-        f"- Output ports: {_ports(signature.outputs, signature.least_outputs, signature.most_outputs)}",
+        f"- Output ports: {_ports(signature.outputs, signature.least_outputs, signature.most_outputs)}"
+        + ("; one more with `onError: route`" if signature.routes_failures else ""),
         f"- State: {_state(kind)}",
         f"- {_region(name, signature)}",
         "",

@@ -62,6 +62,11 @@ class Rows:
     count: int
     positions: np.ndarray | None = None
 
+    @property
+    def places(self) -> np.ndarray:
+        """The position of each tuple in the batch."""
+        return np.arange(self.count) if self.positions is None else self.positions
+
     def take(self, places: np.ndarray) -> Rows:
         """Return some of the tuples."""
         chosen = pa.array(places)

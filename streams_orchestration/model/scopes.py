@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from streams_orchestration.model.application import Application, Composite, Invocation
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
-from streams_orchestration.model.signatures import output_names, signature_of
+from streams_orchestration.model.signatures import most_outputs, output_names, signature_of
 from streams_orchestration.model.standard import STANDARD
 
 MAX_COMPOSITE_DEPTH = 100
@@ -112,7 +112,8 @@ class _Graph:
         elif signature is not None:
             least, most = signature.least_inputs, signature.most_inputs
             self.check_count(invocation, "input", len(invocation.inputs), least, most)
-            self.check_count(invocation, "output", written, signature.least_outputs, signature.most_outputs)
+            least, most = signature.least_outputs, most_outputs(signature, invocation)
+            self.check_count(invocation, "output", written, least, most)
         elif operator not in self.forgiven:
             known = (*application.composites, *application.operators, *STANDARD)
             self.report("SO0101", f"there is no operator {operator}{nearest(operator, known)}", invocation, "operator")

@@ -27,6 +27,18 @@ def is_standard(application: Application, operator: str) -> bool:
     return operator in STANDARD and operator not in application.operators and operator not in application.composites
 
 
+def routes_failures(signature: Signature, invocation: Invocation) -> bool:
+    """Return True if the last output port is, or by a submission value may be, that of `onError: route`."""
+    written = invocation.parameters.get("onError")
+    return signature.routes_failures and isinstance(written, str) and (written == "route" or "${" in written)
+
+
+def most_outputs(signature: Signature, invocation: Invocation) -> int | None:
+    """Return how many output ports an invocation may have; None if there is no limit."""
+    most = signature.most_outputs
+    return most if most is None else most + routes_failures(signature, invocation)
+
+
 def output_names(application: Application, invocation: Invocation) -> tuple[str, ...]:
     """The streams that an invocation produces: those written, else one of its own name, else none for a sink."""
     if invocation.outputs is not None:

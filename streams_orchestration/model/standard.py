@@ -43,6 +43,13 @@ _STATEFUL = frozenset(
     )
 )
 
+_WITH_EXPRESSIONS = frozenset(
+    (
+        *("Aggregate", "DeDuplicate", "DynamicFilter", "Filter", "Functor", "Gate", "Join", "MetricsSink", "Punctor"),
+        *("Sort", "Split", "Switch"),
+    )
+)
+
 _TABLE: dict[str, tuple[SingleThreadedMode, str, str]] = {
     # One word a port set: M mutable or c not; then g generates, p preserves window punctuation, x control port,
     # e expects window punctuation, w does so with a window evicted by punctuation; ? the port may be left out,
@@ -147,6 +154,7 @@ def _signature(name: str) -> Signature:
         stateful=name in _STATEFUL,
         single_threaded=mode,
         engine="dataframe" if name in DATAFRAMES else "tuples",
+        routes_failures=name in _WITH_EXPRESSIONS,
         consistent=_NOT_MEMBER if name in _CANNOT_LIVE else _NOT_START if name in _CANNOT_START else _BOTH,
     )
 

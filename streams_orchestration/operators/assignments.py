@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
@@ -46,6 +46,11 @@ class Assignments:
         if text is None and source.field(name).type == target:
             return None
         return parse_expression(name_token(name) if text is None else text, source, f"output.{name}").assigned(target)
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """The expressions of the attributes that are not taken over as they are."""
+        return (each for each in self.columns.values() if each is not None)
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
         """Return the output tuples."""

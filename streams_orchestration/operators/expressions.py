@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, cast
 
 from pydantic import BeforeValidator
 
-from streams_orchestration.expressions.errors import ExpressionError, UnknownNameError
+from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.expressions.tree import Cast, Literal, Node, attributes
+from streams_orchestration.expressions.tree import Cast, Literal, Node, attributes, may_fail
 from streams_orchestration.expressions.types import BOOLEAN, Type
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import np, pa
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from streams_orchestration.expressions.vectors import VectorFunction
+    from streams_orchestration.expressions.vectors import Rows, VectorFunction
+
+_FEW = 32
+"""Failed tuples of a batch that are found by evaluating it again without the one found last."""
 
 Condition = Annotated[str, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
 """A parameter that is a condition; `true` and `false` need no quotes in a spec."""
@@ -57,6 +60,11 @@ class Expression:
     def names(self) -> tuple[str, ...]:
         """The attributes that it uses."""
         return attributes(self.node)
+
+    @functools.cached_property
+    def may_fail(self) -> bool:
+        """Return True if there may be tuples without a value."""
+        return may_fail(self.node)
 
     @functools.cached_property
     def function(self) -> VectorFunction:
@@ -146,17 +154,66 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
     Raises:
         DataError: it has no value for a tuple, such as for an overflow; names the tuple.
     """
-    from streams_orchestration.expressions.vectors import FailedTupleError, Rows, full
+    from streams_orchestration.expressions.vectors import FailedTupleError, full
+    from streams_orchestration.operators.misfits import shortened
 
-    columns = {name: batch.column(name) for name in expression.names}
+    rows = rows_of(batch, [expression])
     try:
-        vector = expression.function(Rows(columns, batch.num_rows))
+        vector = expression.function(rows)
     except FailedTupleError as error:
-        values = {name: column[error.position].as_py() for name, column in columns.items()}
-        shown = ", ".join(f"{name} = {value!r}" for name, value in values.items())
-        message = f"{expression.parameter}: {expression.text!r}: {error}; the tuple has {shown}"
+        values = {name: column[error.position].as_py() for name, column in rows.columns.items()}
+        shown = ", ".join(f"{name} = {shortened(repr(value))}" for name, value in values.items())
+        message = f"{_reason(expression, error)}; the tuple has {shown}"
         raise DataError(message) from error
     return full(vector, batch.num_rows, expression.arrow_type)
+
+
+def evaluate_possible(expression: Expression, rows: Rows) -> tuple[Rows, pa.Array, dict[int, str]]:
+    """Evaluate an expression for the tuples that it has a value for.
+
+    Returns:
+        These tuples, their values, and the reason for each of the others by its position in the batch.
+    """
+    from streams_orchestration.expressions.vectors import FailedTupleError, full
+
+    failures: dict[int, str] = {}
+    while True:
+        try:
+            return rows, full(expression.function(rows), rows.count, expression.arrow_type), failures
+        except FailedTupleError as error:
+            failures[error.position] = _reason(expression, error)
+        if len(failures) == _FEW:
+            failures |= _failures(expression, rows)
+        rows = rows.take(np.flatnonzero(~np.isin(rows.places, list(failures))))
+
+
+def _failures(expression: Expression, rows: Rows) -> dict[int, str]:
+    """Find the tuples without a value one by one, which is quicker where many fail."""
+    from streams_orchestration.expressions.arrow import type_of, values_of
+    from streams_orchestration.expressions.rows import row_function
+
+    function = row_function(expression.node, expression.names, UTC)
+    columns = [rows.columns[name] for name in expression.names]
+    lists = [values_of(column, type_of(column.type)) for column in columns]
+    failures: dict[int, str] = {}
+    for place, values in zip(rows.places.tolist(), zip(*lists, strict=True), strict=True):
+        try:
+            function(values)
+        except EvaluationError as error:
+            failures[place] = _reason(expression, error)
+    return failures
+
+
+def _reason(expression: Expression, error: EvaluationError) -> str:
+    return f"{expression.parameter}: {expression.text!r}: {error}"
+
+
+def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> Rows:
+    """Return the tuples of a batch with the attributes that some expressions use."""
+    from streams_orchestration.expressions.vectors import Rows
+
+    names = dict.fromkeys(name for expression in expressions for name in expression.names)
+    return Rows({name: batch.column(name) for name in names}, batch.num_rows)
 
 
 def frame(batch: pa.RecordBatch) -> pl.DataFrame:

@@ -39,7 +39,9 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application, Invocation
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.operators import OutputPortModel
 from streams_orchestration.model.schema import Schema
+from streams_orchestration.model.signatures import routes_failures
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
 
 
@@ -188,8 +190,10 @@ class _Builder:
 
     def outputs(self, instance: PrimitiveInstance) -> Iterator[OutputPort]:
         bindings = instance.invocation.outputs or ()
+        last = len(instance.outputs) - 1
+        failures = last if routes_failures(instance.signature, instance.invocation) else None
         for port in range(len(instance.outputs)):
-            model = instance.signature.output(port)
+            model = OutputPortModel(mutable=True) if port == failures else instance.signature.output(port)
             schema = self.types.of(instance, port)
             rate: float | None = None
             if port < len(bindings):

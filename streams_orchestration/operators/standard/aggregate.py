@@ -11,6 +11,7 @@ from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import np, pa
@@ -40,7 +41,7 @@ class Aggregate(Operator):
 
     Parameters = AggregateParameters
     stateful = True
-    free_parameters = frozenset(("aggregate_incomplete_windows", "aggregate_evicted_partitions"))
+    free_parameters = frozenset(("aggregate_incomplete_windows", "aggregate_evicted_partitions", "on_error"))
 
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
@@ -82,6 +83,7 @@ class Aggregate(Operator):
         context: OperatorContext, parameters: AggregateParameters
     ) -> tuple[Window, dict[str, Measure | ValueMeasure]]:
         source, target = context.inputs[0], context.output_schema()
+        check_failure_port(context, parameters, source)
         window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
             for name in names:
@@ -114,6 +116,7 @@ class Aggregate(Operator):
     def setup(self) -> None:
         """Parse the window and the functions."""
         self.window, self.measures = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, [each for measure in self.measures.values() for each in measure.expressions])
         output = self.context.outputs[0]
         assert output is not None
         self.schema = output
@@ -143,7 +146,7 @@ class Aggregate(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
-        source = batch.arrow
+        source = self.sieve(batch).arrow
         keys, codes = self._partitions(source)
         evicted: list[Evicted] = []
         if self.eviction is not None:

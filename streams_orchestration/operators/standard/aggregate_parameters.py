@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from streams_orchestration.operators.contract import Parameters
+from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.windows import parse_window
 
 
-class AggregateParameters(Parameters):
+class AggregateParameters(ExpressionParameters):
     """Parameters of `Aggregate`."""
 
     window: str = Field(description="the window clause: tumbling, punct()")

@@ -12,9 +12,10 @@ from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -24,7 +25,7 @@ from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.state import State
 
 
-class DeDuplicateParameters(Parameters):
+class DeDuplicateParameters(ExpressionParameters):
     """Parameters of `DeDuplicate`; without `count` and `delta` a key is remembered for good."""
 
     key: str | list[str] = Field(default_factory=list, description="expressions that make the key; else all attributes")
@@ -61,7 +62,7 @@ class DeDuplicate(Operator):
     Parameters = DeDuplicateParameters
     unsupported = REFUSED["DeDuplicate"]
     stateful = True
-    free_parameters = frozenset(("count", "delta", "reset_on_duplicate", "flush_on_punctuation"))
+    free_parameters = frozenset(("count", "delta", "reset_on_duplicate", "flush_on_punctuation", "on_error"))
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
@@ -103,6 +104,7 @@ class DeDuplicate(Operator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: DeDuplicateParameters) -> tuple[list[Any], list[pa.DataType]]:
         source = context.inputs[0]
+        check_failure_port(context, parameters, source)
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         keys = [parse_expression(text, source, "key") for text in texts or map(name_token, source.names)]
         types = [key.arrow_type for key in keys]
@@ -124,6 +126,8 @@ class DeDuplicate(Operator):
     def setup(self) -> None:
         """Parse the keys."""
         self.keys, self.types = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, self.keys)
+        self.divides = len(own_outputs(self.context, self.parameters)) > 1
         limit, scale = self.parameters.count, 1
         if self.parameters.delta_attribute is not None:
             kind = self.context.inputs[0].field(self.parameters.delta_attribute).type
@@ -150,11 +154,12 @@ class DeDuplicate(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Tell the new from the old."""
+        batch = self.sieve(batch)
         keys = {str(i): evaluate(key, batch.arrow) for i, key in enumerate(self.keys)}
         fresh = self.seen.add_many(keys) if self.limit is None else self._judge(keys, self._marks(batch))
         self.position += len(batch)
         self.submit(batch.filter(fresh))
-        if len(self.context.outputs) > 1:
+        if self.divides:
             self.submit(batch.filter(~fresh), 1)
 
     def _marks(self, batch: TupleBatch) -> list[Any]:

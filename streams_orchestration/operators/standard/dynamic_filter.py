@@ -8,8 +8,9 @@ from pydantic import Field
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import pa
@@ -22,7 +23,7 @@ _PARAMETERS = ("key", "addKey", "removeKey")
 """Of the input ports 0, 1 and 2."""
 
 
-class DynamicFilterParameters(Parameters):
+class DynamicFilterParameters(ExpressionParameters):
     """Parameters of `DynamicFilter`."""
 
     key: Expressions = Field(description="expressions over input port 0 that make the key of a tuple")
@@ -45,6 +46,7 @@ class DynamicFilter(Operator):
 
     Parameters = DynamicFilterParameters
     stateful = True
+    free_parameters = frozenset(("on_error",))
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> Sharding:
@@ -63,6 +65,7 @@ class DynamicFilter(Operator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: DynamicFilterParameters) -> list[list[Any]]:
+        check_failure_port(context, parameters, *context.inputs)
         texts = parameters.of_ports()
         if len(texts) != len(context.inputs):
             wanted = "removeKey goes with" if len(texts) > len(context.inputs) else "removeKey is wanted for"
@@ -84,6 +87,8 @@ class DynamicFilter(Operator):
     def setup(self) -> None:
         """Parse the expressions."""
         self.keys = self._compile(self.context, self.parameters)
+        self.sieves = [Sieve(self, keys) for keys in self.keys]
+        self.divides = len(own_outputs(self.context, self.parameters)) > 1
         self.passing = KeyedState(key_schema([key.arrow_type for key in self.keys[0]]))
 
     def reset_to_initial_state(self) -> None:
@@ -92,6 +97,7 @@ class DynamicFilter(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter tuples, add keys or remove keys."""
+        batch = self.sieves[port](batch)
         columns = [evaluate(key, batch.arrow) for key in self.keys[port]]
         heads, codes = distinct(columns, len(batch))
         keys = key_batch(columns, heads)
@@ -102,7 +108,7 @@ class DynamicFilter(Operator):
         else:
             passes = self.passing.has_many(keys)[codes]
             self.submit(batch.filter(passes))
-            if len(self.context.outputs) > 1:
+            if self.divides:
                 self.submit(batch.filter(~passes), 1)
 
     def checkpoint(self) -> State:

@@ -7,13 +7,14 @@ from typing import Any
 from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
 
 
-class FilterParameters(Parameters):
+class FilterParameters(ExpressionParameters):
     """Parameters of `Filter`."""
 
     filter: Condition | None = Field(default=None, description="condition; without one every tuple passes")
@@ -33,6 +34,7 @@ class Filter(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:
         """Raises ValueError when the condition does not fit the stream or is not boolean."""
+        check_failure_port(context, parameters, context.inputs[0])
         if parameters.filter is not None:
             parse_condition(parameters.filter, context.inputs[0], "filter")
 
@@ -40,13 +42,16 @@ class Filter(Operator):
         """Parse the condition."""
         text = self.parameters.filter
         self.condition: Any = None if text is None else parse_condition(text, self.context.inputs[0], "filter")
+        self.sieve = Sieve(self, [] if self.condition is None else [self.condition])
+        self.divides = len(own_outputs(self.context, self.parameters)) > 1
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """A condition that is null counts as false."""
         if self.condition is None:
             self.submit(batch)
             return
+        batch = self.sieve(batch)
         mask = pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False)
         self.submit(batch.filter(mask))
-        if len(self.context.outputs) > 1:
+        if self.divides:
             self.submit(batch.filter(pc.invert(mask)), 1)

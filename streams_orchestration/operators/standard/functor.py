@@ -8,13 +8,14 @@ from pydantic import Field
 
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
 
 
-class FunctorParameters(Parameters):
+class FunctorParameters(ExpressionParameters):
     """Parameters of `Functor`."""
 
     filter: Condition | None = Field(default=None, description="condition; tuples for which it is not true are dropped")
@@ -45,7 +46,9 @@ class Functor(Operator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: FunctorParameters) -> tuple[Any, list[Assignments]]:
-        source, ports = context.inputs[0], len(context.outputs)
+        check_failure_port(context, parameters, context.inputs[0])
+        source, targets = context.inputs[0], own_outputs(context, parameters)
+        ports = len(targets)
         condition = None if parameters.filter is None else parse_condition(parameters.filter, source, "filter")
         written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
         if parameters.output and len(written) != ports:
@@ -53,7 +56,7 @@ class Functor(Operator):
             raise ValueError(message)
         outputs = written if parameters.output else [{}] * ports
         assignments: list[Assignments] = []
-        for port, (output, target) in enumerate(zip(outputs, context.outputs, strict=True)):
+        for port, (output, target) in enumerate(zip(outputs, targets, strict=True)):
             try:
                 assignments.append(Assignments(output, source, target or source))
             except ValueError as error:
@@ -66,9 +69,11 @@ class Functor(Operator):
     def setup(self) -> None:
         """Parse the expressions."""
         self.condition, self.ports = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], self.condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter, then compute for every output port."""
+        batch = self.sieve(batch)
         if self.condition is not None:
             batch = batch.filter(pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False))
         for output, assignments in enumerate(self.ports):

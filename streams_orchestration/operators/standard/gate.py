@@ -8,9 +8,10 @@ from pydantic import Field
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -18,7 +19,7 @@ from streams_orchestration.operators.state import State
 from streams_orchestration.operators.waiting import WaitingOperator
 
 
-class GateParameters(Parameters):
+class GateParameters(ExpressionParameters):
     """Parameters of `Gate`."""
 
     max_unacked_tuple_count: int = Field(
@@ -44,7 +45,7 @@ class Gate(WaitingOperator):
     """
 
     Parameters = GateParameters
-    free_parameters = frozenset(("max_unacked_tuple_count", "num_tuples_to_ack"))
+    free_parameters = frozenset(("max_unacked_tuple_count", "num_tuples_to_ack", "on_error"))
 
     @classmethod
     def mentions(cls, parameters: GateParameters) -> Mentions | None:
@@ -59,6 +60,7 @@ class Gate(WaitingOperator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: GateParameters) -> Any:
         control = context.inputs[1]
+        check_failure_port(context, parameters, control)
         count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck")
         if not pa.types.is_integer(kind := count.arrow_type):
             message = f"numTuplesToAck: {parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
@@ -69,6 +71,7 @@ class Gate(WaitingOperator):
         """Parse the expression."""
         super().setup()
         self.count = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, [self.count])
         self.unacked = 0
         """Tuples that have passed less those that were acknowledged."""
 
@@ -83,7 +86,7 @@ class Gate(WaitingOperator):
             self.waiting.append(batch.arrow)
             acknowledged = [0]
         else:
-            acknowledged = pc.cast(evaluate(self.count, batch.arrow), pa.int64()).to_pylist()
+            acknowledged = pc.cast(evaluate(self.count, self.sieve(batch).arrow), pa.int64()).to_pylist()
         passing = 0
         for count in acknowledged:
             if count is None or count < 0:

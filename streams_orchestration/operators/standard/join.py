@@ -12,9 +12,10 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding
@@ -28,7 +29,7 @@ PAIRS_AT_ONCE = 1_000_000
 SIDES = ("LHS", "RHS")
 
 
-class JoinParameters(Parameters):
+class JoinParameters(ExpressionParameters):
     """Parameters of `Join`."""
 
     window: str | list[str] = Field(description="sliding, P: for both streams, or a list of one for each")
@@ -78,7 +79,7 @@ class Join(Operator):
     Parameters = JoinParameters
     unsupported = REFUSED["Join"]
     stateful = True
-    free_parameters = frozenset(("match", "output", "algorithm", "window"))
+    free_parameters = frozenset(("match", "output", "algorithm", "window", "on_error"))
 
     @classmethod
     def keeps_state(cls, before: JoinParameters, after: JoinParameters) -> bool:
@@ -120,6 +121,7 @@ class Join(Operator):
             for side, schema in enumerate(context.inputs)
         ]
         target, joined = context.output_schema(), _joined_schema(context)
+        check_failure_port(context, parameters, joined)
         match = None if parameters.match is None else parse_condition(parameters.match, joined, "match")
         return policies, match, Assignments(parameters.output, joined, target)
 
@@ -127,6 +129,8 @@ class Join(Operator):
         """Parse windows and expressions."""
         policies, self.match, self.assignments = self._compile(self.context, self.parameters)
         self.joined = _joined_schema(self.context)
+        self.matched = Sieve(self, [] if self.match is None else [self.match])
+        self.computed = Sieve(self, self.assignments.expressions)
         keys = (self.parameters.equality_lhs, self.parameters.equality_rhs)
         algorithm = self.parameters.algorithm
         outer = (algorithm in ("leftOuter", "outer"), algorithm in ("rightOuter", "outer"))
@@ -153,7 +157,17 @@ class Join(Operator):
         here, there = other.partners([batch.column(name) for name in own.keys], batch.num_rows)
         if self.match is not None:
             pairs = self._join(port, batch.take(pa.array(here)), other.log.take(there))
-            met = pc.fill_null(evaluate(self.match, pairs), fill_value=False).to_numpy(zero_copy_only=False)
+            failures = self.matched.failures(pairs)
+            if failures and batch.num_rows > 1:  # all that fails for a tuple leaves before what fails for the next
+                half = batch.num_rows // 2
+                self._arrive(port, batch.slice(0, half))
+                self._arrive(port, batch.slice(half))
+                return
+            self.matched.set_aside(pairs, failures)
+            met = np.ones(len(here), bool)
+            met[list(failures)] = False
+            truth = pc.fill_null(evaluate(self.match, pairs.filter(pa.array(met))), fill_value=False)
+            met[met] = truth.to_numpy(zero_copy_only=False)
             here, there = here[met], there[met]
         other.meet(there)
         came = own.insert(batch)
@@ -178,7 +192,8 @@ class Join(Operator):
         yours = other.take(theirs[paired])
         if not paired.all():
             yours = yours.take(pa.array(np.cumsum(paired) - 1, mask=~paired))
-        self.submit(self.assignments.apply(self._join(port, own.take(mine), yours)))
+        pairs = self.computed(TupleBatch(self._join(port, own.take(mine), yours)))
+        self.submit(self.assignments.apply(pairs.arrow))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """After the end of both streams nothing can meet any more."""

@@ -36,6 +36,7 @@ class Measure:
     def __init__(self, function: str, expression: Any = None, *, whole: bool = False) -> None:
         self.function = function
         self.expression = expression
+        self.expressions = () if expression is None else (expression,)
         self.type = np.dtype(np.int64 if whole else np.float64)
         # of a minimum NaN is the start, since every number is below it
         least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.nan)

@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
@@ -27,7 +28,7 @@ def _listed(texts: Any) -> list[Any]:
     return texts if isinstance(texts, list) else [texts]
 
 
-class MetricsSinkParameters(Parameters):
+class MetricsSinkParameters(ExpressionParameters):
     """Parameters of `MetricsSink`."""
 
     metrics: Texts = Field(description="expression, or several: each tuple sets a metric to its value; null leaves it")
@@ -79,7 +80,7 @@ class MetricsSink(Operator):
 
     Parameters = MetricsSinkParameters
     stateful = True
-    free_parameters = frozenset(("descriptions", "initial_values"))
+    free_parameters = frozenset(("descriptions", "initial_values", "on_error"))
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> Sharding:
@@ -98,6 +99,7 @@ class MetricsSink(Operator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: MetricsSinkParameters) -> dict[str, Any]:
+        check_failure_port(context, parameters, context.inputs[0], others=0)
         source, texts = context.inputs[0], _listed(parameters.metrics)
         expressions = [parse_expression(text, source, "metrics") for text in texts]
         for text, expression in zip(texts, expressions, strict=True):
@@ -110,6 +112,7 @@ class MetricsSink(Operator):
     def setup(self) -> None:
         """Parse the expressions, and show the values at the beginning."""
         self.expressions = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, self.expressions.values())
         self.values: dict[str, float] = {}
         self._show(self.parameters.begin())
 
@@ -119,7 +122,7 @@ class MetricsSink(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """The last tuple counts that has a value."""
-        last = {}
+        last, batch = {}, self.sieve(batch)
         for name, expression in self.expressions.items():
             values = pc.drop_null(evaluate(expression, batch.arrow))
             if len(values):

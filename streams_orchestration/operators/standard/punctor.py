@@ -8,14 +8,15 @@ from pydantic import Field
 
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.mentions import Mentions
 
 
-class PunctorParameters(Parameters):
+class PunctorParameters(ExpressionParameters):
     """Parameters of `Punctor`."""
 
     punctuate: Condition = Field(description="condition; a tuple for which it is true gets a window marker")
@@ -41,6 +42,7 @@ class Punctor(Operator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: PunctorParameters) -> tuple[Any, Assignments]:
+        check_failure_port(context, parameters, context.inputs[0])
         source = context.inputs[0]
         condition = parse_condition(parameters.punctuate, source, "punctuate")
         return condition, Assignments(parameters.output, source, context.outputs[0] or source)
@@ -48,9 +50,11 @@ class Punctor(Operator):
     def setup(self) -> None:
         """Parse the expressions."""
         self.condition, self.assignments = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, [self.condition, *self.assignments.expressions])
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """A condition that is null counts as false."""
+        batch = self.sieve(batch)
         mask = pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False).to_numpy(zero_copy_only=False)
         tuples, done = self.assignments.apply(batch.arrow), 0
         for place in (np.flatnonzero(mask) + (self.parameters.position == "after")).tolist():

@@ -11,9 +11,10 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.keys import distinct, key_batch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -29,7 +30,7 @@ _WINDOW = "@window"
 """Column of the tuples that wait: the number of their window. No attribute can have such a name."""
 
 
-class SortParameters(Parameters):
+class SortParameters(ExpressionParameters):
     """Parameters of `Sort`."""
 
     window: str = Field(default="tumbling, punct()", description="the window clause; sliding windows are of a count")
@@ -71,6 +72,7 @@ class Sort(Operator):
 
     Parameters = SortParameters
     stateful = True
+    free_parameters = frozenset(("on_error",))
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
@@ -93,6 +95,7 @@ class Sort(Operator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window, list[Any], Assignments]:
         source = context.inputs[0]
+        check_failure_port(context, parameters, source)
         window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         for name in parameters.partition_by:
             if name not in source.names:
@@ -112,6 +115,7 @@ class Sort(Operator):
     def setup(self) -> None:
         """Parse the window and the expressions."""
         self.window, self.keys, self.assignments = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, self.keys)
         source, eviction = self.context.inputs[0], self.window.eviction
         order: Order | list[Order] = self.parameters.order
         orders = order if isinstance(order, list) else [order] * len(self.keys)
@@ -127,7 +131,7 @@ class Sort(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
-        tuples = batch.arrow
+        tuples = self.sieve(batch).arrow
         if not self.window.tumbling:
             self._slide(tuples, int(self.window.eviction.size))
             return

@@ -10,8 +10,9 @@ from pydantic import Field, model_validator
 
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -21,7 +22,7 @@ DEFAULT = "default"
 """The line of a mapping file for keys that have none."""
 
 
-class SplitParameters(Parameters):
+class SplitParameters(ExpressionParameters):
     """Parameters of `Split`."""
 
     index: str | int | list[str | int] | None = Field(
@@ -62,13 +63,14 @@ class Split(Operator):
 
     @classmethod
     def _compile(cls, context: OperatorContext, parameters: SplitParameters) -> tuple[list[Any], dict[str, list[int]]]:
+        check_failure_port(context, parameters, context.inputs[0])
         source = context.inputs[0]
         if parameters.key is not None and parameters.file is not None:
             key = parse_expression(parameters.key, source, "key")
             if not pa.types.is_integer(key.arrow_type) and not is_text(key.arrow_type):
                 message = f"key: {parameters.key!r} is {key.arrow_type}, a text or an integer is wanted"
                 raise ValueError(message)
-            return [key], _read_mapping(context, parameters.file)
+            return [key], _read_mapping(context, parameters.file, len(own_outputs(context, parameters)))
         texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
         indexes = [parse_expression(str(text), source, "index") for text in texts]
         for text, index in zip(texts, indexes, strict=True):
@@ -80,33 +82,35 @@ class Split(Operator):
     def setup(self) -> None:
         """Parse the expressions, read the file."""
         self.expressions, self.mapping = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, self.expressions)
+        self.width = len(own_outputs(self.context, self.parameters))
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Send to each port what is its own."""
+        batch = self.sieve(batch)
         values = [evaluate(expression, batch.arrow) for expression in self.expressions]
         masks = self._by_key(values[0]) if self.mapping else self._by_index(values)
         for output, mask in enumerate(masks):
             self.submit(batch.filter(mask), output)
 
     def _by_index(self, values: list[pa.Array]) -> np.ndarray:
-        ports = len(self.context.outputs)
-        masks = np.zeros((ports, len(values[0])), bool)
+        masks = np.zeros((self.width, len(values[0])), bool)
         for array in values:
             numbers = pc.fill_null(pc.cast(array, pa.int64()), -1).to_numpy(zero_copy_only=False)
             valid = np.flatnonzero(numbers >= 0)
-            masks[numbers[valid] % ports, valid] = True
+            masks[numbers[valid] % self.width, valid] = True
         return masks
 
     def _by_key(self, values: pa.Array) -> np.ndarray:
         encoded = pc.cast(values, pa.string()).dictionary_encode(null_encoding="encode")
-        masks = np.zeros((len(self.context.outputs), max(len(encoded.dictionary), 1)), bool)
+        masks = np.zeros((self.width, max(len(encoded.dictionary), 1)), bool)
         for code, key in enumerate(encoded.dictionary.to_pylist()):
             masks[self.mapping.get(key, self.mapping.get(DEFAULT, [])), code] = True
         return masks[:, encoded.indices.to_numpy(zero_copy_only=False)]
 
 
-def _read_mapping(context: OperatorContext, name: str) -> dict[str, list[int]]:
-    path, ports = resolve_input(name, context.base), len(context.outputs)
+def _read_mapping(context: OperatorContext, name: str, ports: int) -> dict[str, list[int]]:
+    path = resolve_input(name, context.base)
     mapping: dict[str, list[int]] = defaultdict(list)
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.reader(file, skipinitialspace=True):

@@ -7,15 +7,16 @@ from typing import Any
 from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
+from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.waiting import WaitingOperator
 
 
-class SwitchParameters(Parameters):
+class SwitchParameters(ExpressionParameters):
     """Parameters of `Switch`."""
 
     status: Condition = Field(description="condition over input port 1: true closes the switch, anything else opens it")
@@ -33,7 +34,7 @@ class Switch(WaitingOperator):
     """
 
     Parameters = SwitchParameters
-    free_parameters = frozenset(("status", "initial_status"))
+    free_parameters = frozenset(("status", "initial_status", "on_error"))
 
     @classmethod
     def mentions(cls, parameters: SwitchParameters) -> Mentions | None:
@@ -47,12 +48,14 @@ class Switch(WaitingOperator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: SwitchParameters) -> Any:
+        check_failure_port(context, parameters, context.inputs[1])
         return parse_condition(parameters.status, context.inputs[1], "status")
 
     def setup(self) -> None:
         """Parse the condition."""
         super().setup()
         self.status = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, [self.status])
         self.closed: bool = self.parameters.initial_status
 
     def reset_to_initial_state(self) -> None:
@@ -63,7 +66,7 @@ class Switch(WaitingOperator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Let tuples pass or wait, or close or open the switch."""
         if port == 1:
-            statuses = pc.fill_null(evaluate(self.status, batch.arrow), fill_value=False).to_pylist()
+            statuses = pc.fill_null(evaluate(self.status, self.sieve(batch).arrow), fill_value=False).to_pylist()
             if any(statuses):  # closed for a moment, too, it lets pass what waits
                 self.release(len(self.waiting))
             self.closed = statuses[-1] if statuses else self.closed

@@ -1,0 +1,146 @@
+"""Tuples for which an expression of an operator has no value: `onError` decides what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.expressions import Expression, evaluate_possible, rows_of
+from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np, pa
+
+OnError = Annotated[
+    Literal["fail", "skip", "route"],
+    Field(
+        alias="onError",
+        description="of a tuple that an expression has no value for; route: to an output port behind all others",
+    ),
+]
+REASON = "reason"
+"""The attribute of a routed tuple that says why there is no value."""
+LOGGED = 5
+"""Failed tuples of an operator that are logged one by one."""
+
+
+class ExpressionParameters(Parameters):
+    """Base of the parameters of operators with expressions."""
+
+    on_error: OnError = "fail"
+
+
+def own_outputs(context: OperatorContext, parameters: ExpressionParameters) -> tuple[pa.Schema | None, ...]:
+    """Return the schemas of the output ports without the one for failed tuples."""
+    return context.outputs[:-1] if parameters.on_error == "route" else context.outputs
+
+
+def check_failure_port(
+    context: OperatorContext, parameters: ExpressionParameters, *tuples: pa.Schema, others: int = 1
+) -> None:
+    """Check the output port for failed tuples, where `onError` is `route`.
+
+    Args:
+        context: has the ports.
+        parameters: have `onError`.
+        tuples: the types of the tuples that may fail; the attributes of the port are among theirs.
+        others: the least number of other output ports.
+
+    Raises:
+        ValueError: the port is missing, or an attribute of it does not fit.
+    """
+    if parameters.on_error != "route":
+        return
+    if len(context.outputs) <= others:
+        message = "onError: route needs one more output port, behind the others; it gets the tuples that fail"
+        raise ValueError(message)
+    for field in context.outputs[-1] or ():
+        kinds = [each.field(field.name).type for each in tuples if field.name in each.names]
+        if field.type not in ([pa.string()] if field.name == REASON else kinds):
+            message = (
+                f"onError: output port {len(context.outputs) - 1} gets the tuples that fail, so its attributes are "
+                f"those of the input stream, and `{REASON} string`; it has {field.name} {type_name(field.type)}"
+            )
+            raise ValueError(message)
+
+
+class Sieve:
+    """Sets the tuples of an operator aside that its expressions have no value for.
+
+    With `onError: fail` every tuple passes, and the operator fails when it evaluates the expression itself.
+    """
+
+    def __init__(
+        self, operator: Operator, expressions: Iterable[Expression], condition: Expression | None = None
+    ) -> None:
+        """Create for expressions over the tuples of one type.
+
+        Args:
+            operator: its parameters are `ExpressionParameters`.
+            expressions: evaluated for the tuples for which the condition is true.
+            condition: evaluated for all tuples; without one all count.
+        """
+        self._context = operator.context
+        self._operator = operator
+        self._action: OnError = operator.parameters.on_error
+        self._expressions = [each for each in expressions if each.may_fail]
+        self._condition = condition
+        self._logged = 0
+        may_fail = self._expressions or (condition is not None and condition.may_fail)
+        self._idle = self._action == "fail" or not may_fail
+
+    def __call__(self, batch: TupleBatch) -> TupleBatch:
+        """Return the tuples that all expressions have a value for."""
+        failures = {} if self._idle else self.failures(batch.arrow)
+        if not failures:
+            return batch
+        self.set_aside(batch.arrow, failures)
+        passes = np.ones(len(batch), bool)
+        passes[list(failures)] = False
+        return batch.filter(passes)
+
+    def failures(self, tuples: pa.RecordBatch) -> dict[int, str]:
+        """Return the reason for each tuple that an expression has no value for, by its position, in order."""
+        failures: dict[int, str] = {}
+        if self._idle:
+            return failures
+        rows = rows_of(tuples, [*self._expressions, *([] if self._condition is None else [self._condition])])
+        if self._condition is not None:
+            rows, truth, failed = evaluate_possible(self._condition, rows)
+            failures |= failed
+            rows = rows.take(np.flatnonzero(pc.fill_null(truth, fill_value=False).to_numpy(zero_copy_only=False)))
+        for expression in self._expressions:
+            rows, _, failed = evaluate_possible(expression, rows)
+            failures |= failed
+        return dict(sorted(failures.items()))
+
+    def set_aside(self, tuples: pa.RecordBatch, failures: Mapping[int, str]) -> None:
+        """Skip failed tuples, or submit them to the last output port, in their order.
+
+        Args:
+            tuples: the batch that they are in.
+            failures: reasons by position.
+        """
+        if not failures:
+            return
+        for reason in list(failures.values())[: max(LOGGED - self._logged, 0)]:
+            self._context.logger.warning("onError: %s: a tuple fails: %s", self._action, reason)
+        self._logged += len(failures)
+        if self._action == "skip":
+            self._context.metrics.dropped.add(len(failures))
+            return
+        failed = tuples.take(pa.array(list(failures), pa.int64()))
+        target = self._context.outputs[-1] or failed.schema
+        columns = {field.name: _column(field, failed, list(failures.values())) for field in target}
+        self._operator.submit(TupleBatch.from_columns(columns, target), len(self._context.outputs) - 1)
+
+
+def _column(field: pa.Field, failed: pa.RecordBatch, reasons: Sequence[str]) -> pa.Array:
+    if field.name == REASON and pa.types.is_string(field.type):
+        return pa.array(reasons, pa.string())
+    if field.name in failed.schema.names:
+        return failed.column(field.name)
+    return pa.nulls(failed.num_rows, field.type)

@@ -1,0 +1,214 @@
+"""`onError`: tuples that an expression has no value for stop the application, are skipped, or go to a port."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams_orchestration.builder.testing import run_in_process
+from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.standard import STANDARD as SIGNATURES
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.failed_tuples import ExpressionParameters
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD
+from streams_orchestration_tests.examples import examples
+from streams_orchestration_tests.operators.harness import Bench, Row, division
+from streams_orchestration_tests.specs import logical, read
+
+TUPLE = "x bigint, n bigint"
+FAILED = "n bigint, reason string"
+FAILS = "100 DIV n"
+"""Has no value for tuples whose `n` is 0."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operator that evaluates `FAILS`.
+
+    Attributes:
+        parameters: of the operator.
+        output: the attributes of every output; None for those of the input.
+        outputs: the number of output ports without the one for failed tuples.
+        inputs: the number of input ports.
+        failing: the input ports whose tuples fail.
+    """
+
+    parameters: dict[str, Any]
+    output: str | None = None
+    outputs: int = 1
+    inputs: int = 1
+    failing: Sequence[int] = (0,)
+
+
+SUM = {"s": f"Sum({FAILS})"}
+CASES: dict[str, list[Case]] = {
+    "Aggregate": [
+        Case({"window": "tumbling, count(2)", "output": SUM}, "s bigint"),
+        Case({"window": "tumbling, count(2)", "output": {"s": f"First({FAILS})"}}, "s bigint"),
+        Case({"window": "sliding, count(2), count(1)", "output": SUM}, "s bigint"),
+    ],
+    "DeDuplicate": [Case({"key": ["x", FAILS]}), Case({"key": FAILS}, outputs=2)],
+    "DynamicFilter": [Case({"key": FAILS, "addKey": FAILS}, outputs=2, inputs=2, failing=(0, 1))],
+    "Filter": [Case({"filter": f"{FAILS} > 10"}), Case({"filter": f"{FAILS} > 10"}, outputs=2)],
+    "Functor": [
+        Case({"output": {"n": FAILS}}),
+        Case({"filter": "x > 1", "output": {"n": FAILS}}),
+        Case({"filter": f"{FAILS} > 10", "output": [{}, {"n": FAILS}]}, outputs=2),
+    ],
+    "Gate": [Case({"maxUnackedTupleCount": 2, "numTuplesToAck": f"abs({FAILS})"}, inputs=2, failing=(1,))],
+    "Join": [
+        Case(
+            {"window": "sliding, count(2)", "match": "100 DIV lhs_n = 100 DIV rhs_n", "output": {"n": "lhs_n"}},
+            "n bigint",
+            inputs=2,
+            failing=(),
+        )
+    ],
+    "MetricsSink": [Case({"metrics": FAILS, "names": "share"}, outputs=0)],
+    "Punctor": [Case({"punctuate": f"{FAILS} > 10", "position": "after", "output": {"n": FAILS}})],
+    "Sort": [
+        Case({"window": "tumbling, count(2)", "sortBy": [FAILS]}),
+        Case({"window": "sliding, count(2)", "sortBy": [FAILS]}),
+    ],
+    "Split": [Case({"index": f"abs({FAILS})"}, outputs=2)],
+    "Switch": [Case({"status": f"{FAILS} > 10"}, inputs=2, failing=(1,))],
+}
+EACH = [
+    pytest.param(name, case, id=f"{name}-{number}")
+    for name, cases in CASES.items()
+    for number, case in enumerate(cases)
+]
+Event = tuple[int, Row]
+
+
+def bench(name: str, case: Case, action: str, failed: str = FAILED) -> Bench:
+    outputs = [case.output] * case.outputs + ([failed] if action == "route" else [])
+    return Bench(import_operator(STANDARD[name]), [TUPLE] * case.inputs, outputs, onError=action, **case.parameters)
+
+
+def sent(bench: Bench, case: Case, events: Sequence[Event], cuts: Sequence[int] = ()) -> list[list[Any]]:
+    """All that comes to each port, from events in batches."""
+    for part in division(events, cuts):
+        for port, row in [(port, row) for port, row in part] if case.inputs > 1 else []:
+            bench.send([row], port)
+        if case.inputs == 1:
+            bench.send([row for _, row in part])
+    bench.end()
+    return [bench.items(port) for port in range(len(bench.context.outputs))]
+
+
+def rows() -> st.SearchStrategy[Row]:
+    return st.tuples(st.integers(0, 3), st.integers(-3, 3))
+
+
+@st.composite
+def tuples_of(draw: st.DrawFn, case: Case) -> list[Event]:
+    return draw(st.lists(st.tuples(st.integers(0, case.inputs - 1), rows()), max_size=60))
+
+
+def test_every_operator_with_expressions_has_the_parameter_and_the_port():
+    kinds = {name: import_operator(STANDARD[name]) for name in STANDARD}
+    with_parameter = {name for name, kind in kinds.items() if issubclass(kind.Parameters, ExpressionParameters)}
+    assert with_parameter == set(CASES) == {name for name, each in SIGNATURES.items() if each.routes_failures}
+
+
+@pytest.mark.parametrize(("name", "case"), EACH)
+@examples(25)
+@given(data=st.data())
+def test_what_is_skipped_has_no_other_effect(name: str, case: Case, data: st.DataObject):
+    events = data.draw(tuples_of(case))
+    sound = [(port, row) for port, row in events if row[1] != 0 or port not in case.failing]
+    if not case.failing:
+        sound = events = [(port, row) for port, row in events if row[1]]
+    skipping, plain = bench(name, case, "skip"), bench(name, case, "fail")
+    assert sent(skipping, case, events) == sent(plain, case, sound)
+    dropped = skipping.metrics.get("dropped", 0) - plain.metrics.get("dropped", 0)
+    assert dropped <= len(events) - len(sound)
+
+
+@pytest.mark.parametrize(("name", "case"), EACH)
+@examples(25)
+@given(data=st.data())
+def test_routed_tuples_depend_on_no_batches(name: str, case: Case, data: st.DataObject):
+    events = data.draw(tuples_of(case))
+    cuts = data.draw(st.lists(st.integers(0, 100), max_size=4))
+    failed = FAILED if case.failing else "lhs_n bigint, rhs_n bigint, reason string"
+    whole, parts = (sent(bench(name, case, "route", failed), case, events, each) for each in ((), cuts))
+    assert whole == parts
+    assert whole[:-1] == sent(bench(name, case, "skip"), case, events)
+    assert all("division by zero" in row[-1] for row in whole[-1])
+
+
+@pytest.mark.parametrize(("name", "case"), EACH)
+def test_without_it_the_operator_fails(name: str, case: Case):
+    port = case.failing[0] if case.failing else 0
+    operator = bench(name, case, "fail")
+    with pytest.raises(DataError, match="division by zero; the tuple has"):
+        for each in range(case.inputs):
+            operator.send([(2, 1), (2, 0), (2, 0)], each if case.failing == () else port)
+        operator.end()
+
+
+def test_a_routed_tuple_has_its_reason_and_its_place_among_the_others():
+    filtering = bench("Filter", CASES["Filter"][0], "route", "reason string, x bigint, n bigint")
+    filtering.send([(1, 1), (2, 0), (3, 2), (4, 0)])
+    reason = "filter: '100 DIV n > 10': division by zero"
+    assert filtering.rows(1) == [(reason, 2, 0), (reason, 4, 0)]
+
+
+def test_many_failed_tuples_of_a_batch_are_found():
+    filtering = bench("Filter", CASES["Filter"][0], "route", "x bigint")
+    filtering.send([(i, i % 3) for i in range(1000)])
+    assert [row[0] for row in filtering.rows(1)] == [i for i in range(1000) if i % 3 == 0]
+    assert len(filtering.rows(0)) == 666
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ([TUPLE], "needs one more output port"),
+        ([TUPLE, "x string"], "it has x string"),
+        ([TUPLE, "other bigint"], "it has other bigint"),
+        ([TUPLE, "reason bigint"], "it has reason bigint"),
+    ],
+)
+def test_a_port_that_does_not_fit_is_refused(outputs: list[str], message: str):
+    with pytest.raises(ValueError, match=message):
+        Bench(import_operator(STANDARD["Filter"]), [TUPLE], outputs, filter="n > 0", onError="route")
+
+
+SPEC = """
+specVersion: 1
+application: Shares
+graph:
+  - {operator: Beacon, name: Numbers, outputs: [{stream: Numbers, schema: "n bigint"}], parameters: {iterations: 1}}
+  - operator: Filter
+    name: Share
+    inputs: [Numbers]
+    parameters: {filter: "100 DIV n > 30", onError: ACTION}
+    outputs: [{stream: Large}, {stream: Small}, {stream: Failed, schema: "n bigint, reason string"}]
+  - {operator: FileSink, name: Out, inputs: [[Large, Small]], parameters: {file: out.csv}}
+  - {operator: FileSink, name: Bad, inputs: [Failed], parameters: {file: bad.csv}}
+"""
+
+
+def test_the_compiler_knows_the_port():
+    with pytest.raises(ApplicationError, match="Filter has 1 to 2 output ports, 3 given"):
+        read(SPEC.replace("ACTION", "skip"))
+    graph, _ = logical(read(SPEC.replace("ACTION", "route")))
+    ports = graph.operators[1].outputs
+    assert [port.preserves_window_punctuation for port in ports] == [True, True, False]
+
+
+def test_an_application_goes_on_behind_failed_tuples():
+    document = yaml.safe_load(SPEC.replace("ACTION", "route"))
+    tables = run_in_process(document, {"Numbers": [{"n": n} for n in (1, 0, 5, 0)]})
+    assert sorted(tables["Out"]["n"].to_pylist()) == [1, 5]
+    assert tables["Bad"].to_pylist() == [{"n": 0, "reason": "filter: '100 DIV n > 30': division by zero"}] * 2
