@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_SHOWN = 80
+"""Characters that are shown of a value."""
+
 
 class DataError(ValueError):
     """The data is wrong, and would be wrong again after a reset: the application stops instead of trying once more."""
@@ -36,3 +39,8 @@ class TupleError(Exception):
 
 class ConstTupleError(DataError):
     """An operator wrote to tuples that arrived on a port that its model calls non-mutating; it would do so again."""
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of a text that is long."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -15,7 +15,7 @@ from streams_orchestration.expressions.tree import Cast, Literal, Node, attribut
 from streams_orchestration.expressions.types import BOOLEAN, Type
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError, shortened
 from streams_orchestration.operators.libraries import np, pa
 
 if TYPE_CHECKING:
@@ -155,7 +155,6 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
         DataError: it has no value for a tuple, such as for an overflow; names the tuple.
     """
     from streams_orchestration.expressions.vectors import FailedTupleError, full
-    from streams_orchestration.operators.misfits import shortened
 
     rows = rows_of(batch, [expression])
     try:

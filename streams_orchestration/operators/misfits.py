@@ -7,14 +7,11 @@ import functools
 from decimal import Decimal, InvalidOperation
 
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import DataError, shortened
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS
 from streams_orchestration.operators.formats.texts import values_of
 from streams_orchestration.operators.libraries import pa
-
-_SHOWN = 80
-"""Characters that are shown of a value."""
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -86,8 +83,3 @@ def _is_number(text: str) -> bool:
         return Decimal(text.strip()).is_finite()
     except InvalidOperation:
         return False
-
-
-def shortened(text: str) -> str:
-    """Return the beginning of a text that is long."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
