@@ -53,15 +53,18 @@ def _section(name: str, example: str) -> str:
     kind, signature = import_operator(STANDARD[name]), SIGNATURES[name]
     paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
     about = [textwrap.fill(" ".join(each.split()), _WIDTH, break_on_hyphens=False) + "\n" for each in paragraphs]
+    outputs = _ports(signature.outputs, signature.least_outputs, signature.most_outputs)
     facts = [
-        f"- Input ports: {_ports(signature.inputs, signature.least_inputs, signature.most_inputs)}",
-        f"- Output ports: {_ports(signature.outputs, signature.least_outputs, signature.most_outputs)}"
-        + ("; one more with `onError: route`" if signature.routes_failures else ""),
-        f"- State: {_state(kind)}",
-        f"- {_region(name, signature)}",
-        "",
+        f"Input ports: {_ports(signature.inputs, signature.least_inputs, signature.most_inputs)}",
+        f"Output ports: {outputs}{'; one more with `onError: route`' if signature.routes_failures else ''}",
+        f"State: {_state(kind)}",
+        _region(name, signature),
     ]
-    return "\n".join([f"## {name}", "", *about, *facts, *_parameters(kind), *_refused(kind), *_example(example)])
+    listed = [
+        textwrap.fill(fact, _WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+        for fact in facts
+    ]
+    return "\n".join([f"## {name}", "", *about, *listed, "", *_parameters(kind), *_refused(kind), *_example(example)])
 
 
 def _ports(models: Sequence[InputPortModel] | Sequence[OutputPortModel], least: int, most: int | None) -> str:
