@@ -42,8 +42,9 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
     machine = Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
     log_to_standard_error(logging.INFO, "%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    engine = Settings.from_environment().engine(carried)
-    launcher = Standbys(home.prepare(), machine.name, standbys, engine, LocalLauncher())
+    settings = Settings.from_environment()
+    engine = settings.engine(carried)
+    launcher = Standbys(home.prepare(), machine.name, standbys, engine, LocalLauncher(), settings.log_size)
     running, tending = Agent(home, machine, launcher), Tending(home, machine.name)
 
     def end(_signal: int, _frame: FrameType | None) -> None:

@@ -12,12 +12,14 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.log_rotation import rotate
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 
 ADDRESS = "127.0.0.1"
@@ -50,6 +52,7 @@ def serve(home: Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
         UserInterfaceError: the port is taken, or a process of the UI ended by itself; the message names its log.
     """
     _require_free(port)
+    log_size = Settings.from_environment().log_size
     with dagster_instance(home.prepare()):
         pass
     directory = dagster_home(home)
@@ -77,6 +80,9 @@ def serve(home: Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
             print(f"Dagster UI: http://{ADDRESS}:{port}  (Ctrl-C stops it; applications run on)", flush=True)
             while True:
                 _require_alive(children)
+                for log in children:
+                    with suppress(OSError):  # a full disk, say; the log goes on as it is
+                        rotate(log, log_size)
                 time.sleep(0.5)
         except KeyboardInterrupt:
             return 0
@@ -103,7 +109,7 @@ def script(name: str) -> str:
 
 def _start(command: list[str], environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
     """A child in a session of its own, so that a Ctrl-C in the terminal reaches it once, through us."""
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         return subprocess.Popen(
             command,
             env=environment,

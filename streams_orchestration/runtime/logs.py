@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
+import time
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rotate
+
 TAIL_BYTES = 256 * 1024
 """Most bytes that are read of the end of a log."""
 _NAME = re.compile(r"(host|pe)-\d+")
 """Matches the name of a log, which is that of its file without the suffix."""
+_AGAIN_SECONDS = 5.0
+"""Seconds until a log is tried again that could not be rotated."""
 
 
-def pe_logger(path: str) -> logging.Logger:
-    """The log of one PE, on the side of the host and of its planner."""
-    return _writing(logging.getLogger(f"streams.host.{Path(path).stem}"), path)
+def pe_logger(path: str, limit: int = LOG_BYTES) -> logging.Logger:
+    """Return the log of one PE, on the side of the host and of its planner; arguments as of `operator_logger`."""
+    return _writing(logging.getLogger(f"streams.host.{Path(path).stem}"), path, limit)
 
 
 class OperatorLogger(logging.Logger):
@@ -39,25 +45,51 @@ _OPEN: weakref.WeakValueDictionary[str, OperatorLogger] = weakref.WeakValueDicti
 """The logs of PEs that operators of this process have, by path."""
 
 
-def operator_logger(name: str, path: str) -> OperatorLogger:
-    """A logger that writes to the PE's log, whatever process the operator runs in."""
+def operator_logger(name: str, path: str, limit: int = LOG_BYTES) -> OperatorLogger:
+    """Return a logger that writes to the PE's log, whatever process the operator runs in.
+
+    Args:
+        name: of the operator.
+        path: of the log.
+        limit: size in bytes at which it is rotated; 0 for never.
+    """
     log = _OPEN.get(path)
     if log is None:
         log = _OPEN[path] = OperatorLogger("streams.task")
-        _writing(log, path)
+        _writing(log, path, limit)
         for handler in log.handlers:
             weakref.finalize(log, handler.close)
     return log.getChild(name)
 
 
-def _writing(logger: logging.Logger, path: str) -> logging.Logger:
+def _writing(logger: logging.Logger, path: str, limit: int) -> logging.Logger:
     if not logger.handlers:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path)
+        handler = _PeHandler(path, limit)
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
     return logger
+
+
+class _PeHandler(logging.FileHandler):
+    """Appends to the log of a PE and rotates it: a PE's workers may be on machines without any of its hosts."""
+
+    def __init__(self, path: str, limit: int) -> None:
+        super().__init__(path, encoding="utf-8", errors="backslashreplace")
+        self._path = Path(path)
+        self._limit = limit
+        self._next = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        super().emit(record)
+        with contextlib.suppress(OSError):  # a disk that is full; the log goes on as it is
+            longer = self._limit and self.stream and os.fstat(self.stream.fileno()).st_size > self._limit
+            if longer and time.monotonic() >= self._next:
+                self._next = time.monotonic() + _AGAIN_SECONDS
+                if rotate(self._path, self._limit):
+                    self._next = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +101,7 @@ class LogEnd:
     path: str
     lines: list[str]
     position: int
-    """Bytes up to the end of the last line."""
+    """Position in the log behind the last line; see `log_rotation`."""
 
 
 def log_names(directory: Path) -> list[str]:
@@ -99,23 +131,22 @@ def read_ends(
 
 
 def read_end(path: Path, lines: int, after: int | None = None, *, most: int = TAIL_BYTES) -> tuple[list[str], int]:
-    """Read the whole lines at the end of a file that may be long, and that grows; none of one that is not there.
+    """Read the whole lines at the end of a log that may be long, grows and is rotated; none of one that is not there.
 
     Args:
-        path: of the file.
+        path: of the log.
         lines: most lines, unless `after` says from where on.
-        after: the position of an earlier call. A file that is shorter was replaced, and is read from its start.
+        after: the position of an earlier call. A log that is shorter was replaced, and its file is read from the start.
         most: most bytes that are read.
 
     Returns:
         The lines, and the position behind them.
     """
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            first = 0 if after is None or after > size else after
-            start = file.seek(max(first, size - most))
-            data = file.read(most)
+        with open_log(path) as log:
+            first = 0 if after is None else log.base if after > log.end else after
+            start = max(first, log.begin, log.end - most)
+            data = log.read(start, most)
     except OSError:
         return [], 0
     end = data.rfind(b"\n") + 1 or (len(data) if len(data) == most else 0)

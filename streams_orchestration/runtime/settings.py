@@ -10,11 +10,14 @@ from pathlib import Path
 
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
+from streams_orchestration.runtime.log_rotation import LOG_BYTES
 
 LIMIT, MEMORY, METRICS = "STREAMS_SOURCE_LIMIT", "STREAMS_DRIVER_MEMORY", "STREAMS_METRICS"
 COMPRESSION, HANG = "STREAMS_COMPRESSION", "STREAMS_HANG_LIMIT"
 MASTER, SPARK_CONF = "STREAMS_MASTER", "STREAMS_SPARK_CONF"
 SAMPLES, SAMPLE_MASK = "STREAMS_SAMPLES", "STREAMS_SAMPLE_MASK"
+LOG_SIZE = "STREAMS_LOG_SIZE"
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _STANDALONE = "spark://"
 LOCAL = "local"
 """The master of a host whose tasks run on its own machine."""
@@ -115,6 +118,8 @@ class Settings:
     """Most tuples of a stream between PEs that may be shown; 0: none may (`STREAMS_SAMPLES`)."""
     sample_mask: str = ""
     """Names of attributes whose values nobody may look at, with `*` and `?` (`STREAMS_SAMPLE_MASK`)."""
+    log_size: int = LOG_BYTES
+    """Bytes at which a log is rotated; 0: never (`STREAMS_LOG_SIZE`)."""
 
     def engine(self, tags: Iterable[str] = (), *, queries: bool = False) -> EngineSettings:
         """The settings of the engine of a host.
@@ -147,6 +152,9 @@ class Settings:
         samples = _read(SAMPLES, "0", r"[0-9]{1,2}|100", "a number of tuples up to 100, 0 for none,")
         masked = "names of attributes, with * and ?, between them spaces,"
         mask = _read(SAMPLE_MASK, "", r"[\w*?-]*(\s+[\w*?-]+)*\s*", masked)
+        log = _read(
+            LOG_SIZE, str(LOG_BYTES), r"0|[1-9][0-9]{0,14}|[1-9][0-9]{0,5}[kmgtKMGT]", "a size such as 64m, 0 for none,"
+        )
         settings = cls(
             int(limit),
             memory,
@@ -157,6 +165,7 @@ class Settings:
             str(Path(conf).absolute()) if conf else "",
             int(samples),
             mask,
+            int(log) if log.isdecimal() else int(log[:-1]) * _UNITS[log[-1].lower()],
         )
         for word in settings.master.split():
             EngineSettings(master=re.sub(r"^[\w.-]+=", "", word), conf=settings.spark_conf).properties()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 
 from sqlalchemy import func, select
@@ -27,7 +28,9 @@ from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
-from streams_orchestration.runtime.processes import is_alive, is_here
+from streams_orchestration.runtime.log_rotation import rotate
+from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
+from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.delivering import deliverers
 from streams_orchestration.runtime.sinks.publisher import Publisher
@@ -86,6 +89,8 @@ class Host:
         self.started = False
         self.tidied = 0
         settings = Settings(**row.settings)
+        self.log_size = settings.log_size
+        self.errors = RecurringErrors(log)
         self.queries = Queries(self.presence, self.catalog, home, engine, settings)
         self.heart = Heart(self.presence, settings.hang_limit, self.queries.busy)
         self.plan: int = row.plan
@@ -108,6 +113,7 @@ class Host:
         self.heart.start()
         StorageWatch(self.home.store, self.presence.report).start()
         self.start_up.reached("imports", clock.now())
+        self._rotate_logs()  # a host that fails soon after its start tidies nothing
         version = self.engine.wait()
         self.start_up.reached("session", clock.now())
         self.heart.watch(self.engine)
@@ -219,7 +225,8 @@ class Host:
         return all(is_alive(*process) for process in self.neighbours)
 
     def _tidy(self) -> None:
-        """Collect garbage, and at every other time look whether what is kept is still there."""
+        """Rotate logs, collect garbage, and at every other time look whether what is kept is still there."""
+        self._rotate_logs()
         if self.timed:
             self.garbage.collect()
         self.tidied += 1
@@ -229,6 +236,14 @@ class Host:
         if self.timed:
             for message in check_cuts(self.catalog, self.application, self.timed, turn=self.tidied).values():
                 log.error("%s. %s; while nothing fails the application runs on", message, LOST_REMEDY)
+
+    def _rotate_logs(self) -> None:
+        """Rotate its own log, and that of the standby that it may have been, to which its JVM still writes."""
+        machine = os.environ.get(MACHINE)
+        standby = () if machine is None else (self.home.standby_log(machine),)
+        for path in (self.home.host_log(self.application, self.number), *standby):
+            with self.errors.survived(f"{path} is not rotated"):
+                rotate(path, self.log_size)
 
     def _reconcile(self) -> bool:
         """Make the queries match the catalog, and note which hosts live.

@@ -139,7 +139,7 @@ def _assigned(standby: EngineStart) -> EngineStart | None:
     wanted = json.loads(line)
     import_from(wanted["base"])
     start = replace(standby, application=wanted["application"], host=wanted["host"], incarnation=wanted["incarnation"])
-    place = start.home.logs(start.application) / f"host-{start.host}.log"
+    place = start.home.host_log(start.application, start.host)
     place.parent.mkdir(parents=True, exist_ok=True)
     before = str(Path("/proc/self/fd/2").readlink()) if sys.platform == "linux" else "the log of its agent"
     output = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

@@ -62,7 +62,7 @@ class LocalLauncher:
         """
         _require_java(java_program())
         require_open_files(f"host {start.host} of {start.application}")
-        log = start.home.logs(start.application) / f"host-{start.host}.log"
+        log = start.home.host_log(start.application, start.host)
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
             with log.open("ab") as output:

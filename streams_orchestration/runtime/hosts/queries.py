@@ -127,7 +127,7 @@ class Queries:
     def _start(self, pe: int, generation: int) -> None:
         directories = directories_of(
             self._home, self._application, pe, self._base,
-            compression=self._settings.compression, here=self._here[pe],
+            compression=self._settings.compression, here=self._here[pe], log_size=self._settings.log_size,
         )  # fmt: skip
         start = QueryStart(
             self._home, self.programs[pe], directories, generation, source_limit=self._settings.source_limit,

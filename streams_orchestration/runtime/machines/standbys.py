@@ -17,8 +17,10 @@ from streams_orchestration.runtime.hosts.launcher import (
     host_environment,
     process_command,
 )
+from streams_orchestration.runtime.log_rotation import LOG_BYTES, rotate
 from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.processes import ProcessIdentity, identify
+from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
@@ -57,15 +59,26 @@ class Standbys:
         engine: settings of their engines, which are for queries of Spark's own, too; a host with others takes none of
             them.
         launcher: starts hosts when none waits.
+        log_size: bytes at which their log is rotated; 0 for never.
     """
 
-    def __init__(self, home: Home, machine: str, wanted: int, engine: EngineSettings, launcher: HostLauncher) -> None:
+    def __init__(
+        self,
+        home: Home,
+        machine: str,
+        wanted: int,
+        engine: EngineSettings,
+        launcher: HostLauncher,
+        log_size: int = LOG_BYTES,
+    ) -> None:
         self._home = home
         self._machine = machine
         self._wanted = wanted
         self._engine = replace(engine, queries=True)
         self._launcher = launcher
         self._waiting: list[Standby] = []
+        self._log_size = log_size
+        self._errors = RecurringErrors(log)
         self._launched = -REST_SECONDS
 
     @property
@@ -86,8 +99,11 @@ class Standbys:
         return self._launcher.launch(start)
 
     def keep(self) -> None:
-        """Start what is missing, one at a time, unless a host was started a moment ago."""
+        """Start what is missing, one at a time, unless a host was started a moment ago, and rotate their log."""
         self._forget_ended()
+        place = self._home.standby_log(self._machine)
+        with self._errors.survived(f"{place} is not rotated"):
+            rotate(place, self._log_size)
         if len(self._waiting) < self._wanted and time.monotonic() - self._launched >= REST_SECONDS:
             self._launched = time.monotonic()
             try:
@@ -114,7 +130,7 @@ class Standbys:
 
     def _start(self) -> Standby:
         require_open_files("a standby")
-        place = self._home.logs(".standby") / f"{self._machine}.log"
+        place = self._home.standby_log(self._machine)
         place.parent.mkdir(parents=True, exist_ok=True)
         ours, its = os.pipe()
         os.set_blocking(ours, False)

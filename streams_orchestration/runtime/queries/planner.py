@@ -26,7 +26,7 @@ from streams_orchestration.runtime.programs.codecs import plan_codec
 from streams_orchestration.runtime.queries.commits import commit_batch
 from streams_orchestration.runtime.queries.pacing import Pace
 from streams_orchestration.runtime.queries.planning import PeView, plan_batch
-from streams_orchestration.runtime.queries.scratch import Scratch
+from streams_orchestration.runtime.queries.scratch import Launched, Scratch
 from streams_orchestration.runtime.queries.views import read_view
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.answers import take_answers
@@ -63,7 +63,7 @@ class Planner:
         """When a source may have tuples, on the monotonic clock; the sources of a PE are polled together."""
         self._idle_pause = IDLE_PAUSES[0]
         self._opened: Catalog | None = None
-        self._outage = Outage(log=pe_logger(self.scratch.launched.directories.log))
+        self._outage = Outage(log=_log_of(self.scratch.launched))
         self._done: tuple[list[TaskResult], float] | None = None
         """Results and seconds of the planned batch, from when the engine has run it until the catalog has taken it."""
 
@@ -191,7 +191,7 @@ class Planner:
             return
         self.scratch.take_back()
         launched = self.scratch.launched
-        program, log = launched.program, pe_logger(launched.directories.log)
+        program, log = launched.program, _log_of(launched)
         if self._done is None:
             took = time.monotonic() - self._began
             self._done = self._answers(plan), took
@@ -250,3 +250,7 @@ class Planner:
             ),
             default=0.0,
         )
+
+
+def _log_of(launched: Launched) -> logging.Logger:
+    return pe_logger(launched.directories.log, launched.directories.log_size)

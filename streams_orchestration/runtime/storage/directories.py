@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streams_orchestration.runtime.log_rotation import LOG_BYTES
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.storage.waiting import waiting_of
@@ -31,11 +32,13 @@ class Directories:
     """Streams that only processes of this machine read, and that a reset makes again."""
     compression: str | None = None
     """Compression of the segments that are written there: `lz4` or `zstd`; None for none."""
+    log_size: int = LOG_BYTES
+    """Bytes at which the log is rotated; 0 for never."""
 
 
 def directories_of(
     home: Home, application: str, pe: int, base: str = "", *, compression: str = "none",
-    here: frozenset[str] = frozenset(),
+    here: frozenset[str] = frozenset(), log_size: int = LOG_BYTES,
 ) -> Directories:  # fmt: skip
     """The directories of one PE, with what concerns the files in them."""
     data = data_of(application)
@@ -50,4 +53,5 @@ def directories_of(
         waiting=waiting_of(application, pe),
         here=here if home.store.address else frozenset(),
         compression=None if compression == "none" else compression,
+        log_size=log_size,
     )

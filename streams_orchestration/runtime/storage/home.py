@@ -80,6 +80,14 @@ class Home:
         """Return the directory of one application's logs: `host-<n>.log` and `pe-<n>.log`."""
         return self.root / "logs" / application
 
+    def host_log(self, application: str, host: int) -> Path:
+        """Return the log of a host."""
+        return self.logs(application) / f"host-{host}.log"
+
+    def standby_log(self, machine: str) -> Path:
+        """Return the log of a machine's standbys, which also has what the JVM of a former one says."""
+        return self.logs(".standby") / f"{machine}.log"
+
     def results(self, application: str) -> Path:
         """Return the directory for sinks of an application with a relative path."""
         return (self.store.path("results") or self.root / "results") / application

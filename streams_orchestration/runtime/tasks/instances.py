@@ -57,7 +57,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     """
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)
-    context.logger = operator_logger(program.name, directories.log)
+    context.logger = operator_logger(program.name, directories.log, directories.log_size)
     operator = make_operator(implementation, context, implementation.Parameters.model_validate(program.parameters))
     if stored is None:
         return Instance(operator)

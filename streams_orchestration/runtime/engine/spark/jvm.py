@@ -138,8 +138,8 @@ def start_jvm(
     options = f'{settings.get(JAVA_OPTIONS, "")} "-Djava.io.tmpdir={private}"'
     arguments = submit_arguments({**settings, JAVA_OPTIONS: options.strip()}, engine or EngineSettings())
     what = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    mark = OutputMark.here() if output is None else OutputMark(output, 0)
-    written = None if output is None else output.open("wb")
+    written = None if output is None else output.open("ab")  # a log that is rotated is appended to
+    mark = OutputMark.here() if output is None else OutputMark(output, output.stat().st_size)
     process = subprocess.Popen(
         [home / "bin" / "spark-submit", *arguments, *what],
         stdin=subprocess.PIPE,  # the JVM ends when it is closed

@@ -37,7 +37,7 @@ class SparkQuery(ScratchQuery):
         self.program = start.program
         self.directories = start.directories
         self.error: StreamsRuntimeError | None = None
-        self.log = pe_logger(self.directories.log)
+        self.log = pe_logger(self.directories.log, self.directories.log_size)
         self._query: StreamingQuery | None = None
         self._starts = 0
         self._again_at: float | None = None
