@@ -1,0 +1,198 @@
+"""Rotation of logs: what is old moves to a file beside the log, while other processes go on appending to it.
+
+A log's writers are a host, its JVM and their Python processes, most of which have its descriptor by inheritance and
+could not open another file. So the log stays the same file. Its first bytes are copied to a file beside it, and then
+removed from its front in one step of the file system (`FALLOC_FL_COLLAPSE_RANGE`: ext4, XFS), which loses nothing.
+Where a file system cannot do that, the whole file is copied and cut to nothing; what is appended between the last read
+and the cut is lost.
+
+A position in a log counts all bytes that were ever written to it, and the old file's name ends in the position behind
+it: `host-0.log.67108864`. So a reader goes on where it was, however often the log was rotated meanwhile. Readers and
+the process that rotates exclude each other by a lock of the file; writers need none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+LOG_BYTES = 64 << 20
+"""Size at which a log is rotated, unless a setting says otherwise."""
+KEPT = 1
+"""Old files of a log that are kept."""
+COPIED_BYTES = 1 << 20
+"""Bytes that are copied at a time."""
+_PART = ".part"
+"""Ends the name of a copy that is being made."""
+_COLLAPSE_RANGE = 0x08
+"""Linux's `FALLOC_FL_COLLAPSE_RANGE`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """An old file of a log."""
+
+    path: Path
+    end: int
+    """Position in the log behind its last byte."""
+
+    @property
+    def begin(self) -> int:
+        """Return the position of its first byte."""
+        return self.end - self.path.stat().st_size
+
+
+def rotate(path: Path, limit: int) -> bool:
+    """Rotate a log that is longer than it may be; call it from any process, as often as you like.
+
+    Args:
+        path: of the log.
+        limit: most bytes that it may have; 0 for any number.
+
+    Returns:
+        True if it was rotated. It is not while somebody reads it, or another process rotates it.
+
+    Raises:
+        OSError: there is no room for the old file, say; the log is as it was.
+    """
+    if not limit or not (_size(path) > limit or _part(path).exists()):
+        return False
+    with path.open("r+b") as log:
+        try:
+            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        try:
+            size = os.fstat(log.fileno()).st_size
+            _finish(path, size)
+            if size <= limit:
+                return False
+            _move(path, log, size)
+            for old in _olds(path)[:-KEPT]:
+                old.path.unlink(missing_ok=True)
+        finally:
+            fcntl.flock(log, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
+    return True
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _finish(path: Path, size: int) -> None:
+    """Name the old file of a process that died after it had shortened the log; such a log is shorter than its copy."""
+    part = _part(path)
+    if part.exists() and part.stat().st_size > size:
+        part.rename(f"{path}.{_base(path) + part.stat().st_size}")
+
+
+def _move(path: Path, log: BinaryIO, size: int) -> None:
+    block = os.fstatvfs(log.fileno()).f_bsize
+    length = (size - 1) // block * block
+    part, base = _part(path), _base(path)
+    try:
+        with part.open("wb") as old:
+            if hasattr(os, "posix_fallocate") and length:
+                os.posix_fallocate(old.fileno(), 0, length)  # a full disk is noticed before anything is copied
+            _copy(log, old, length)
+            if not (length and _collapse(log.fileno(), length)):
+                length += _copy(log, old, None)
+                os.ftruncate(log.fileno(), 0)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    part.rename(f"{path}.{base + length}")
+
+
+def _copy(log: BinaryIO, old: BinaryIO, length: int | None) -> int:
+    """Copy so many bytes, or all that there are, and return their number."""
+    copied = 0
+    while length is None or copied < length:
+        piece = os.read(log.fileno(), COPIED_BYTES if length is None else min(COPIED_BYTES, length - copied))
+        if not piece:
+            break
+        old.write(piece)
+        old.flush()
+        copied += len(piece)
+    return copied
+
+
+def _collapse(descriptor: int, length: int) -> bool:
+    """Remove bytes from the front of a file; returns False where the file system cannot."""
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    call = getattr(library, "fallocate64", None) or getattr(library, "fallocate", None)
+    if call is None:
+        return False
+    call.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return call(descriptor, _COLLAPSE_RANGE, 0, length) == 0
+
+
+def _olds(path: Path) -> list[_Old]:
+    """Return the old files of a log, oldest first."""
+    numbers = [(old, old.name.removeprefix(f"{path.name}.")) for old in path.parent.glob(f"{glob.escape(path.name)}.*")]
+    return sorted((_Old(old, int(number)) for old, number in numbers if number.isdecimal()), key=lambda old: old.end)
+
+
+def _base(path: Path) -> int:
+    """Return the position of the first byte of a log's own file."""
+    olds = _olds(path)
+    return olds[-1].end if olds else 0
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(path.name + _PART)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLog:
+    """A log with its old files, as one text; while it is open it is not rotated."""
+
+    begin: int
+    """Position of the first byte that is kept."""
+    base: int
+    """Position of the first byte of the log's own file."""
+    end: int
+    """Position behind the last byte."""
+    _files: tuple[tuple[int, BinaryIO], ...]
+    """Files with the positions of their first bytes."""
+
+    def read(self, start: int, size: int) -> bytes:
+        """Read at most so many bytes from a position on."""
+        data = b""
+        for number, (begin, file) in enumerate(self._files):
+            end = self._files[number + 1][0] if number + 1 < len(self._files) else None
+            if len(data) < size and (end is None or start + len(data) < end):
+                file.seek(start + len(data) - begin)
+                data += file.read(size - len(data) if end is None else min(size, end - start) - len(data))
+        return data
+
+
+@contextmanager
+def open_log(path: Path) -> Iterator[OpenLog]:
+    """Open a log for reading.
+
+    Raises:
+        OSError: it is not there, or cannot be read.
+    """
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context(path.open("rb"))
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(log, fcntl.LOCK_SH)
+            stack.callback(fcntl.flock, log, fcntl.LOCK_UN)
+        olds = _olds(path)[-KEPT:]
+        base = olds[-1].end if olds else 0
+        files = [(old.begin, stack.enter_context(old.path.open("rb"))) for old in olds]
+        files.append((base, log))
+        yield OpenLog(files[0][0], base, base + log.seek(0, os.SEEK_END), tuple(files))
