@@ -55,12 +55,22 @@ def application(home: Home) -> str:
         ("STREAMS_SAMPLES", "101"),
         ("STREAMS_SAMPLES", "-1"),
         ("STREAMS_SAMPLE_MASK", "iban,card"),
+        ("STREAMS_LOG_SIZE", "64 MB"),
+        ("STREAMS_LOG_SIZE", "-1"),
     ],
 )
 def test_a_bad_one_is_named_with_its_value(name: str, value: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(name, value)
     with pytest.raises(SettingError, match=f"{name}={value}"):
         Settings.from_environment()
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("", 64 << 20), ("0", 0), ("4096", 4096), ("10k", 10 << 10), ("2G", 2 << 30)]
+)
+def test_the_size_of_logs_is_in_bytes_or_has_a_unit(text: str, size: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STREAMS_LOG_SIZE", text)
+    assert Settings.from_environment().log_size == size
 
 
 def test_they_are_kept_with_the_deployment(home: Home, monkeypatch: pytest.MonkeyPatch):

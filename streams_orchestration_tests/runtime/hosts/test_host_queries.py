@@ -14,6 +14,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.host import Host
+from streams_orchestration.runtime.logs import read_end
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.holding import hold, release
@@ -52,6 +53,29 @@ def test_a_query_that_fails_for_what_the_last_cut_needs_fails_for_good(host: Hos
     host._reconcile()
     for pe in read_status(host.home, "app").pes:
         assert (pe.state, pe.permanent, pe.error) == ("FAILED", True, "a segment is gone")
+
+
+def test_a_host_rotates_its_log_and_that_of_the_standby_it_was(host: Host, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STREAMS_MACHINE", "north")
+    own, standby, other = host.home.host_log("app", 0), *map(host.home.standby_log, ("north", "south"))
+    host.log_size = 100
+    for log in (own, standby, other):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("a line\n" * 100)
+    host._tidy()
+    assert [log.stat().st_size for log in (own, standby, other)] == [0, 0, 700]
+    assert read_end(own, 1000)[0] == read_end(standby, 1000)[0] == ["a line"] * 100
+
+
+def test_a_log_that_cannot_be_rotated_stops_no_host(host: Host, caplog: pytest.LogCaptureFixture):
+    own = host.home.host_log("app", 0)
+    host.log_size = 100
+    own.with_name("host-0.log.part").mkdir(parents=True)
+    own.write_text("a line\n" * 1000)
+    for _ in range(3):
+        host._tidy()
+    assert caplog.text.count("host-0.log is not rotated; it is tried again") == 1
+    assert own.stat().st_size == 7000
 
 
 def set_unit(host: Host, **values: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.hosts.launcher import HostStart
+from streams_orchestration.runtime.logs import read_end
 from streams_orchestration.runtime.machines import standbys
 from streams_orchestration.runtime.machines.standbys import Standbys
 from streams_orchestration.runtime.settings import EngineSettings
@@ -87,6 +88,15 @@ def test_without_one_that_fits_a_host_is_started(made: Callable[[int], Standbys]
     waiting = made(int(memory != "1g"))
     waiting.keep()
     assert waiting.launch(start(tmp_path, memory)).pid == 101
+
+
+def test_their_log_is_rotated(tmp_path: Path):
+    log = Home(tmp_path).standby_log("m")
+    log.parent.mkdir(parents=True)
+    log.write_text("a line\n" * 100)
+    Standbys(Home(tmp_path), "m", 0, EngineSettings("1g"), FakeHosts(), log_size=100).keep()
+    assert log.read_text() == ""
+    assert read_end(log, 1000)[0] == ["a line"] * 100
 
 
 def test_one_that_has_ended_is_replaced(made: Callable[[int], Standbys], tmp_path: Path):

@@ -78,7 +78,7 @@ def _run(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> lis
     try:
         result = run.run(plan.inputs[0] if plan.inputs else None, _items(items, run.meter))
         rows_out = list(_exchanged(program, task, run))
-    except Exception as error:  # noqa: BLE001  goes into the task's result
+    except Exception as error:
         log = operator_logger("task", directories.log, directories.log_size)
         log.exception("batch %s failed", plan.batch)
         permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
