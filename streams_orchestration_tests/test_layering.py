@@ -29,7 +29,7 @@ COMPILER_LAYERS = (
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
-    *("limits", "errors", "logs", "recurring", "clock", "forks", "open_files", "processes", "settings"),
+    *("limits", "errors", "log_rotation", "logs", "recurring", "clock", "forks", "open_files", "processes", "settings"),
     *(
         "storage",
         "catalog",
