@@ -140,7 +140,7 @@ class _Typing:
             return special(self, syntax)
         function = FUNCTIONS.get(syntax.function)
         if function is None:
-            raise _no_function(syntax)
+            return self._called_attribute(syntax)
         arguments = [self.node(each) for each in syntax.arguments]
         operands = [
             Operand(
@@ -159,6 +159,13 @@ class _Typing:
             for node, kind, each in zip(arguments, resolved.arguments, syntax.arguments, strict=True)
         )
         return self._folded(Call(function, converted, resolved.result), syntax.offset)
+
+    def _called_attribute(self, syntax: Apply) -> Node:
+        """Return an attribute whose name is a call, such as the counter of a Beacon."""
+        for name, kind in self._attributes.items():
+            if not syntax.arguments and name.lower() == f"{syntax.function}()":
+                return Attribute(name, kind)
+        raise _no_function(syntax)
 
     def _as(self, node: Node, kind: Type, offset: int) -> Node:
         """Return a node as one of a type, converted if needed."""

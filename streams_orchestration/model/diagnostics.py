@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from streams_orchestration.model.codes import Code, Severity
 from streams_orchestration.model.own_codes import OWN_CODES
@@ -29,6 +30,8 @@ class Diagnostic:
     operator: str = ""
     location: str = ""
     """`file:line`, empty when the application was built in Python."""
+    column: int | None = None
+    """The character in that line, from 1; None where the line as a whole is meant."""
     path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)
     """The keys that lead to a part of the spec that could not be read and is left out; None for every other finding."""
     stage: str = field(default="", compare=False, repr=False)
@@ -42,6 +45,7 @@ class Diagnostic:
         *,
         operator: str = "",
         location: object = "",
+        column: int | None = None,
         path: tuple[str | int, ...] | None = None,
     ) -> Diagnostic:
         """A diagnostic with the severity that the table gives the code; secrets in addresses of the message are hidden.
@@ -49,19 +53,25 @@ class Diagnostic:
         Raises:
             KeyError: the code is not in `CODES`.
         """
-        return cls(code, CODES[code].severity, masked(message), operator, str(location or ""), path)
+        return cls(code, CODES[code].severity, masked(message), operator, str(location or ""), column, path)
 
     @property
     def remedy(self) -> str:
         """What to do, from the table."""
         return CODES[self.code].remedy
 
-    def document(self) -> dict[str, str]:
-        """As the plan holds it."""
-        return {key: getattr(self, key) for key in ("code", "severity", "operator", "message", "location")}
+    def document(self) -> dict[str, Any]:
+        """As the plan holds it; `column` is there only if it is known."""
+        known = {key: getattr(self, key) for key in ("code", "severity", "operator", "message", "location")}
+        return known if self.column is None else known | {"column": self.column}
+
+    @property
+    def place(self) -> str:
+        """`file:line` or `file:line:column`."""
+        return self.location if self.column is None else f"{self.location}:{self.column}"
 
     def __str__(self) -> str:
-        place = ": ".join(part for part in (self.location, self.operator) if part)
+        place = ": ".join(part for part in (self.place, self.operator) if part)
         return f"{place + ': ' if place else ''}{self.severity} {self.code}: {self.message}"
 
 
@@ -76,13 +86,13 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     Each is there once: what one line makes wrong for several operators is reported for the first of them.
     """
 
-    def place(diagnostic: Diagnostic) -> tuple[bool, str, int]:
+    def place(diagnostic: Diagnostic) -> tuple[bool, str, int, int]:
         file, _, line = diagnostic.location.rpartition(":")
-        return not line.isdecimal(), file, int(line) if line.isdecimal() else 0
+        return not line.isdecimal(), file, int(line) if line.isdecimal() else 0, diagnostic.column or 0
 
     unique: dict[tuple[str, ...], Diagnostic] = {}
     for each in diagnostics:
-        unique.setdefault((each.code, each.message, each.location or each.operator), each)
+        unique.setdefault((each.code, each.message, each.place or each.operator), each)
     return tuple(sorted(unique.values(), key=place))
 
 

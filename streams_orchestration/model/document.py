@@ -20,7 +20,8 @@ MAX_DEPTH = 100
 MAX_ALIASED = 100_000
 """Values that the aliases of a spec may stand for, all together."""
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Reads YAML; with libyaml where that is there."""
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")} | {"!"}
 _INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -196,7 +197,7 @@ def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
     documents = 0
     try:
         parse = cast("Callable[..., Iterable[Any]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType]
-        for event in parse(text, Loader=_LOADER):
+        for event in parse(text, Loader=LOADER):
             line = event.start_mark.line + 1
             if isinstance(event, yaml.AliasEvent):
                 builder.alias(event.anchor, line)

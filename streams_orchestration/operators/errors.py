@@ -29,6 +29,42 @@ class UnknownAttributeError(ValueError):
     """A parameter names an attribute that the stream does not have; wrong wherever the application is to run."""
 
 
+class FaultyExpressionError(ValueError):
+    """An expression that cannot be read, or does not fit its stream or its parameter.
+
+    Attributes:
+        parameter: in which it stands.
+        text: of the parameter.
+        offset: of the faulty character in the text, from 0; None where the whole expression is meant.
+    """
+
+    def __init__(self, message: str, parameter: str = "", text: str = "", offset: int | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+        self.text = text
+        self.offset = offset
+
+    @property
+    def reason(self) -> str:
+        """The message without the number of the character."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        """Return the message with the number of the character, for a reader who has no file with lines."""
+        return self.reason if self.offset is None else f"{self.reason}, at character {self.offset + 1}"
+
+
+class UnknownInExpressionError(FaultyExpressionError, UnknownAttributeError):
+    """An expression that uses an attribute which the stream does not have."""
+
+
+def behind(prefix: str, error: ValueError) -> ValueError:
+    """Return the same error with words in front of its message."""
+    if isinstance(error, FaultyExpressionError):
+        return type(error)(prefix + error.reason, error.parameter, error.text, error.offset)
+    return type(error)(f"{prefix}{error}")
+
+
 class TupleError(Exception):
     """A function raised at one tuple of its batch; the error itself is the cause."""
 

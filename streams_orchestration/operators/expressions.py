@@ -15,7 +15,12 @@ from streams_orchestration.expressions.tree import Cast, Literal, Node, attribut
 from streams_orchestration.expressions.types import BOOLEAN, Type
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError, shortened
+from streams_orchestration.operators.errors import (
+    DataError,
+    FaultyExpressionError,
+    UnknownInExpressionError,
+    shortened,
+)
 from streams_orchestration.operators.libraries import np, pa
 
 if TYPE_CHECKING:
@@ -73,6 +78,10 @@ class Expression:
 
         return vector_function(self.node, UTC)
 
+    def fault(self, message: str) -> FaultyExpressionError:
+        """Return the error that the expression does not fit its parameter."""
+        return FaultyExpressionError(f"{self.parameter}: {message}", self.parameter, self.text)
+
     def assigned(self, target: pa.DataType) -> Expression:
         """Return the expression with its value as an attribute of an Arrow type has it.
 
@@ -83,8 +92,8 @@ class Expression:
 
         kind = type_of(target)
         if not can_assign(self.type, kind):
-            message = f"{self.parameter}: the value is {self.type}, the attribute is {type_name(target)}; CAST it"
-            raise ValueError(message)
+            message = f"the value is {self.type}, the attribute is {type_name(target)}; CAST it"
+            raise self.fault(message)
         if kind == self.type:
             return self
         if isinstance(self.node, Literal) and self.node.value is None:
@@ -108,15 +117,20 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> Expression
     try:
         node = typed(text, _types(schema))
     except UnknownNameError as error:
-        message = f"{parameter}: {text!r} {error}"
-        raise UnknownAttributeError(message) from error
+        message = f"{parameter}: {_in_one_line(text)} {error}"
+        raise UnknownInExpressionError(message, parameter, text, error.offset) from error
     except ExpressionError as error:
-        message = f"{parameter}: {text!r}: {error}, at character {error.offset + 1}"
-        raise ValueError(message) from error
+        message = f"{parameter}: {_in_one_line(text)}: {error}"
+        raise FaultyExpressionError(message, parameter, text, error.offset) from error
+    expression = Expression(text, parameter, node)
     if any(part.is_interval for part in (node.type, *node.type.parts)):
-        message = f"{parameter}: {text!r} is {node.type}, which no attribute can be"
-        raise ValueError(message)
-    return Expression(text, parameter, node)
+        message = f"{_in_one_line(text)} is {node.type}, which no attribute can be"
+        raise expression.fault(message)
+    return expression
+
+
+def _in_one_line(text: str) -> str:
+    return repr(" ".join(text.split()))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -134,8 +148,8 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str) -> Expression:
     """
     condition = parse_expression(text, schema, parameter)
     if condition.type != BOOLEAN:
-        message = f"{parameter}: {text!r} is {condition.type}, a condition is wanted"
-        raise ValueError(message)
+        message = f"{_in_one_line(text)} is {condition.type}, a condition is wanted"
+        raise condition.fault(message)
     return condition
 
 

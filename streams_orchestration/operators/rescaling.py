@@ -6,10 +6,10 @@ the route goes by; what is kept of a key then lies in one replica before, and in
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from streams_orchestration.expressions.naming import names_of
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.expressions import frame
@@ -148,9 +148,21 @@ def divide_dictionaries(parts: Sequence[DictState], channels: Sequence[np.ndarra
     return [DictState(values) for values in divided]
 
 
-def names_in(*texts: str) -> set[str]:
-    """Whatever may be the name of an attribute in expressions."""
-    return {name for text in texts for name in re.findall(r"\w+", text)}
+class AnyCase(frozenset[str]):
+    """Names of attributes, which may be written in another case."""
+
+    def __contains__(self, name: object) -> bool:
+        """Return True if one of the names differs at most in case."""
+        return isinstance(name, str) and super().__contains__(name.lower())
+
+
+def names_in(*expressions: str) -> AnyCase:
+    """Return the names of the attributes that expressions use.
+
+    Raises:
+        ExpressionError: a text is no expression.
+    """
+    return AnyCase(name.lower() for text in expressions for name in names_of(text))
 
 
 def renamed(keys: pa.Table | pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:

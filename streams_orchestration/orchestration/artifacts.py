@@ -80,16 +80,7 @@ class ArtifactStore(dg.ConfigurableResource):
             "dataVersion": document.data_version,
             "spec": document.spec,
             "inputs": dict(document.inputs),
-            "diagnostics": [
-                {
-                    "code": d.code,
-                    "severity": d.severity,
-                    "message": d.message,
-                    "operator": d.operator,
-                    "location": d.location,
-                }
-                for d in document.diagnostics
-            ],
+            "diagnostics": [each.document() for each in document.diagnostics],
             "violations": list(document.violations),
             BY_NAME[document.stage].key: document.section,
             "result": document.result,

@@ -74,7 +74,8 @@ def _operators(done: Stages) -> int:
 def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:
     """Errors and warnings with what to do about them."""
     columns = ("severity", "code", "operator", "message", "location", "remedy")
-    return _table(Rows(columns, [tuple(getattr(each, column) for column in columns) for each in diagnostics]))
+    rows = [(each.severity, each.code, each.operator, each.message, each.place, each.remedy) for each in diagnostics]
+    return _table(Rows(columns, rows))
 
 
 def _value(entry: int | str | Mapping[str, Any] | Rows) -> dg.MetadataValue:

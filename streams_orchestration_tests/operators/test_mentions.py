@@ -1,12 +1,14 @@
-"""Where it is plain that an expression names no attribute that the stream lacks, Polars says so, too."""
+"""What compiling sees of the attributes in an expression is what typing finds."""
 
 from __future__ import annotations
 
 import random
 
-import polars as pl
 import pytest
 
+from streams_orchestration.expressions.errors import ExpressionError, UnknownNameError
+from streams_orchestration.expressions.types import parse_type
+from streams_orchestration.expressions.typing import typed
 from streams_orchestration.operators.mentions import Mentions, is_over
 
 NAMES = ["n", "s", "dep_delay"]
@@ -26,7 +28,7 @@ MARKS = [
     [
         "dep_delay IS NOT NULL AND dep_delay > 15", "s = 'UA'", "true", "LOWER(s) LIKE 'J%'", "n NOT IN (1, 2)",
         "COALESCE(n, 0) + 1", "n BETWEEN 1 AND 3 OR NOT n > -2.5e3", "(n + 1) * (n - 1)", "s = 'it''s' || 'x'", "now()",
-        "CAST(n AS DOUBLE) > 1",
+        "CAST(n AS DOUBLE) > 1", "N > 1", "n -- nn", "CASE WHEN n > 1 THEN s END", "s.t = 1", "n = \"nn\"", "`n`[0]",
     ],
 )  # fmt: skip
 def test_what_is_plain(text: str) -> None:
@@ -37,41 +39,46 @@ def test_what_is_plain(text: str) -> None:
     "text",
     [
         "nn > 1",
-        "N > 1",
         "n > nn",
         "LOWER(t)",
-        '"nn" > 1',
-        "s.t = 1",
         "n > 1 AND",
         "NOT",
         "AND > 1",
-        "n -- nn",
         "n nn",
         "",
+        "n > `nn`",
+        "CASE WHEN nn THEN s END",
+        "n IN (1, nn)",
+        "(n",
     ],
 )
 def test_what_is_not(text: str) -> None:
     assert not is_over(text, NAMES)
 
 
-def test_polars_agrees() -> None:
-    """Whatever is put together from words and marks; an attribute may have the name of a word."""
+def test_typing_misses_no_attribute_that_compiling_has_seen() -> None:
+    """Put texts together from words and marks; an attribute may have the name of a word."""
     draw = random.Random(1)
-    plain = 0
+    plain = unknown = 0
     for _ in range(30_000):
         word = draw.choice(WORDS)
         names = [*NAMES, draw.choice((word, word.lower(), "n"))]
         kinds = draw.choices((names, WORDS, MARKS), (3, 3, 4), k=draw.randint(1, 7))
         text = draw.choice((" ", " ", " ", "")).join(draw.choice(kind) for kind in kinds)
-        if not is_over(text, names):
-            continue
+        attributes = {name: parse_type("string" if name == "s" else "int") for name in names}
+        seen = is_over(text, names)
         try:
-            expression = pl.sql_expr(text)
-        except pl.exceptions.PolarsError:
-            continue  # of that compiling says nothing
-        plain += 1
-        assert set(expression.meta.root_names()) <= set(names), text
+            typed(text, attributes)
+        except UnknownNameError:
+            unknown += 1
+            assert not seen, text
+        except ExpressionError:
+            continue  # another fault, of which compiling says nothing
+        else:
+            plain += 1
+            assert seen, text
     assert plain > 300
+    assert unknown > 300
 
 
 def test_attributes_are_looked_for_in_every_stream() -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.running_limits import running_limits
 from streams_orchestration.compiler.compilation import Stages, need
@@ -19,7 +20,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.model.secrets import hidden_in
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.implementation import ImplementationError, wrong_method
 from streams_orchestration.operators.mentions import Mentions
@@ -129,8 +130,12 @@ def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, Log
         implementation.check(context, parameters)
         place = implementation.directory(context, parameters)
     except Exception as error:  # noqa: BLE001  whatever the code of a user's operator raises
-        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-        return [_Finding(_diagnostic("SO5004", operator, text), isinstance(error, UnknownAttributeError))]
+        if isinstance(error, FaultyExpressionError):
+            found = expression_fault("SO5004", error, operator.name, operator.location, operator.location_of)
+        else:
+            text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            found = _diagnostic("SO5004", operator, text)
+        return [_Finding(found, isinstance(error, UnknownAttributeError))]
     if place is None or places is None or places.setdefault(place, operator) is operator:
         return []
     text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"

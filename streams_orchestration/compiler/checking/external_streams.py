@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
+from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import condition_of
 
 
@@ -14,11 +16,17 @@ def check_external_streams(graph: PhysicalGraph) -> Iterator[Diagnostic]:
     """Subscriptions, filters and properties that cannot be used, and streams of unknown type; once for all replicas."""
     seen: set[tuple[str, str]] = set()
     for link in (*graph.imports, *graph.exports):
-        problem = _import_problem(link) if link.kind == "import" else _export_problem(link)
         code = "SO5005" if link.kind == "import" else "SO5006"
+        try:
+            problem = _import_problem(link) if link.kind == "import" else _export_problem(link)
+        except FaultyExpressionError as error:
+            problem = str(error)
+            found = expression_fault(code, error, link.name, link.location, lambda _, link=link: link.location)
+        else:
+            found = Diagnostic.of(code, problem or "", operator=link.name, location=link.location)
         if problem is not None and (code, problem) not in seen:
             seen.add((code, problem))
-            yield Diagnostic.of(code, problem, operator=link.name, location=link.location)
+            yield found
 
 
 def _import_problem(link: PortLink) -> str | None:
@@ -29,6 +37,8 @@ def _import_problem(link: PortLink) -> str | None:
             parse_subscription(str(link.parameters["subscription"]))
         if "filter" in link.parameters:
             condition_of(str(link.parameters["filter"]), link.schema, "filter")
+    except FaultyExpressionError:
+        raise
     except ValueError as error:
         return str(error)
     return None

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError, UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema, normalised
@@ -48,8 +49,8 @@ class Aggregate(Operator):
         """Those that groups, windows and functions are of, of tumbling windows; sliding ones hold whole tuples."""
         if not parse_window(parameters.window).tumbling:
             return None
-        texts = (parameters.window, parameters.time_attribute or "", *parameters.output.values())
-        return {*parameters.group_by, *parameters.partition_by, *names_in(*texts)}
+        attributes = [*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
+        return names_in(*map(name_token, attributes), *parameters.output.values())
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
@@ -67,11 +68,15 @@ class Aggregate(Operator):
     @classmethod
     def mentions(cls, parameters: AggregateParameters) -> Mentions:
         """Those of groups, windows and functions, and what the functions give."""
+        return Mentions.of(output=parameters.output)._replace(
+            inputs=[*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
+        )
+
+    @staticmethod
+    def _attributes_of_window(parameters: AggregateParameters) -> list[str]:
         window = parse_window(parameters.window)
         attributes = (parameters.time_attribute, window.eviction.attribute, window.trigger.attribute)
-        return Mentions.of(output=parameters.output)._replace(
-            inputs=[*parameters.group_by, *parameters.partition_by, *(each for each in attributes if each is not None)]
-        )
+        return [each for each in attributes if each is not None]
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:
@@ -110,7 +115,7 @@ class Aggregate(Operator):
                     f"output.{field.name}: the value is {type_name(kind)}, "
                     f"the output stream's attribute is {type_name(field.type)}"
                 )
-                raise ValueError(message)
+                raise FaultyExpressionError(message, f"output.{field.name}", parameters.output.get(field.name, ""))
         return window, measures
 
     def setup(self) -> None:

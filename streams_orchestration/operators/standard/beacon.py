@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import re
 import time
 from typing import Any
 
 from pydantic import Field
 
-from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.operators.arrow_types import arrow_type
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.contract import (
@@ -23,8 +21,8 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
 
-COUNTER = "IterationCount"
-_CALL = re.compile(rf"\b{COUNTER}\s*\(\s*\)")
+COUNTER = "IterationCount()"
+"""The attribute that expressions are over; its name is a call."""
 
 
 @functools.cache
@@ -78,9 +76,8 @@ class Beacon(SourceOperator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: BeaconParameters) -> Assignments:
         target = context.output_schema()
-        texts = {name: _counted(text) for name, text in parameters.output.items()}
-        defaults = {field.name: _default(field.type) for field in target if field.name not in texts}
-        return Assignments(texts | defaults, _counter(), target)
+        defaults = {field.name: _default(field.type) for field in target if field.name not in parameters.output}
+        return Assignments(parameters.output | defaults, _counter(), target)
 
     @classmethod
     def endless(cls, parameters: BeaconParameters) -> str | None:
@@ -128,12 +125,6 @@ class Beacon(SourceOperator):
         if now < began:
             return 0
         return first + int((now - began) / period) + 1 - start if period else limit
-
-
-def _counted(text: str) -> str:
-    """The expression with the counter as an attribute; texts in quotes stay as they are."""
-    parts = re.split(r"('[^']*')", text)
-    return "".join(part if part.startswith("'") else _CALL.sub(name_token(COUNTER), part) for part in parts)
 
 
 def _default(kind: Any) -> str:

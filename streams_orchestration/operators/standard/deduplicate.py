@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from streams_orchestration.expressions.naming import attribute_of
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
@@ -74,7 +75,8 @@ class DeDuplicate(Operator):
     def state_attributes(cls, parameters: DeDuplicateParameters) -> Collection[str] | None:
         """Those of the key and of the delta."""
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
-        return names_in(*texts, parameters.delta_attribute or "") if texts else None
+        attribute = [] if parameters.delta_attribute is None else [name_token(parameters.delta_attribute)]
+        return names_in(*texts, *attribute) if texts else None
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
@@ -85,9 +87,14 @@ class DeDuplicate(Operator):
 
     @staticmethod
     def _attributes(context: OperatorContext, parameters: DeDuplicateParameters) -> list[str]:
-        """The parts of the key, those that are attributes by their names."""
+        """The parts of the key: those that are attributes by the names that the stream has for them."""
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
-        return [text.strip().strip('"') for text in texts] or context.inputs[0].names
+        if not texts:
+            return context.inputs[0].names
+        known = {name.lower(): name for name in context.inputs[0].names}
+        written = [attribute_of(text) for text in texts]
+        names = [text if name is None else name for text, name in zip(texts, written, strict=True)]
+        return [name if name in context.inputs[0].names else known.get(name.lower(), name) for name in names]
 
     @classmethod
     def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
@@ -108,10 +115,10 @@ class DeDuplicate(Operator):
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         keys = [parse_expression(text, source, "key") for text in texts or map(name_token, source.names)]
         types = [key.arrow_type for key in keys]
-        for text, kind in zip(texts or source.names, types, strict=True):
-            if pa.types.is_nested(kind):
-                message = f"key: {text} is {type_name(kind)}, which cannot be compared"
-                raise ValueError(message)
+        for text, key in zip(texts or source.names, keys, strict=True):
+            if pa.types.is_nested(key.arrow_type):
+                message = f"{text} is {type_name(key.arrow_type)}, which cannot be compared"
+                raise key.fault(message)
         attribute = parameters.delta_attribute
         if attribute is not None:
             if attribute not in source.names:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from pydantic import Field
 
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.naming import is_call
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
@@ -19,8 +20,6 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.standard.parse import RowParameters, message_format
 from streams_orchestration.operators.standard.refused import REFUSED
-
-_OUTPUT = re.compile(r"\s*Output\s*\(\s*\)\s*")
 
 
 class FormatParameters(RowParameters):
@@ -71,7 +70,7 @@ class Format(Operator):
         written = parameters.written(source)
         parameters.check_line(written, "row")
         check_encodable(pa.schema([source.field(name) for name in written]), message_format(parameters.format))
-        rows = [name for name, text in parameters.output.items() if _OUTPUT.fullmatch(text)]
+        rows = [name for name, text in parameters.output.items() if _is_row(text)]
         rows = rows or [name for name in target.names if name not in source.names and name not in parameters.output]
         if len(rows) != 1:
             message = "output: one attribute gets the row, as in output: {data: Output()}"
@@ -100,6 +99,13 @@ class Format(Operator):
         columns = {name: others.column(name) for name in others.schema.names}
         columns[self.row] = pc.cast(lines, schema.field(self.row).type)
         self.submit(TupleBatch.from_columns(columns, schema))
+
+
+def _is_row(text: str) -> bool:
+    try:
+        return is_call(text, "Output")
+    except ExpressionError:
+        return False
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:

@@ -9,6 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.errors import behind
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
@@ -62,8 +63,8 @@ class Functor(Operator):
             except ValueError as error:
                 if ports == 1:
                     raise
-                message = f"output port {port}: {error}"
-                raise type(error)(message) from error
+                prefix = f"output port {port}: "
+                raise behind(prefix, error) from error
         return condition, assignments
 
     def setup(self) -> None:

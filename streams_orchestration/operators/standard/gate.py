@@ -63,8 +63,8 @@ class Gate(WaitingOperator):
         check_failure_port(context, parameters, control)
         count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck")
         if not pa.types.is_integer(kind := count.arrow_type):
-            message = f"numTuplesToAck: {parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
-            raise ValueError(message)
+            message = f"{parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
+            raise count.fault(message)
         return count
 
     def setup(self) -> None:

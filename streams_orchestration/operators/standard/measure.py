@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import re
+from collections.abc import Callable
 from typing import Any
 
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.naming import Part, outer_call
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.errors import FaultyExpressionError
+from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.value_measures import (
@@ -22,8 +25,6 @@ from streams_orchestration.operators.standard.value_measures import (
 from streams_orchestration.operators.window_ranges import reduce_ranges
 
 FUNCTIONS = tuple(dict.fromkeys(("Count", "Sum", "Average", *VALUE_FUNCTIONS, "CollectList")))
-
-_CALL = re.compile(r"^\s*([A-Za-z]+)\s*\((.*)\)\s*$", re.DOTALL)
 
 
 class Measure:
@@ -173,66 +174,72 @@ def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure | Val
     Raises:
         ValueError: no such function, or its argument does not fit.
     """
-    call = _CALL.match(text)
-    if not call or call.group(1) not in FUNCTIONS:
-        name = call.group(1) if call else text
-        message = f"{parameter}: {text!r} is no output function{nearest(name, FUNCTIONS)}"
-        raise ValueError(message)
-    function, argument = call.group(1), call.group(2).strip()
+
+    def fault(message: str, offset: int | None = None) -> FaultyExpressionError:
+        return FaultyExpressionError(f"{parameter}: {message}", parameter, text, offset)
+
+    try:
+        call = outer_call(text)
+    except ExpressionError as error:
+        message = f"{text!r}: {error}"
+        raise fault(message, error.offset) from error
+    if call is None or call.name not in FUNCTIONS:
+        message = f"{text!r} is no output function{nearest(text if call is None else call.name, FUNCTIONS)}"
+        raise fault(message)
+    function, parts = call
     if function == "Count":
-        if argument:
-            message = f"{parameter}: Count() takes no argument"
-            raise ValueError(message)
+        if parts:
+            message = "Count() takes no argument"
+            raise fault(message, parts[0].offset)
         return Measure(function)
-    texts = _arguments(argument)
     if function == "CollectList":
-        if len(texts) != 2 or not texts[1].isdecimal() or int(texts[1]) < 1:
-            message = f"{parameter}: CollectList(e, n) takes a value and the most values to keep, a number from 1 on"
-            raise ValueError(message)
-        return _value_measure(function, collect_list(int(texts[1])), texts[:1], schema, parameter)
-    expression = parse_expression(texts[0], schema, parameter)
+        if len(parts) != 2 or not parts[1].text.isdecimal() or int(parts[1].text) < 1:
+            message = "CollectList(e, n) takes a value and the most values to keep, a number from 1 on"
+            raise fault(message)
+        limited = collect_list(int(parts[1].text))
+        return _value_measure(function, limited, [_argument(text, parts[0], schema, parameter)], fault)
+    if not parts:
+        message = f"{function} takes an argument"
+        raise fault(message)
+    expressions = [_argument(text, part, schema, parameter) for part in parts]
+    expression = expressions[0]
     kind = expression.arrow_type
     if pa.types.is_decimal(kind) and function in DECIMAL_FUNCTIONS:
-        return _value_measure(function, DECIMAL_FUNCTIONS[function], texts, schema, parameter)
+        return _value_measure(function, DECIMAL_FUNCTIONS[function], expressions, fault)
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if function in VALUE_FUNCTIONS and not (number and function in ("Min", "Max")):
-        return _value_measure(function, VALUE_FUNCTIONS[function], texts, schema, parameter)
-    if len(texts) != 1:
-        message = f"{parameter}: {function} takes one argument, {text!r} has {len(texts)}"
-        raise ValueError(message)
+        return _value_measure(function, VALUE_FUNCTIONS[function], expressions, fault)
+    if len(parts) != 1:
+        message = f"{function} takes one argument, {text!r} has {len(parts)}"
+        raise fault(message, parts[1].offset)
     whole = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
     if not (whole or pa.types.is_floating(kind)):
-        message = f"{parameter}: {function} needs a number or a condition, {argument!r} is {type_name(kind)}"
-        raise ValueError(message)
+        message = f"{function} needs a number or a condition, {parts[0].text!r} is {type_name(kind)}"
+        raise fault(message, parts[0].offset)
     return Measure(function, expression, whole=whole)
 
 
+def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str) -> Expression:
+    """Read an argument; its errors name the place in the whole text."""
+    try:
+        return parse_expression(part.text, schema, parameter)
+    except FaultyExpressionError as error:
+        offset = part.offset + (error.offset or 0)
+        raise type(error)(error.reason, parameter, whole, offset) from error
+
+
 def _value_measure(
-    name: str, function: ValueFunction, texts: list[str], schema: pa.Schema, parameter: str
+    name: str,
+    function: ValueFunction,
+    expressions: list[Expression],
+    fault: Callable[[str], FaultyExpressionError],
 ) -> ValueMeasure:
-    if len(texts) != len(function.accepts):
-        message = f"{parameter}: {name}({', '.join(function.arguments)}) does not take {len(texts)} arguments"
-        raise ValueError(message)
-    expressions = [parse_expression(text, schema, parameter) for text in texts]
+    if len(expressions) != len(function.accepts):
+        message = f"{name}({', '.join(function.arguments)}) does not take {len(expressions)} arguments"
+        raise fault(message)
     types = [expression.arrow_type for expression in expressions]
-    for text, kind, accepts in zip(texts, types, function.accepts, strict=True):
+    for expression, kind, accepts in zip(expressions, types, function.accepts, strict=True):
         if not accepts(kind):
-            message = f"{parameter}: {name} cannot be of {text!r}, which is {type_name(kind)}"
-            raise ValueError(message)
+            message = f"{name} cannot be of {expression.text!r}, which is {type_name(kind)}"
+            raise fault(message)
     return ValueMeasure(name, function, expressions, types)
-
-
-def _arguments(text: str) -> list[str]:
-    """Divide arguments at commas that are in no parentheses and no quotes."""
-    parts, depth, quote = [""], 0, ""
-    for mark in text:
-        if quote:
-            quote = "" if mark == quote else quote
-        elif mark in "'\"":
-            quote = mark
-        depth += 0 if quote else (mark in "([") - (mark in ")]")
-        if mark == "," and not depth and not quote:
-            parts.append("")
-        else:
-            parts[-1] += mark
-    return [part.strip() for part in parts]

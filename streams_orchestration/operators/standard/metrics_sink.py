@@ -105,8 +105,8 @@ class MetricsSink(Operator):
         for text, expression in zip(texts, expressions, strict=True):
             kind = expression.arrow_type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                message = f"metrics: {text!r} is {type_name(kind)}, a number is wanted"
-                raise ValueError(message)
+                message = f"{text!r} is {type_name(kind)}, a number is wanted"
+                raise expression.fault(message)
         return dict(zip(parameters.all_names(), expressions, strict=True))
 
     def setup(self) -> None:

@@ -108,8 +108,8 @@ class Sort(Operator):
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = key.arrow_type
             if pa.types.is_nested(kind):
-                message = f"sortBy: {text} is {type_name(kind)}, which has no order"
-                raise ValueError(message)
+                message = f"{text} is {type_name(kind)}, which has no order"
+                raise key.fault(message)
         return window, keys, Assignments({}, source, context.outputs[0] or source)
 
     def setup(self) -> None:

@@ -1,0 +1,101 @@
+"""Names and calls in an expression, as far as its text says; nothing is known of types here.
+
+>>> sorted(names_of("CASE WHEN delay > 15 THEN place.city ELSE upper(`a b`) END"))
+['a b', 'delay', 'place']
+>>> outer_call("Average(delay > 15)")
+OuterCall(name='Average', arguments=(Part(text='delay > 15', offset=8),))
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from streams_orchestration.expressions.parsing import parse
+from streams_orchestration.expressions.syntax import Apply, Name, Syntax, parts_of
+from streams_orchestration.expressions.tokens import Token, tokenize
+
+
+class Part(NamedTuple):
+    """A part of a text, without the space around it, and its offset in the text."""
+
+    text: str
+    offset: int
+
+
+class OuterCall(NamedTuple):
+    """A function with brackets that end where the text ends."""
+
+    name: str
+    arguments: tuple[Part, ...]
+
+
+@functools.lru_cache(maxsize=8192)
+def names_of(text: str) -> frozenset[str]:
+    """Return the names of the attributes that an expression uses, as they are written.
+
+    Raises:
+        ExpressionError: the text is no expression.
+    """
+    return frozenset(_names(parse(text)))
+
+
+def _names(tree: Syntax) -> set[str]:
+    names, pending = set[str](), [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Name):
+            names.add(node.name)
+        pending.extend(parts_of(node))
+    return names
+
+
+def attribute_of(text: str) -> str | None:
+    """Return the name of the attribute that an expression is, in brackets or not; None for anything else.
+
+    Raises:
+        ExpressionError: the text is no expression.
+    """
+    tree = parse(text)
+    return tree.name if isinstance(tree, Name) else None
+
+
+def is_call(text: str, function: str) -> bool:
+    """Return True if an expression is nothing but a function without arguments; the case of the name is ignored.
+
+    Raises:
+        ExpressionError: the text is no expression.
+    """
+    tree = parse(text)
+    return isinstance(tree, Apply) and tree.function == function.lower() and not tree.arguments
+
+
+def outer_call(text: str) -> OuterCall | None:
+    """Divide a function whose arguments are expressions; None if the text is none.
+
+    Raises:
+        ExpressionError: a character begins no token, or a quote is never closed.
+    """
+    *tokens, end = tokenize(text)
+    if len(tokens) < 3 or tokens[0].kind != "word" or not _is(tokens[1], "(") or not _is(tokens[-1], ")"):
+        return None
+    depth, start, parts = 0, tokens[1].offset + 1, list[Part]()
+    for token in tokens[1:]:
+        depth += _is(token, "([") - _is(token, ")]")
+        if (depth == 1 and _is(token, ",")) or depth == 0:
+            parts.append(_part(text, start, token.offset))
+            start = token.offset + 1
+            if depth == 0 and token is not tokens[-1]:
+                return None
+    del end
+    arguments = tuple(parts) if len(parts) > 1 or (parts and parts[0].text) else ()
+    return OuterCall(tokens[0].text, arguments) if depth == 0 else None
+
+
+def _is(token: Token, marks: str) -> bool:
+    return token.kind == "mark" and token.text in marks
+
+
+def _part(text: str, start: int, end: int) -> Part:
+    written = text[start:end]
+    return Part(written.strip(), start + len(written) - len(written.lstrip()))
