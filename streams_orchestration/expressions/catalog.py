@@ -29,104 +29,46 @@ GROUPS: tuple[Group, ...] = (
 FUNCTIONS: Mapping[str, Function] = {each.name: each for group in GROUPS for each in group.functions}
 """Every function and operator by its name."""
 
-OTHER_TUPLES = frozenset(
-    (
-        "avg",
-        "mean",
-        "sum",
-        "count",
-        "min",
-        "max",
-        "first",
-        "last",
-        "first_value",
-        "last_value",
-        "any_value",
-        "collect_list",
-        "collect_set",
-        "array_agg",
-        "approx_count_distinct",
-        "corr",
-        "covar_pop",
-        "covar_samp",
-        "stddev",
-        "stddev_pop",
-        "stddev_samp",
-        "std",
-        "variance",
-        "var_pop",
-        "var_samp",
-        "median",
-        "mode",
-        "percentile",
-        "percentile_approx",
-        "approx_percentile",
-        "quantile",
-        "quantile_cont",
-        "quantile_disc",
-        "skewness",
-        "kurtosis",
-        "max_by",
-        "min_by",
-        "count_if",
-        "bool_and",
-        "bool_or",
-        "every",
-        "some",
-        "any",
-        "lag",
-        "lead",
-        "rank",
-        "dense_rank",
-        "row_number",
-        "ntile",
-        "cume_dist",
-        "percent_rank",
-        "nth_value",
-        "grouping",
-        "grouping_id",
-        "sum_distinct",
-        "regr_slope",
-        "regr_r2",
-        "histogram_numeric",
-        "listagg",
-        "string_agg",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "explode",
-        "posexplode",
-        "inline",
-        "stack",
-        "monotonically_increasing_id",
-        "spark_partition_id",
+CLOCK = "is another value after a replay; take the time from an attribute"
+_CHANCE = "is another value after a replay; take a hash of an attribute, such as xxhash64(id)"
+_SURROUNDINGS = "depends on where the application runs; give it as a submission-time value"
+_DIVISION = "depends on how tuples are divided"
+_SEVERAL = "makes several tuples of one; use a Custom operator"
+_TUPLES = "looks at more than one tuple; use an Aggregate"
+_OF_TUPLES = """
+    any any_value approx_count_distinct approx_percentile array_agg avg bit_and bit_or bit_xor bool_and bool_or
+    collect_list collect_set corr count count_if covar_pop covar_samp cume_dist dense_rank every first first_value
+    grouping grouping_id histogram_numeric kurtosis lag last last_value lead listagg max max_by mean median min min_by
+    mode nth_value ntile percent_rank percentile percentile_approx quantile quantile_cont quantile_disc rank regr_r2
+    regr_slope row_number skewness some std stddev stddev_pop stddev_samp string_agg sum sum_distinct var_pop var_samp
+    variance
+"""
+_OF_SEVERAL = """
+    explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack
+"""
+_OF_DIVISION = """
+    monotonically_increasing_id spark_partition_id
+"""
+_OF_CLOCKS = """
+    curdate current_date current_time current_timestamp localtimestamp now
+"""
+_OF_CHANCE = """
+    rand randn random randstr shuffle uniform uuid
+"""
+_OF_SURROUNDINGS = """
+    current_catalog current_database current_schema current_timezone current_user input_file_block_length
+    input_file_block_start input_file_name session_user user version
+"""
+REFUSED: Mapping[str, str] = {
+    name: reason
+    for names, reason in (
+        (_OF_TUPLES, _TUPLES),
+        (_OF_SEVERAL, _SEVERAL),
+        (_OF_DIVISION, _DIVISION),
+        (_OF_CLOCKS, CLOCK),
+        (_OF_CHANCE, _CHANCE),
+        (_OF_SURROUNDINGS, _SURROUNDINGS),
     )
-)
-"""Functions of Spark that look at several tuples, make several, or depend on partitions."""
-
-CLOCKS = frozenset(
-    (
-        "now",
-        "current_timestamp",
-        "current_date",
-        "current_time",
-        "curdate",
-        "localtimestamp",
-        "unix_timestamp_now",
-        "rand",
-        "random",
-        "randn",
-        "uuid",
-        "randstr",
-        "uniform",
-        "shuffle",
-        "current_user",
-        "user",
-        "session_user",
-        "current_database",
-        "current_catalog",
-        "version",
-        "input_file_name",
-    )
-)
-"""Functions of Spark whose value depends on a clock, on chance or on the surroundings."""
+    for name in names.split()
+}
+"""Functions of Spark that are no functions of one tuple alone, with the reason why they are refused."""

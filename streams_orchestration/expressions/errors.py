@@ -27,5 +27,9 @@ class UnknownNameError(ExpressionError):
         self.name = name
 
 
+class MisfitError(ValueError):
+    """The reason why a function does not take its arguments, where its signatures do not say it."""
+
+
 class EvaluationError(ValueError):
     """An expression without a value for a tuple: an overflow, a division by zero, a text that is no number."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams_orchestration.expressions.catalog import CLOCKS, GROUPS, OTHER_TUPLES
+from streams_orchestration.expressions.catalog import GROUPS, REFUSED
 from streams_orchestration.expressions.table import Function
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
@@ -32,8 +32,10 @@ and of a clock or of chance ({clocks}).
 def functions_page() -> str:
     """Return the page as Markdown."""
     count = sum(len(group.functions) for group in GROUPS)
-    others = ", ".join(f"`{name}`" for name in ("sum", "count", "lag") if name in OTHER_TUPLES) + " and so on"
-    clocks = ", ".join(f"`{name}`" for name in ("now", "current_date", "rand", "uuid") if name in CLOCKS) + " and so on"
+    others = ", ".join(f"`{name}`" for name in ("sum", "count", "lag") if name in REFUSED) + " and so on"
+    clocks = (
+        ", ".join(f"`{name}`" for name in ("now", "current_date", "rand", "uuid") if name in REFUSED) + " and so on"
+    )
     parts = [_HEAD.format(count=count, others=others, clocks=clocks)]
     for group in GROUPS:
         rows = "\n".join(map(_row, group.functions))

@@ -10,31 +10,25 @@ import functools
 from collections.abc import Callable
 
 from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.hints import type_hint
 from streams_orchestration.expressions.literals import (
     binary_constant,
     interval_constant,
     number_constant,
     typed_constant,
 )
-from streams_orchestration.expressions.reading import LEVELS, TokenReader
+from streams_orchestration.expressions.reading import LEVELS, RESERVED, UNITS, TokenReader
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax, is_higher
 from streams_orchestration.expressions.tokens import tokenize
 from streams_orchestration.expressions.types import BOOLEAN, INT, STRING, VOID, Type, parse_type
 
 _SAME = {"==": "=", "!=": "<>"}
-_RESERVED = frozenset(
-    ("and", "or", "not", "case", "when", "then", "else", "end", "is", "in", "between", "like", "ilike", "rlike", "as")
-)
-"""Words that name no attribute unless they are quoted."""
 _DEPTH = 50
 """Levels of brackets, signs and NOT; each takes several levels of Python's stack."""
 _HEIGHT = 150
 """Levels of a tree, which chains of operators make, too."""
-_NULL, _FIELD, _UNIT = "null", "the name of a field", "a unit of time"
+_NULL, _FIELD, _UNIT = "NULL, TRUE, FALSE or DISTINCT FROM", "the name of a field", "a unit of time"
 """What may be missing."""
-_UNITS = frozenset(
-    ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
-)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -208,11 +202,11 @@ class _Parser(TokenReader):
                 tree = self.expression()
                 self.expect(")")
                 return tree
-            case _ if self.at("*"):
+            case _ if self.at("*") and (self._position == 0 or self._tokens[self._position - 1].text != "*"):
                 message = "* stands for several values; name one attribute"
                 raise ExpressionError(message, token.offset)
             case _:
-                raise self.unexpected()
+                raise self.unexpected(None)
 
     def _text(self) -> str:
         """Read a text; texts that stand side by side are one."""
@@ -229,8 +223,9 @@ class _Parser(TokenReader):
     def _word(self) -> Syntax:
         token = self.take()
         word = token.text.lower()
-        if self.at("("):
+        if self.at("(") and word not in RESERVED:
             self.take()
+            self._refuse_query()
             return self._call(word, token.offset)
         if self.next.kind == "string" and word in ("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "interval"):
             if word == "interval":
@@ -247,13 +242,16 @@ class _Parser(TokenReader):
                 return self._case(token.offset)
             case "current_date" | "current_timestamp" | "localtimestamp":
                 return Apply(word, (), token.offset)
-            case _ if word in _RESERVED:
+            case _ if word in RESERVED:
                 self._position -= 1
-                raise self.unexpected()
+                raise self.unexpected(None)
             case _:
                 return Name(token.text, token.offset)
 
     def _case(self, offset: int) -> Syntax:
+        if self.next.kind == "end" or (self.next.kind == "mark" and not self.at("(", "-", "+", "~")):
+            self._position -= 1
+            raise self.unexpected(None)
         subject = None if self.at("when") else self.expression()
         branches: list[tuple[Syntax, Syntax]] = []
         while True:
@@ -274,6 +272,9 @@ class _Parser(TokenReader):
         match word:
             case "cast" | "try_cast":
                 argument = self.expression()
+                if self.at(",", ")"):
+                    message = f"{word.upper()} needs a type: {word.upper()}(value AS INT)"
+                    raise ExpressionError(message, self.next.offset)
                 self.expect("as")
                 kind = self._type()
                 self.expect(")")
@@ -351,7 +352,7 @@ class _Parser(TokenReader):
         return Apply(word, tuple(arguments), offset)
 
     def _with_unit(self, word: str, offset: int) -> Syntax:
-        if self.next.kind == "word" and self.next.text.lower() in _UNITS and self.at(",", ahead=1):
+        if self.next.kind == "word" and self.next.text.lower() in UNITS and self.at(",", ahead=1):
             unit = self.take()
             self.take()
             name = "timestampadd" if word.endswith("add") else "timestampdiff"
@@ -390,7 +391,8 @@ class _Parser(TokenReader):
         try:
             return parse_type(" ".join(words)) if words else INT
         except ValueError as error:
-            raise ExpressionError(str(error), start.offset) from error
+            hint = type_hint(start.text) if str(error) == f"there is no type {start.text}" else ""
+            raise ExpressionError(str(error) + hint, start.offset) from error
 
 
 def _between(value: Syntax, low: Syntax, high: Syntax, offset: int) -> Syntax:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.hints import MARKS, WORDS
 from streams_orchestration.expressions.tokens import Token
+
+RESERVED = frozenset(
+    ("and", "or", "not", "case", "when", "then", "else", "end", "is", "in", "between", "like", "ilike", "rlike", "as")
+)
+"""Words that name no attribute unless they are quoted."""
 
 _OTHER_TUPLES = {
     "over": "a window function looks at more than one tuple; use an Aggregate",
     "filter": "FILTER looks at more than one tuple; use an Aggregate",
 }
+UNITS = frozenset(
+    ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
+)
 LEVELS = {
     sign: level
     for level, signs in enumerate(
@@ -62,17 +71,48 @@ class TokenReader:
     def expect(self, word: str) -> None:
         """Read a token; raises ExpressionError if it is another one."""
         if not self.accept(word):
-            raise self.unexpected(word)
+            raise self.unexpected(word.upper())
 
-    def unexpected(self, wanted: str = "") -> ExpressionError:
-        """Return the error that the next token does not belong here."""
+    def unexpected(self, wanted: str | None = "") -> ExpressionError:
+        """Return the error that the next token does not belong here.
+
+        Args:
+            wanted: what is missing; None stands for a value, an empty text for nothing.
+        """
         token = self.next
         if token.text.lower() in _OTHER_TUPLES and self.at("(", ahead=1):
             return ExpressionError(_OTHER_TUPLES[token.text.lower()], token.offset)
         found = "the expression ends here" if token.kind == "end" else f"{token.text!r} does not belong here"
-        hint = f"; {wanted.upper()} is missing" if wanted else ""
-        if token.kind == "word" and token.text.lower() == "as":
-            hint = "; an expression has no name of its own"
+        missing = "a value" if wanted is None else wanted
+        hint = self._remedy() or (f"{missing} is missing" if missing else self._remedy_of_values())
+        return ExpressionError(f"{found}; {hint}" if hint else found, token.offset)
+
+    def _remedy(self) -> str:
+        """Return what to write for the next token, as far as that is known of other languages."""
+        token, before = self.next, self._tokens[max(self._position - 1, 0)]
+        word, former = token.text.lower(), before.text.lower()
+        ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]
+        if token.kind == "mark":
+            for pair in (former + word if before is not token else word, word + ahead.text, word):
+                if pair in MARKS:
+                    return MARKS[pair]
+            if word == "(" and self._position > 1 and self._tokens[self._position - 2].text == ".":
+                return f"functions have no dots: {before.text}(value)"
+            return ""
+        if token.kind == "word" and word in WORDS:
+            return WORDS[word]
+        if word == "not" and ahead.text.lower() == "null":
+            return "write IS NOT NULL"
+        return f"an attribute of this name is written `{token.text}`" if word in RESERVED else ""
+
+    def _remedy_of_values(self) -> str:
+        """Return what is wrong about a value or a comma that stands behind a value."""
+        token, before = self.next, self._tokens[max(self._position - 1, 0)]
         if self.at(","):
-            hint = hint or "; one expression is wanted"
-        return ExpressionError(found + hint, token.offset)
+            ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]
+            numbers = before.kind == ahead.kind == "number"
+            return "one expression is wanted" + ("; numbers have no commas" if numbers else "")
+        values = ("word", "quoted", "string", "number")
+        if token.kind in values and before is not token and (before.kind in values or before.text in (")", "]")):
+            return "" if before.text.lower() in RESERVED else "an operator between two values is missing"
+        return ""

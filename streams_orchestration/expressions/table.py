@@ -15,6 +15,10 @@ Row = Callable[..., Any]
 """A function's meaning for the values of one tuple."""
 
 _SIGNATURE = re.compile(r"(?P<name>[^\s(]+)\((?P<parameters>.*)\) -> (?P<result>.+)")
+ANY_NUMBER = 1_000_000
+"""Stands for any number of arguments."""
+_CLASS_NAMES = {"whole": "a whole number", "number": "a number", "datetime": "a date or timestamp", "ordered":
+                "a value with an order", "any": "any value"}  # fmt: skip
 _CLASSES: dict[str, Callable[[Type], bool]] = {
     "number": lambda kind: kind.is_numeric,
     "whole": lambda kind: kind.is_integral,
@@ -73,6 +77,14 @@ class Parameter(NamedTuple):
 
     name: str
     type: str
+    constant: bool = False
+    """Only a constant may be given; a signature says so by the word before the type."""
+
+    @classmethod
+    def of(cls, text: str) -> Parameter:
+        """Read `length int` or `format constant string`."""
+        name, kind = text.split(" ", 1)
+        return cls(name, kind.removeprefix("constant "), kind.startswith("constant "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +116,37 @@ class Signature:
         match = _SIGNATURE.fullmatch(text)
         assert match is not None, text
         written = outer_parts(match["parameters"]) if match["parameters"] else []
-        parameters = [Parameter(*part.strip("[]").removesuffix("...").split(" ", 1)) for part in written]
+        parameters = [Parameter.of(part.strip("[]").removesuffix("...")) for part in written]
         required = sum(not part.startswith("[") and not part.endswith("...") for part in written)
         repeated = bool(written) and written[-1].strip("]").endswith("...")
         return cls(text, tuple(parameters), required, repeated, match["result"])
 
+    @property
+    def most(self) -> int:
+        """How many arguments may be given."""
+        return ANY_NUMBER if self.variadic else len(self.parameters)
+
+    def takes(self, count: int) -> bool:
+        """Return True if so many arguments may be given."""
+        return self.required <= count <= self.most
+
+    def parameter(self, place: int) -> Parameter:
+        """Return the parameter of an argument."""
+        return self.parameters[min(place, len(self.parameters) - 1)]
+
+    def accepts(self, place: int, operand: Operand) -> bool:
+        """Return True if an argument may stand at its place, whatever the others are."""
+        parameter = self.parameter(place)
+        if parameter.constant and operand.constant is None:
+            return False
+        variables: dict[str, list[Type]] = {}
+        return _collect(parameter.type, operand.type, variables)
+
     def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
         """Return the types of a call in this form, or None if the arguments do not fit it."""
-        most = len(operands) if self.variadic else len(self.parameters)
-        if not self.required <= len(operands) <= most:
+        if not self.takes(len(operands)):
+            return None
+        if any(self.parameter(place).constant and each.constant is None for place, each in enumerate(operands)):
             return None
         last = len(self.parameters) - 1
         declared = [self.parameters[min(position, last)].type for position in range(len(operands))]
@@ -165,6 +199,29 @@ def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
         parts = outer_parts(inner)
         return Type(name, parts=tuple(_bound(part, VOID, variables) for part in parts))
     return parse_type(text)
+
+
+def misfit(name: str, forms: Sequence[Signature], operands: Sequence[Operand]) -> tuple[str, int]:
+    """Return why arguments fit no form of a function, and the number of the argument at fault, -1 for their count."""
+    fitting = [each for each in forms if each.takes(len(operands))]
+    shown = " or ".join(each.text for each in forms)
+    if not fitting:
+        least, most = min(each.required for each in forms), max(each.most for each in forms)
+        counts = f"{least}" if least == most else f"at least {least}" if most == ANY_NUMBER else f"{least} to {most}"
+        noun = "argument" if counts == "1" else "arguments"
+        given = f"{len(operands)} {'is' if len(operands) == 1 else 'are'} given"
+        return f"{name} takes {counts} {noun}, {given}; it is called as {shown}", -1
+    for place, operand in enumerate(operands):
+        left = [each for each in fitting if each.accepts(place, operand)]
+        if not left:
+            kinds = dict.fromkeys(each.parameter(place).type for each in fitting)
+            wanted = " or ".join(_CLASS_NAMES.get(kind, kind) for kind in kinds)
+            constant = "constant " if operand.constant is None and fitting[0].parameter(place).constant else ""
+            what = f"{name}: {fitting[0].parameter(place).name} is {operand.type}, {constant}{wanted} is wanted"
+            return f"{what}; it is called as {shown}", place
+        fitting = left
+    kinds = ", ".join(str(each.type) for each in operands)
+    return f"{name}({kinds}) is not possible; it is called as {shown}", -1
 
 
 def _kept(resolved: Resolved, operands: Sequence[Operand]) -> int:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.hints import MARKS
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -106,4 +107,5 @@ def _unreadable(text: str, position: int) -> ExpressionError:
         return ExpressionError(f"{number[0] if number else mark} is no number", offset)
     if text.startswith("/*", offset):
         return ExpressionError("the comment /* is never closed", offset)
-    return ExpressionError(f"{mark!r} has no meaning here", offset)
+    hint = f"; {MARKS[mark]}" if mark in MARKS else ""
+    return ExpressionError(f"{mark!r} has no meaning here{hint}", offset)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from streams_orchestration.expressions.catalog import CLOCKS, FUNCTIONS, OTHER_TUPLES
+from streams_orchestration.expressions.catalog import CLOCK, FUNCTIONS, REFUSED
 from streams_orchestration.expressions.coercion import common, common_of, is_implicit
 from streams_orchestration.expressions.conversion import can_convert, converter
-from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
+from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, MisfitError, UnknownNameError
+from streams_orchestration.expressions.hints import attribute_hint, function_hint
 from streams_orchestration.expressions.parsing import parse
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax
-from streams_orchestration.expressions.table import Operand
+from streams_orchestration.expressions.table import Operand, misfit
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import (
     Attribute,
@@ -88,13 +89,22 @@ class _Typing:
             message = f"{syntax.name} is a function; its arguments stand in brackets"
             raise ExpressionError(message, syntax.offset)
         message = f"uses the attribute {syntax.name}, which the stream does not have"
-        message += nearest(syntax.name, self._attributes)
+        message += attribute_hint(syntax.name, self._attributes)
         raise UnknownNameError(message, syntax.offset, syntax.name)
 
+    def _named(self, name: str) -> bool:
+        return any(each.lower() == name.lower() for each in self._attributes)
+
     def _field(self, syntax: Member) -> Node:
-        argument = self.node(syntax.argument)
+        owner = syntax.argument
+        if isinstance(owner, Name) and not self._named(owner.name) and self._named(syntax.field):
+            message = f"uses {owner.name}; an attribute stands without the name of its stream: {syntax.field}"
+            raise UnknownNameError(message, owner.offset, owner.name)
+        argument = self.node(owner)
         if argument.type.name != "struct":
             message = f"{syntax.field} is wanted of a value of type {argument.type}; only structs have fields"
+            if argument.type.name == "map":
+                message = f"the value of a key is written ['{syntax.field}']; only structs have fields"
             raise ExpressionError(message, syntax.offset)
         for position, name in enumerate(argument.type.fields):
             if name.lower() == syntax.field.lower():
@@ -151,9 +161,13 @@ class _Typing:
             )
             for node, each in zip(arguments, syntax.arguments, strict=True)
         ]
-        resolved = function.resolve(operands)
+        try:
+            resolved = function.resolve(operands)
+        except MisfitError as error:
+            message = f"{syntax.function}: {error}"
+            raise ExpressionError(message, syntax.offset) from error
         if resolved is None:
-            raise _misfit(syntax, arguments)
+            raise _misfit(syntax, arguments, operands)
         converted = tuple(
             self._as(node, kind, each.offset)
             for node, kind, each in zip(arguments, resolved.arguments, syntax.arguments, strict=True)
@@ -177,7 +191,11 @@ class _Typing:
             try:
                 return Literal(converter(node.type, kind, self._zone)(node.value), kind)
             except EvaluationError as error:
-                raise ExpressionError(str(error), offset) from error
+                hint = ""
+                if isinstance(node.value, str) and self._named(node.value):
+                    hint = f"; quotes make a text, the attribute {node.value} stands without them"
+                message = f"{error}{hint}"
+                raise ExpressionError(message, offset) from error
         return Cast(node, kind)
 
     def _folded(self, node: Call | Cast, offset: int) -> Node:
@@ -197,9 +215,9 @@ class _Typing:
 
     def coalesce(self, syntax: Apply) -> Node:
         """Return the first of several values that is not null."""
-        if not syntax.arguments:
-            raise _misfit(syntax, [])
         arguments = [self.node(each) for each in syntax.arguments]
+        if not arguments or (syntax.function != "coalesce" and len(arguments) != 2):
+            raise _misfit(syntax, arguments)
         kind = common_of(each.type for each in arguments)
         if kind is None:
             raise _misfit(syntax, arguments)
@@ -281,25 +299,51 @@ _SPECIAL: Mapping[str, Callable[[_Typing, Apply], Node]] = {
 
 def _no_function(syntax: Apply) -> ExpressionError:
     name = syntax.function
-    if name in OTHER_TUPLES:
-        message = f"{name}(...) looks at more than one tuple; use an Aggregate"
-    elif name in CLOCKS:
-        message = f"{name}() is another value after a replay; take the time from an attribute"
-    else:
-        message = f"there is no function {name}{nearest(name, (*FUNCTIONS, *_SPECIAL))}"
-    return ExpressionError(message, syntax.offset)
+    reason = REFUSED.get(name)
+    if reason is not None:
+        return ExpressionError(f"{name}(...) {reason}", syntax.offset)
+    known = [each for each in (*FUNCTIONS, *_SPECIAL) if each[0].isalpha()]
+    return ExpressionError(f"there is no function {name}{function_hint(name, known)}", syntax.offset)
 
 
-def _misfit(syntax: Apply, arguments: list[Node]) -> ExpressionError:
+_FORMS: Mapping[str, str] = {
+    "if": "if(condition, value, otherwise)",
+    "iff": "iff(condition, value, otherwise)",
+    "nullif": "nullif(value, other)",
+    "nvl": "nvl(value, otherwise)",
+    "ifnull": "ifnull(value, otherwise)",
+    "nvl2": "nvl2(value, if_not_null, if_null)",
+    "nanvl": "nanvl(number, otherwise)",
+    "coalesce": "coalesce(value, otherwise, ...)",
+}
+
+
+def _misfit(syntax: Apply, arguments: list[Node], operands: Sequence[Operand] = ()) -> ExpressionError:
     """Return the error that a function does not take these arguments."""
-    kinds = [str(each.type) for each in arguments]
-    function = FUNCTIONS.get(syntax.function)
-    if not syntax.function[0].isalpha() and len(kinds) == 2:
-        message = f"{kinds[0]} {syntax.function} {kinds[1]} is not possible; CAST one of them"
+    kinds, name = [str(each.type) for each in arguments], syntax.function
+    function = FUNCTIONS.get(name)
+    if name == "unix_timestamp" and not kinds:
+        return ExpressionError(f"unix_timestamp() {CLOCK}", syntax.offset)
+    if name == "[]":
+        key = f"a key of type {arguments[0].type.parts[0]}" if arguments[0].type.name == "map" else "a whole number"
+        nested = arguments[0].type.name in ("array", "map")
+        message = f"{kinds[0]} has no elements" if not nested else f"{key} is wanted in the brackets, not {kinds[1]}"
         return ExpressionError(message, syntax.offset)
-    forms = [form.text for form in function.signatures] if function is not None else []
-    given = f"{syntax.function}({', '.join(kinds)}) is not possible"
-    return ExpressionError(given + (f"; it is called as {' or '.join(forms)}" if forms else ""), syntax.offset)
+    if name in ("not", "~", "negative", "positive"):
+        wanted = {"not": "NOT takes a condition", "~": "~ takes a whole number"}.get(name, "a sign takes a number")
+        message = f"{wanted}, this is of type {kinds[0] if kinds else 'nothing'}"
+        return ExpressionError(message, syntax.offset)
+    if (not name[0].isalpha() or name == "div") and len(kinds) == 2:
+        hint = "CAST one of them"
+        if name in ("+", "-") and arguments[0].type.is_datetime and arguments[1].type.is_numeric:
+            hint = f"add an interval, as in {'+' if name == '+' else '-'} INTERVAL 1 HOUR"
+        return ExpressionError(f"{kinds[0]} {name.upper()} {kinds[1]} is not possible; {hint}", syntax.offset)
+    if function is not None and function.signatures:
+        message, place = misfit(name, function.signatures, operands)
+        return ExpressionError(message, syntax.arguments[place].offset if place >= 0 else syntax.offset)
+    form = _FORMS.get(name) or (function.examples[0][0] if function is not None and function.examples else "")
+    hint = f"; it is called as {form}" if name in _FORMS else f"; an example is {form}" if form else ""
+    return ExpressionError(f"{name}({', '.join(kinds)}) is not possible{hint}", syntax.offset)
 
 
 __all__ = ["can_assign", "common", "typed"]

@@ -16,6 +16,13 @@ def nearest_name(word: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+def close_name(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that a word is a misspelling of; None if it is like none of them."""
+    folded = {name.lower(): name for name in sorted(known)}
+    matches = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name most like a word, as the end of a message; empty when nothing is known."""
     match = nearest_name(word, known)

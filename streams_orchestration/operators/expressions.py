@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.expressions.tree import Cast, Literal, Node, attributes, may_fail
+from streams_orchestration.expressions.tree import Call, Cast, Literal, Node, attributes, may_fail
 from streams_orchestration.expressions.types import BOOLEAN, Type
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
@@ -149,6 +149,8 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str) -> Expression:
     condition = parse_expression(text, schema, parameter)
     if condition.type != BOOLEAN:
         message = f"{_in_one_line(text)} is {condition.type}, a condition is wanted"
+        if isinstance(condition.node, Call) and condition.node.function.name == "||":
+            message += "; OR joins conditions, || joins texts"
         raise condition.fault(message)
     return condition
 

@@ -42,7 +42,7 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("n + current_timestamp", 4, "another value after a replay"),
         ("uper(s)", 0, "no function uper.*upper"),
         ("n + t", 2, r"bigint \+ timestamp is not possible"),
-        ("length(l)", 0, r"length\(array<int>\) is not possible; it is called as length\(value string\) -> int"),
+        ("length(l)", 7, r"length: value is array<int>, string or binary is wanted; it is called as length\(value "),
         ("l AND true", 0, "a condition is wanted"),
         ("CAST(l AS int)", 0, "array<int> cannot be converted to int"),
         ("CAST(n AS number)", 10, "no type number"),
@@ -55,6 +55,50 @@ ATTRIBUTES = {name: parse_type(kind) for name, kind in (
         ("n.b", 1, "only structs have fields"),
         ("999Y", 0, "beyond the range of tinyint"),
         ("1e400", 0, "beyond the range of double"),
+        ("n > 1 && x > 1", 7, "AND joins conditions"),
+        ("n ** 2", 3, r"power\(a, b\)"),
+        ("n // 2", 3, "a DIV b"),
+        ("n => 2", 3, "write >="),
+        ("n > 1 ? 1 : 2", 6, "IF"),
+        ("n > 1; x > 1", 5, "one expression is wanted"),
+        ("s = \u201cUA\u201d", 4, "straight quotes"),
+        ("s.upper()", 7, r"functions have no dots: upper\(value\)"),
+        ("n mod 2", 2, "a % b"),
+        ("n NOT NULL", 2, "IS NOT NULL"),
+        ("n IS 1", 5, "NULL, TRUE, FALSE or DISTINCT FROM is missing"),
+        ("n x", 2, "an operator between two values is missing"),
+        ("n + ", 4, "a value is missing"),
+        ("end = 1", 0, "written `end`"),
+        ("case > 1", 0, "written `case`"),
+        ("EXISTS (SELECT 1)", 8, "more than one tuple; use a Sql operator"),
+        ("transform(l, e -> e + 1)", 15, "use a Custom operator"),
+        ("[1, 2]", 0, r"array\(1, 2\)"),
+        ("n > 1,000", 5, "numbers have no commas"),
+        ("s IN 'UA'", 5, r"\( is missing"),
+        ("n BETWEEN 1, 2", 11, "AND is missing"),
+        ("CASE WHEN n > 1 'a' END", 16, "THEN is missing"),
+        ("CAST(n, INT)", 6, r"CAST\(value AS INT\)"),
+        ("CAST(n AS VARCHAR(10))", 10, "the nearest is string"),
+        ("CAST(n AS INTEGR)", 10, "the nearest is integer"),
+        ("'s' > 1", 0, "quotes make a text, the attribute s stands without them"),
+        ("substr(s)", 0, "substr takes 2 to 3 arguments, 1 is given"),
+        ("sqrt()", 0, "sqrt takes 1 argument, 0 are given"),
+        ("length(upper(s), l)", 0, "length takes 1 argument, 2 are given"),
+        ("contains(s, l)", 12, r"contains: part is array<int>, string or binary is wanted"),
+        ("round(x, n)", 0, "the number of digits must be constant"),
+        ("from_json(s, 'a integr')", 0, "'a integr' is no type: there is no type integr"),
+        ("extract(yer FROM t)", 0, "'yer' is no part of a time; there are"),
+        ("IF(n > 1, 2)", 0, r"if\(condition, value, otherwise\)"),
+        ("nvl(n)", 0, r"nvl\(value, otherwise\)"),
+        ("t + 1", 2, "add an interval"),
+        ("l[s]", 1, "a whole number is wanted in the brackets"),
+        ("NOT n", 0, "NOT takes a condition, this is of type bigint"),
+        ("rand()", 0, "a hash of an attribute"),
+        ("unix_timestamp()", 0, "another value after a replay"),
+        ("explode(l)", 0, "several tuples of one"),
+        ("strftime(t, 'x')", 0, "the nearest is date_format"),
+        ("system('ls')", 0, "no function system; docs/functions.md lists all"),
+        ("getChannel() = 1", 0, r"\$\{getChannel\(\)\}"),
     ],
 )  # fmt: skip
 def test_a_fault_is_named_at_its_place(text: str, offset: int, message: str):
@@ -68,6 +112,16 @@ def test_a_fault_is_named_at_its_place(text: str, offset: int, message: str):
 def test_an_attribute_that_is_missing_is_named(text: str, name: str):
     with pytest.raises(ExpressionError, match=name):
         typed(text, ATTRIBUTES)
+
+
+def test_an_attribute_stands_without_the_name_of_its_stream():
+    with pytest.raises(UnknownNameError, match="without the name of its stream: x"):
+        typed("flights.x > 1", ATTRIBUTES)
+
+
+def test_all_attributes_are_listed_where_none_is_near():
+    with pytest.raises(UnknownNameError, match=r"it has n, x, s, t, l, Len, r\. A text stands in quotes: 'LaGuardia'"):
+        typed("s = LaGuardia", ATTRIBUTES)
 
 
 def test_the_nearest_attribute_is_offered():

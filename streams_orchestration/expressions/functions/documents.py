@@ -11,7 +11,7 @@ from typing import Any
 
 from streams_orchestration.expressions.conversion import converter, single, write_floating, writer
 from streams_orchestration.expressions.datetime_patterns import pattern_of
-from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
 from streams_orchestration.expressions.times import read_date, read_timestamp
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, VOID, Type, parse_type, struct_of
@@ -185,11 +185,12 @@ def _nullable(write: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 def _described(operands: Sequence[Operand]) -> Resolved | None:
-    if len(operands) != 2 or operands[1].constant is None or operands[0].type not in (STRING, VOID):
+    if len(operands) != 2 or operands[0].type not in (STRING, VOID):
         return None
-    text = operands[1].constant[0]
+    text = None if operands[1].constant is None else operands[1].constant[0]
     if not isinstance(text, str):
-        return None
+        message = "the type must be a constant text, such as 'a int, b string'"
+        raise MisfitError(message)
     schema = parse_schema(text)
     if not schema.errors:
         parts = tuple(parse_type(each.type) for each in schema.attributes)
@@ -197,7 +198,8 @@ def _described(operands: Sequence[Operand]) -> Resolved | None:
     try:
         return Resolved((STRING, STRING), parse_type(text))
     except ValueError:
-        return None
+        message = f"{text!r} is no type: {schema.errors[0]}"
+        raise MisfitError(message) from None
 
 
 @DOCUMENTS.bound(

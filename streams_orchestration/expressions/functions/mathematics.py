@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from streams_orchestration.expressions.conversion import EXACT, single, write_floating
-from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.arithmetic import checked, one_number
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
 from streams_orchestration.expressions.types import BIGINT, DOUBLE, INT, Type
@@ -19,8 +19,11 @@ _MOST_DIGITS = 350
 
 def _rounded(operands: Sequence[Operand]) -> Resolved | None:
     """Resolve a rounding; the digits are a constant, since the type of a decimal depends on them."""
-    if not 1 <= len(operands) <= 2 or (len(operands) == 2 and operands[1].constant is None):
+    if not 1 <= len(operands) <= 2:
         return None
+    if len(operands) == 2 and operands[1].constant is None:
+        message = "the number of digits must be constant"
+        raise MisfitError(message)
     number = one_number(operands[:1])
     if number is None or number.result.is_interval:
         return None

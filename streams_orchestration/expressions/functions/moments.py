@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from streams_orchestration.expressions.datetime_patterns import DAYS, MONTHS
-from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.arithmetic import checked
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
 from streams_orchestration.expressions.times import (
@@ -120,11 +120,16 @@ _SECONDS = Type("decimal", 8, 6)
 
 
 def _extracted(operands: Sequence[Operand]) -> Resolved | None:
-    if len(operands) != 2 or operands[0].constant is None:
+    if len(operands) != 2:
         return None
+    if operands[0].constant is None:
+        message = "the part must be a constant text, such as 'hour'"
+        raise MisfitError(message)
     part, kind = _PARTS.get(str(operands[0].constant[0]).lower()), operands[1].type
     if part is None:
-        return None
+        parts = ", ".join(dict.fromkeys(_PARTS.values()))
+        message = f"{operands[0].constant[0]!r} is no part of a time; there are {parts}"
+        raise MisfitError(message)
     if kind.is_interval:
         days = kind.name.startswith("interval day") and part in ("day", "hour", "minute", "second")
         return Resolved((STRING, kind), _SECONDS if part == "second" else INT) if days else None
