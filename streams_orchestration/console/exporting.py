@@ -61,6 +61,7 @@ def _subjects(compilation: Compilation) -> Iterator[tuple[str, dict[str, Any]]]:
         ("operator", dict.fromkeys(each.name for each in (*physical, *logical))),
         ("stream", dict.fromkeys(stream for each in physical for stream in each.streams)),
         ("pe", dict.fromkeys(str(pe.id) for pe in compilation.fusion.pes)),
+        ("region", dict.fromkeys(str(each.index) for each in compilation.regions.expanded)),
     ]
     for kind, names in named:
         for name in names:

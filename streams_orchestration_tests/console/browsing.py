@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,16 @@ class Seen:
         self.expect("[data-id]").not_to_have_count(0)
         return self.page
 
+    def until(self, expression: str) -> None:
+        """Wait until an expression of JavaScript is true.
+
+        `wait_for_function` evaluates texts in the page when it asks again, which the policy of the page refuses.
+        """
+        end = time.monotonic() + PATIENCE / 1000
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < end, f"never true: {expression}"
+            self.page.evaluate("new Promise(requestAnimationFrame)")
+
     def expect(self, selector: str) -> Any:
         playwright.expect.set_options(timeout=PATIENCE)
         return playwright.expect(self.page.locator(selector))
@@ -59,6 +70,15 @@ class Seen:
 
 def operator(name: str) -> str:
     return f'[data-id="op:{name}"]'
+
+
+UNTOUCHABLE = """() => [...document.querySelectorAll('select, input, button, summary, a, [role=button]')]
+  .filter((each) => each.checkVisibility())
+  .map((each) => each.matches('[type=checkbox]') ? each.closest('label') : each)
+  .map((each) => [each.getBoundingClientRect(), each.outerHTML.slice(0, 120)])
+  .filter(([{width, height}]) => Math.min(width, height) < 39.5)
+  .map(([{width, height}, text]) => `${width} x ${height}: ${text}`)"""
+"""Controls that are too small for a finger."""
 
 
 def axe(page: Any) -> list[str]:

@@ -17,7 +17,7 @@ from streams_orchestration.model.secrets import HIDDEN
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.settings import SAMPLE_MASK, SAMPLES
-from streams_orchestration_tests.console.browsing import AXE, MARKS, Seen, axe, browser, operator
+from streams_orchestration_tests.console.browsing import AXE, MARKS, UNTOUCHABLE, Seen, axe, browser, operator
 from streams_orchestration_tests.console.conftest import served
 from streams_orchestration_tests.console.deployed import CAUSE, Deployed
 from streams_orchestration_tests.servers.proxy import Proxy
@@ -182,7 +182,7 @@ def test_a_region_is_reset_from_the_page(browser: Any, tmp_path: Path, monkeypat
         page.locator("#tab-regions").click()
         page.locator('[data-reset="region-0"]').click()
         seen.expect(".note").to_contain_text("goes back to its last complete epoch")
-        seen.expect(".unit").to_contain_text("1; 1 of 5 attempts")
+        seen.expect(".unit").to_contain_text("1; 1 of 5 allowed")
         page.context.close()
 
 
@@ -243,6 +243,17 @@ INSIDE = """([inner, outer]) => {
   }).map((each) => each.dataset.id);
 }"""
 """Names of shapes that are not wholly in a part of the page."""
+WHOLE = """(id) => {
+  const [shape, view] = [`[data-id="${id}"]`, '.canvas'].map((each) => document.querySelector(each));
+  const title = shape.getBoundingClientRect();
+  const frame = [...document.querySelectorAll('.frame')].map((each) => each.getBoundingClientRect())
+    .filter((each) => each.left <= title.left && each.top <= title.top && each.bottom >= title.bottom)
+    .sort((one, other) => one.width * one.height - other.width * other.height)[0];
+  const box = view.getBoundingClientRect();
+  const starts = frame.left >= box.left && frame.top >= box.top;
+  return starts && (frame.bottom <= box.bottom || frame.top < box.top + 40) && title.bottom < box.bottom;
+}"""
+"""All of a box is in the view, or its beginning is at the beginning of the view."""
 UNLABELLED = """() => [...document.querySelectorAll('select, input, button, summary, [role=button]')]
   .filter((each) => each.checkVisibility())
   .filter((each) => !(each.labels
@@ -265,7 +276,7 @@ def test_on_a_phone_the_graph_goes_downwards_and_can_be_read(browser: Any, addre
     assert doubled["y"] > rows["y"] + rows["height"]
     assert small_texts(page) == []
     page.locator("#fit-graph").click()
-    page.wait_for_function(f"({INSIDE})(['.leaf', '.canvas']).length === 0")
+    seen.until(f"({INSIDE})(['.leaf', '.canvas']).length === 0")
     assert small_texts(page) == []
     for _ in range(6):
         page.get_by_label("Zoom out").click()
@@ -273,10 +284,26 @@ def test_on_a_phone_the_graph_goes_downwards_and_can_be_read(browser: Any, addre
     page.locator("#fit-graph").click()
     with application.failed(1):
         seen.expect(".banner").to_be_visible()
-        page.wait_for_function(f"({INSIDE})(['.leaf', '.canvas']).length === 0")
+        seen.until(f"({INSIDE})(['.leaf', '.canvas']).length === 0")
     page.locator("#tab-regions").click()
     seen.expect(".unit").to_have_count(1)
     assert small_texts(page) == []
+    page.context.close()
+
+
+def test_on_a_phone_every_control_is_large_enough_for_a_finger(browser: Any, address: str, application: Deployed):
+    seen = Seen(browser, 390, touch=True)
+    page = seen.open(address)
+    assert page.evaluate(UNTOUCHABLE) == []
+    page.locator('[data-fold="pe:0"]').tap()
+    seen.expect('[data-fold="pe:0"]').to_have_attribute("aria-expanded", "false")
+    with application.failed(1):
+        page.locator(".banner button").tap()
+        seen.expect(".panel h2").to_have_text("PE 1")
+        assert page.evaluate(UNTOUCHABLE) == []
+        page.locator("#tab-regions").tap()
+        seen.expect(".unit.broken").to_have_count(1)
+        assert page.evaluate(UNTOUCHABLE) == []
     page.context.close()
 
 
@@ -293,7 +320,6 @@ def test_on_a_phone_a_long_cause_leaves_the_way_to_its_pe_and_the_graph_in_view(
         assert page.locator(".canvas").bounding_box()["height"] > 150
         page.locator(".banner summary").click()
         seen.expect(".banner details p").to_contain_text("streams reset")
-        page.screenshot(path="/tmp/phone-failed.png")
     page.context.close()
 
 
@@ -307,7 +333,7 @@ def test_what_is_selected_stays_in_the_view(browser: Any, address: str, width: i
         page.locator("#search").press("Enter")
         seen.expect(".panel h2").to_have_text(f"Operator {name}")
         shown = f"({INSIDE})(['.leaf.selected', '.canvas']).length === 0"
-        page.wait_for_function(shown)
+        seen.until(shown)
         x, y = (page.locator(operator(name)).bounding_box()[each] + 9 for each in ("x", "y"))
         assert page.evaluate(f"document.elementFromPoint({x}, {y}).closest('.selected') !== null"), (
             "the panel covers it"
@@ -315,8 +341,82 @@ def test_what_is_selected_stays_in_the_view(browser: Any, address: str, width: i
         page.locator(".panel .close").click()
         page.locator(operator(name)).press("Enter")
         seen.expect(".panel").to_be_visible()
-        page.wait_for_function(shown)
+        seen.until(shown)
     page.context.close()
+
+
+@pytest.mark.parametrize(("width", "touch"), [(390, True), (1280, False)])
+def test_all_of_a_pe_is_in_the_view_from_wherever_it_is_chosen(browser: Any, address: str, width: int, touch: bool):
+    seen = Seen(browser, width, touch=touch)
+    page = seen.open(address)
+    page.locator("#unfold").dispatch_event("click")
+    whole = f"({WHOLE})('pe:2')"
+
+    def begin(zooms: int = 0) -> None:
+        page.locator(".panel .close").click()
+        page.locator("#search").fill("Rows")
+        page.locator("#search").press("Enter")
+        page.locator(".panel .close").click()
+        for _ in range(zooms):
+            page.get_by_label("Zoom in").click()
+
+    page.goto(f"{address}/?application=app&pe=2")
+    seen.expect(".panel h2").to_have_text("PE 2")
+    seen.until(whole)
+    begin()
+    page.locator('[data-id="pe:2"]').press("Enter")
+    seen.expect(".panel h2").to_have_text("PE 2")
+    seen.until(whole)
+    begin()
+    page.locator("#search").fill("PE 2")
+    page.locator("#search").press("Enter")
+    seen.until(whole)
+    begin(zooms=1)
+    page.locator("#tab-regions").click()
+    page.locator(".unit").get_by_text("PE 2").click()
+    seen.until(whole)
+    page.context.close()
+
+
+def test_a_region_is_chosen_from_the_list_and_from_what_is_in_it(seen: Seen, address: str):
+    page = seen.page
+    page.locator("#tab-regions").click()
+    page.locator(".unit h3 button").click()
+    seen.expect(".panel h2").to_have_text("Region 0")
+    seen.expect(".panel").to_contain_text("rule")
+    seen.expect(".regions").to_be_visible()
+    page.locator("#tab-graph").click()
+    seen.expect(".leaf.in-region").to_have_count(8)
+    page.locator(operator("Doubled")).click()
+    seen.expect(".panel h2").to_have_text("Operator Doubled")
+    seen.expect(".leaf.in-region").to_have_count(0)
+    page.locator(".panel dl").get_by_role("button", name="Region 0").click()
+    seen.expect(".panel h2").to_have_text("Region 0")
+    page.locator(".panel dl").get_by_role("button", name="PE 2").click()
+    seen.expect(".panel h2").to_have_text("PE 2")
+    page.locator("#search").fill("region 0")
+    page.locator("#search").press("Enter")
+    seen.expect(".panel h2").to_have_text("Region 0")
+    page.reload()
+    seen.expect(".panel h2").to_have_text("Region 0")
+
+
+def test_a_long_cause_is_one_line_until_it_is_unfolded(seen: Seen, application: Deployed):
+    page = seen.page
+    with application.failed(1):
+        application.set(tables.pe, tables.pe.c.id == 1, error=CAUSE * 20)
+        page.locator("#tab-regions").click()
+        seen.expect(".unit.broken .trouble").to_contain_text(CAUSE)
+        cause = page.locator(".unit .trouble summary")
+        line = cause.bounding_box()["height"]
+        assert line < 50
+        seen.expect(".unit .trouble p").to_be_hidden()
+        cause.click()
+        seen.expect(".unit .trouble p").to_contain_text("streams reset")
+        assert cause.bounding_box()["height"] > 3 * line
+        page.evaluate("document.querySelector('.unit.broken').dataset.seen = ''")
+        seen.until("!document.querySelector('.unit.broken').matches('[data-seen]')")
+        seen.expect(".unit .trouble p").to_be_visible()
 
 
 def test_every_control_has_a_name_and_is_there_only_where_it_does_something(seen: Seen):
@@ -326,7 +426,7 @@ def test_every_control_has_a_name_and_is_there_only_where_it_does_something(seen
     seen.expect("#application").to_have_count(0)
     assert page.evaluate(UNLABELLED) == []
     page.locator("summary").click()
-    seen.expect(".legend").to_contain_text("dot: splits its stream")
+    seen.expect(".legend").to_contain_text("dot: the operator splits its stream")
     page.locator("#tab-regions").click()
     seen.expect(".unit").to_have_count(1)
     for control in ("#heat", "#view", "#search", "#fold-all"):

@@ -12,9 +12,9 @@ from streams_orchestration.console.exporting import draw_html
 from streams_orchestration.console.plans.compilers import Compilers
 from streams_orchestration.console.reader import Reader
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.console.browsing import AXE, MARKS, Seen, axe, browser, operator
+from streams_orchestration_tests.console.browsing import AXE, MARKS, UNTOUCHABLE, Seen, axe, browser, operator
 from streams_orchestration_tests.console.conftest import served
-from streams_orchestration_tests.console.deployed import large
+from streams_orchestration_tests.console.deployed import Deployed, large
 from streams_orchestration_tests.console.plans.specs import write_spec
 
 pytestmark = MARKS
@@ -57,6 +57,38 @@ def test_a_width_is_changed_and_the_plans_are_compared(browser: Any, plans: str)
     seen.expect(".problems").to_be_hidden()
     seen.expect('[name="width:P"]').to_have_value("2")
     page.context.close()
+
+
+def test_on_a_phone_what_comes_of_a_choice_is_seen(browser: Any, plans: str):
+    seen = Seen(browser, 390, touch=True)
+    page = seen.open(plans)
+    width = page.locator('[name="width:P"]')
+    width.fill("3")
+    width.press("Enter")
+    seen.expect("#comparison").to_contain_text("2 -> 3")
+    seen.expect("#comparison").to_be_in_viewport(ratio=0.9)
+    assert page.evaluate(UNTOUCHABLE) == []
+    width.fill("0")
+    width.press("Enter")
+    seen.expect(".problems").to_contain_text("'P=0' is not PATTERN=N, N from 1")
+    seen.expect(".problems").to_be_in_viewport(ratio=1)
+    page.context.close()
+
+
+def test_from_the_plan_of_an_application_back_to_it(browser: Any, tmp_path: Path):
+    application = Deployed(tmp_path)
+    spec = write_spec(tmp_path)
+    with served(Reader(application.home), compilers=Compilers(application.home, (spec,))) as address:
+        seen = Seen(browser)
+        page = seen.open(f"{address}/compile?application=app")
+        back = page.get_by_role("link", name="Running")
+        assert back.get_attribute("href") == "/?application=app"
+        page.locator("#spec").select_option(str(spec))
+        seen.expect(".stage").not_to_have_count(0)
+        back.click()
+        seen.expect("#state").to_have_text("RUNNING")
+        assert page.url == f"{address}/?application=app"
+        page.context.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), pytest.param(1280, "light", marks=pytest.mark.deep)])

@@ -45,6 +45,8 @@ export class GraphCanvas implements Names {
   private top = 0;
   private selected = "";
   private stream = "";
+  /** The consistent region whose operators are marked; -1 for none. */
+  private region = -1;
   /** What stays in the view: the selected shape, or the producer of the selected stream. */
   private kept = "";
   private written = 0;
@@ -157,16 +159,25 @@ export class GraphCanvas implements Names {
     for (const [wire, { outer }] of this.wires) outer.classList.toggle("selected", carries(wire, stream));
   }
 
-  /** Moves the view as little as is needed for all of a shape to be in it; of a large one, its title. */
+  /** Marks the operators and folded boxes of a consistent region; of none for -1. */
+  selectRegion(region: number): void {
+    this.region = region;
+    for (const [each, { group }] of this.shapes) group.classList.toggle("in-region", this.isMarked(each));
+  }
+
+  private isMarked({ item, open }: Placed): boolean {
+    return !open && this.region >= 0 && (item.operator?.region ?? item.box!.region) === this.region;
+  }
+
+  /** Moves the view as little as is needed for all of a shape to be in it; of one that is too large, its beginning. */
   keep(id: string): void {
     const placed = this.placed.get(id);
     const box = this.element.getBoundingClientRect();
     if (!placed || !box.width) return;
     const shift = (from: number, size: number, room: number): number =>
       Math.max(EDGE - from, 0) || Math.min(0, Math.max(room - EDGE - from - size, EDGE - from));
-    const height = placed.open ? Math.min(placed.height, 34) : placed.height;
     const across = shift(placed.x * this.scale + this.left, placed.width * this.scale, box.width);
-    const down = shift(placed.y * this.scale + this.top, height * this.scale, box.height);
+    const down = shift(placed.y * this.scale + this.top, placed.height * this.scale, box.height);
     if (!across && !down) return;
     this.left += across;
     this.top += down;
@@ -261,6 +272,7 @@ export class GraphCanvas implements Names {
   private made(each: Placed): Shape {
     const shape = each.open ? boxShape(each, this.actions) : leafShape(each, this.actions);
     if (each.item.id === this.selected) shape.group.classList.add("selected");
+    shape.group.classList.toggle("in-region", this.isMarked(each));
     this.state(each, shape);
     return shape;
   }

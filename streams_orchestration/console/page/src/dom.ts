@@ -33,6 +33,22 @@ export function choice(id: string, options: readonly (readonly [value: string, t
   return made;
 }
 
+/** A text of the server or the page; what stands in backticks is a command or a name. */
+export function prose(text: string): Child[] {
+  return text.split("`").map((part, number) => (number % 2 ? el("code", {}, part) : part));
+}
+
+/** Texts of which all was unfolded. They stay so when the page is drawn anew. */
+const unfolded = new Set<string>();
+
+/** The first line of a long text, with what unfolds all of it and what belongs to it. */
+export function folded(key: string, text: string, ...more: Child[]): HTMLElement {
+  const made = el("details", { class: "folded" }, el("summary", {}, el("span", {}, ...prose(text))), ...more) as HTMLDetailsElement;
+  made.open = unfolded.has(key);
+  made.addEventListener("toggle", () => (made.open ? unfolded.add(key) : unfolded.delete(key)));
+  return made;
+}
+
 export function short(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e9) return `${(value / 1e9).toFixed(1)} G`;

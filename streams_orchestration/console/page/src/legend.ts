@@ -7,7 +7,7 @@ export function legend({ boxes, operators, edges }: Graph, live: boolean): HTMLE
   const signs: [string, string, boolean][] = [
     ["region", "colour of a frame: consistent region", operators.some((each) => each.region >= 0)],
     ["composite", "dashed frame: composite or channel", boxes.some((each) => each.kind !== "pe")],
-    ["mark", "dot: splits its stream, starts or ends a consistent region, or is locked; its details say which", operators.some((each) => each.marks.length)],
+    ["mark", "dot: the operator splits its stream, starts or ends a consistent region, or is locked; its details say which", operators.some((each) => each.marks.length)],
     ["queue", "queue in front of an input port", edges.some((each) => each.queue)],
     ["split", "splitter behind an output port", edges.some((each) => each.split)],
     ["network", "Network operators", edges.some((each) => each.network)],

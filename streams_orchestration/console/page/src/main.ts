@@ -3,9 +3,9 @@
 import "uplot/dist/uPlot.min.css";
 import "./console.css";
 import type { Heat } from "./canvas";
-import { button, choice, clock, el, labelled, type Child } from "./dom";
-import type { Item } from "./model";
-import { Panel } from "./panel";
+import { button, choice, clock, el, folded, labelled, prose, type Child } from "./dom";
+import type { Hit, Item } from "./model";
+import { known, Panel } from "./panel";
 import { chip, Regions } from "./regions";
 import { RefusedError, ServerSource, sourceOfPage, type Source } from "./source";
 import type { Snapshot, SubjectKind, View } from "./types";
@@ -24,7 +24,7 @@ class Page {
 
   private readonly graph: GraphView;
   private readonly panel: Panel;
-  private readonly regions = new Regions((pe) => void this.choose("pe", String(pe)));
+  private readonly regions = new Regions((kind, name) => void this.choose(kind, name));
   private readonly banner = el("div", { class: "banner", role: "alert", hidden: "" });
   private readonly status = el("span", { class: "chip", id: "state" });
   private readonly note = el("p", { class: "note", role: "status" });
@@ -32,7 +32,7 @@ class Page {
   private readonly picker = choice("application", []);
   private readonly views = choice("view", [["physical", "physical"], ["logical", "logical"]]);
   private readonly heats = choice("heat", [["processor", "processor time"], ["lag", "lag"], ["state", "state size"], ["none", "regions only"]]);
-  private readonly search = el("input", { type: "search", placeholder: "operator, stream or PE", id: "search", autocomplete: "off" }) as HTMLInputElement;
+  private readonly search = el("input", { type: "search", placeholder: "operator, stream, PE or region", id: "search", autocomplete: "off" }) as HTMLInputElement;
   private readonly hits = el("ul", { class: "hits", hidden: "" });
   private readonly graphTab = button("Graph", () => this.tab("graph"), { id: "tab-graph", "aria-pressed": "true" });
   private readonly regionTab = button("Regions", () => this.tab("regions"), { id: "tab-regions", "aria-pressed": "false" });
@@ -48,6 +48,8 @@ class Page {
       this.subject = null;
       void this.graph.select(undefined);
       this.graph.selectStream("");
+      this.graph.canvas.selectRegion(-1);
+      this.address();
     });
     this.build();
   }
@@ -87,7 +89,7 @@ class Page {
     if (this.source.mayAct) this.regions.reset = (unit) => void this.reset(unit);
     const listed = await this.source.applications();
     if (!listed.length) {
-      this.note.textContent = "Nothing is deployed here. `streams deploy SPEC` starts an application.";
+      this.note.replaceChildren(...(prose("Nothing is deployed here. `streams run SPEC` deploys an application and starts it.") as Node[]));
       this.main.hidden = this.graphTab.hidden = this.regionTab.hidden = true;
       return;
     }
@@ -128,8 +130,16 @@ class Page {
     if (!this.panel.element.hidden) this.panel.hide();
     document.title = `${application} · Streams console`;
     this.planLink.setAttribute("href", `/compile?application=${encodeURIComponent(application)}`);
+    this.address();
     await this.showView(this.view);
     this.stop = this.source.listen(application, (snapshot) => this.receive(snapshot), (message) => this.old(message));
+  }
+
+  /** The address leads back to what is shown: after a reload, or from another page. */
+  private address(): void {
+    if (!this.source.live) return;
+    const shown = new URLSearchParams({ application: this.application, ...(this.subject && { [this.subject.kind]: this.subject.name }) });
+    history.replaceState(null, "", `?${shown}`);
   }
 
   /** The values are not live: says since when. */
@@ -167,7 +177,7 @@ class Page {
     this.snapshot = snapshot;
     this.main.classList.remove("old");
     this.note.classList.remove("old");
-    if (performance.now() > this.saidUntil) this.note.textContent = snapshot.measured ? "" : "Measuring was off when it was deployed (STREAMS_METRICS=off).";
+    if (performance.now() > this.saidUntil) this.note.textContent = snapshot.measured ? "" : "There are no rates: this application was deployed with STREAMS_METRICS=off.";
     this.status.textContent = stateOf(snapshot);
     this.status.className = `chip ${snapshot.failures.length ? "bad" : chip(snapshot.state)}`;
     this.picker.selectedOptions[0]!.textContent = title(snapshot.application, snapshot.failures.length);
@@ -183,7 +193,7 @@ class Page {
     const lines: Child[] = [];
     for (const unit of snapshot.units) {
       const failure = snapshot.failures.find((each) => each.unit === unit.name);
-      if (unit.unstable) lines.push(this.warning(`Crash loop: ${unit.name} was ${unit.unstable}`, failure ? next(failure, snapshot.at) : "", unit.name));
+      if (unit.unstable) lines.push(this.warning(`Not stable: ${unit.name} was ${unit.unstable}`, failure ? next(failure, snapshot.at) : "", unit.name));
     }
     for (const each of snapshot.failures) {
       const loop = snapshot.units.find((unit) => unit.name === each.unit)?.unstable;
@@ -192,9 +202,7 @@ class Page {
     const text = lines.map((line) => (line as Node).textContent).join("\n");
     if (this.banner.dataset.text !== text) {
       this.banner.dataset.text = text;
-      const open = [...this.banner.querySelectorAll("details")].map((each) => each.open);
       this.banner.replaceChildren(...(lines as Node[]));
-      this.banner.querySelectorAll("details").forEach((each, number) => (each.open = open[number] ?? false));
     }
     this.banner.hidden = !lines.length;
   }
@@ -203,7 +211,7 @@ class Page {
   private warning(text: string, remedy: string, unit: string): HTMLElement {
     const failed = this.snapshot!.pes.find((pe) => pe.unit === unit && pe.trouble !== null);
     const show = failed && button(`Show PE ${failed.id}`, () => void this.choose("pe", String(failed.id)));
-    return el("div", { class: "warning" }, el("details", {}, el("summary", {}, el("span", {}, text)), remedy && el("p", {}, remedy)), show);
+    return el("div", { class: "warning" }, folded(`warning ${unit}`, text, remedy && el("p", {}, ...prose(remedy))), show);
   }
 
   private tab(name: "graph" | "regions"): void {
@@ -222,11 +230,13 @@ class Page {
 
   private async choose(kind: SubjectKind, name: string): Promise<void> {
     this.subject = { kind, name };
-    if (this.graph.element.hidden) this.tab("graph");
+    this.address();
+    if (this.graph.element.hidden && kind !== "region") this.tab("graph");
     if (kind === "pe" && this.view === "logical") await this.showView("physical");
     const ids: Partial<Record<SubjectKind, string>> = { operator: `op:${name}`, pe: `pe:${name}` };
     await this.graph.select(this.graph.model?.items.get(ids[kind] ?? ""));
     this.graph.selectStream(kind === "stream" ? name : "");
+    this.graph.canvas.selectRegion(kind === "region" ? Number(name) : -1);
     await this.refresh();
   }
 
@@ -237,22 +247,27 @@ class Page {
       ? this.snapshot?.units.find((each) => each.pes.includes(Number(name)))
       : this.snapshot?.units.find((each) => kind === "region" && each.region === Number(name));
     const trouble = kind === "pe" ? this.snapshot?.pes.find((each) => each.id === Number(name))?.trouble : null;
-    const marks = kind === "operator" ? this.graph.model?.items.get(`op:${name}`)?.operator?.marks : undefined;
-    return this.panel.show(this.application, kind, name, { unit, trouble: trouble ?? null, marks: marks ?? [] });
+    const item = this.graph.model?.items.get(kind === "pe" ? `pe:${name}` : `op:${name}`);
+    return this.panel.show(this.application, kind, name, { unit, trouble: trouble ?? null, ...(item && (kind === "operator" || kind === "pe") && known(item)) });
   }
 
   private find(): void {
     const hits = this.graph.model?.search(this.search.value) ?? [];
-    this.hits.replaceChildren(...hits.map(({ label, what, item, stream }) =>
-      el("li", {}, button(`${label} `, () => {
-        this.hits.hidden = true;
-        void this.graph.reveal(item).then(() => (stream ? this.choose("stream", stream) : item.box && item.box.kind !== "pe" ? undefined : this.chooseItem(item)));
-      }, { "data-what": what }))));
+    this.hits.replaceChildren(...hits.map((hit) => el("li", {}, button(`${hit.label} `, () => void this.take(hit), { "data-what": hit.what }))));
     this.hits.hidden = !hits.length;
     if (this.search.value && !hits.length) {
       this.hits.hidden = false;
-      this.hits.replaceChildren(el("li", {}, "No operator, stream or PE has this name."));
+      this.hits.replaceChildren(el("li", {}, "No operator, stream, PE or region has this name."));
     }
+  }
+
+  /** Shows what was found. */
+  private async take({ item, stream, region }: Hit): Promise<void> {
+    this.hits.hidden = true;
+    if (!item) return this.choose("region", String(region));
+    await this.graph.reveal(item);
+    if (stream) return this.choose("stream", stream);
+    if (item.operator || item.box!.kind === "pe") return this.chooseItem(item);
   }
 }
 

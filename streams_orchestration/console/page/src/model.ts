@@ -20,6 +20,15 @@ export interface Link {
   edges: Edge[];
 }
 
+/** What a search finds: an item, a stream with the item that produces it, or a region. */
+export interface Hit {
+  label: string;
+  what: string;
+  item?: Item;
+  stream?: string;
+  region?: number;
+}
+
 /** More shapes than this are not unfolded by themselves. */
 export const SHOWN_AT_FIRST = 60;
 
@@ -110,11 +119,15 @@ export class Model {
     return [...links.values()];
   }
 
-  /** Operators and boxes whose name has the text, those that begin with it first. */
-  search(text: string, most = 12): { label: string; what: string; item: Item; stream?: string }[] {
+  /** Operators, boxes, streams and regions whose name has the text, those that begin with it first. */
+  search(text: string, most = 12): Hit[] {
     const wanted = text.trim().toLowerCase();
     if (!wanted) return [];
-    const hits: { label: string; what: string; item: Item; stream?: string }[] = [];
+    const hits: Hit[] = [];
+    for (const region of new Set(this.graph.operators.map((each) => each.region))) {
+      const label = `Region ${region}`;
+      if (region >= 0 && label.toLowerCase().includes(wanted)) hits.push({ label, what: "consistent region", region });
+    }
     for (const each of this.items.values()) {
       const label = each.operator?.name ?? each.box!.label;
       if (label.toLowerCase().includes(wanted)) {

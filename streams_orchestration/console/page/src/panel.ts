@@ -1,7 +1,8 @@
 // The panel beside the graph: what an operator, stream, PE or region is, why, and what it does.
 
 import uPlot from "uplot";
-import { bytes, clock, count, el, seconds, short, type Child } from "./dom";
+import { bytes, clock, count, el, prose, seconds, short, type Child } from "./dom";
+import type { Item } from "./model";
 import { sampleOf } from "./sample";
 import type { Source } from "./source";
 import type { Series, Subject, SubjectKind, UnitNow } from "./types";
@@ -17,6 +18,13 @@ export interface Known {
   trouble?: string | null;
   /** Of an operator: that it splits, starts or ends a region, or is locked. */
   marks?: string[];
+  /** The consistent region of an operator or a PE; -1 for none. */
+  region?: number;
+}
+
+/** What a graph says of an operator or a box. */
+export function known({ operator, box }: Item): Known {
+  return { marks: operator?.marks ?? [], region: operator?.region ?? box!.region };
 }
 
 export interface Open {
@@ -71,7 +79,7 @@ export class Panel {
     this.closed();
   }
 
-  private parts(subject: Subject, { unit, trouble, marks }: Known): Child[] {
+  private parts(subject: Subject, { unit, trouble, marks, region = -1 }: Known): Child[] {
     const rows: [string, Child][] = [];
     const causes: string[] = [];
     const add = (name: string, value: Child): void => {
@@ -80,7 +88,8 @@ export class Panel {
     add("Kind", subject.operator);
     add("Class", subject.implementation);
     add("Location", subject.location);
-    add("Dot for", marks?.join(", "));
+    add("Role", marks?.join(", "));
+    if (region >= 0) add("Region", this.link("region", String(region), `Region ${region}`));
     add("Schema", subject.schema);
     if (subject.producer) add("From", this.link("operator", subject.producer));
     for (const output of subject.outputs ?? []) {
@@ -113,13 +122,14 @@ export class Panel {
     }
     if (unit) {
       add(state ? "Unit" : "State", state ? `${unit.name}, ${unit.state}` : unit.state);
+      if (!state) add("PEs", el("span", {}, ...unit.pes.slice(0, LINKED).flatMap((each) => [this.link("pe", String(each), `PE ${each}`), " "]), unit.pes.length > LINKED && `and ${unit.pes.length - LINKED} more`));
       add("Last complete epoch", String(unit.completed_epoch));
       add("Resets", String(unit.resets));
       if (unit.cause && !causes.length) causes.push(unit.cause);
     }
     const list = el("dl", {});
     for (const [name, value] of rows) list.append(el("dt", {}, name), el("dd", {}, value));
-    const parts: Child[] = [...causes.map((each) => el("p", { class: "trouble" }, each)), list];
+    const parts: Child[] = [...causes.map((each) => el("p", { class: "trouble" }, ...prose(each))), list];
     const parameters = subject.parameters as Record<string, unknown> | undefined;
     if (parameters && Object.keys(parameters).length) {
       parts.push(el("h3", {}, "Parameters"), el("pre", { tabindex: "0" }, JSON.stringify(parameters, null, 1)));
@@ -127,8 +137,8 @@ export class Panel {
     return parts;
   }
 
-  private link(kind: SubjectKind, name: string): HTMLElement {
-    const made = el("button", { type: "button", class: "link-button" }, name);
+  private link(kind: SubjectKind, name: string, text = name): HTMLElement {
+    const made = el("button", { type: "button", class: "link-button" }, text);
     made.addEventListener("click", () => this.open(kind, name));
     return made;
   }
@@ -154,7 +164,7 @@ export class Panel {
             legend: { show: false },
             cursor: { y: false },
             scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
-            axes: [{ ...axis, size: 28 }, { ...axis, size: 52, values: (_plot, ticks) => ticks.map(words) }],
+            axes: [{ ...axis, size: 28, space: 76, values: (_plot, ticks) => ticks.map(clock) }, { ...axis, size: 52, values: (_plot, ticks) => ticks.map(words) }],
             series: [{}, { stroke: "#2563eb", width: 1.5, fill: "#2563eb22", spanGaps: false }],
           },
           [series.at, values],

@@ -1,9 +1,13 @@
 // The regions of an application: states, epochs, cuts, resets with their phases, and all of that over time.
 
-import { choice, clock, el, labelled, seconds, svg, type Child } from "./dom";
-import type { Recovery, Snapshot, UnitNow } from "./types";
+import { button, choice, clock, el, folded, labelled, prose, seconds, svg, type Child } from "./dom";
+import type { Recovery, Snapshot, SubjectKind, UnitNow } from "./types";
 
-const PHASES = ["detect", "decide", "hosts", "restart", "first commit"];
+/** Phases of a reset, each with when it ends. */
+const PHASES = [
+  ["detect", "until the failure is detected"], ["decide", "until the reset is taken up"], ["hosts", "until all hosts are there"],
+  ["restart", "until every PE runs"], ["first commit", "until the first commit"],
+] as const;
 /** States from which nothing goes back to a cut. */
 const ENDED = ["COMPLETED", "STOPPED"];
 const WHOLE = "0";
@@ -15,23 +19,21 @@ export class Regions {
   readonly element = el("section", { class: "regions", "aria-label": "Regions", tabindex: "0" });
   private readonly list = el("div", { class: "units" });
   private readonly plot = svg("svg", { class: "timeline", role: "img", "aria-label": "Epochs, failures and resets over time" });
+  private readonly signs = el("ul", { class: "signs", "aria-label": "Legend" });
   private span = 300;
   private last: Snapshot | null = null;
 
   /** Null where the page may only read. */
   reset: ((unit: string) => void) | null = null;
 
-  constructor(private readonly openPe: (pe: number) => void) {
+  constructor(private readonly open: (kind: SubjectKind, name: string) => void) {
     const spans = choice("span", SPANS);
     spans.value = String(this.span);
     spans.addEventListener("change", () => {
       this.span = Number(spans.value);
       this.draw();
     });
-    const sign = (name: string, text: string): HTMLElement => el("li", {}, el("i", { class: `sign-${name}` }), text);
-    const signs = el("ul", { class: "signs", "aria-label": "Legend" }, sign("cut", "epoch complete"), sign("broken", "failed"), sign("unknown", "no longer recorded"),
-      ...PHASES.map((phase, number) => sign(`phase phase-${number}`, `reset: ${phase}`)));
-    this.element.append(el("h2", {}, "Over time"), labelled("Time range", spans), this.plot as unknown as Node, signs,
+    this.element.append(el("h2", {}, "Over time"), labelled("Time range", spans), this.plot as unknown as Node, this.signs,
       el("h2", {}, "Now"), this.list);
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
@@ -40,9 +42,10 @@ export class Regions {
     this.last = snapshot;
     if (this.element.hidden) return;
     this.draw();
-    const focused = [...this.list.querySelectorAll("button")].indexOf(document.activeElement as HTMLButtonElement);
+    const controls = (): HTMLElement[] => [...this.list.querySelectorAll<HTMLElement>("button, summary")];
+    const focused = controls().indexOf(document.activeElement as HTMLElement);
     this.list.replaceChildren(...snapshot.units.map((unit) => this.unit(unit, snapshot)));
-    if (focused >= 0) this.list.querySelectorAll("button")[focused]?.focus();
+    controls()[focused]?.focus();
   }
 
   /** Seconds that are shown: never from before the deployment on. */
@@ -58,26 +61,24 @@ export class Regions {
       ["Epochs", `${unit.completed_epoch} complete, ${unit.open_epoch} open`],
       ["Last cut", cut ? `epoch ${cut[0]}, ${seconds(snapshot.at - cut[1])} ago, took ${seconds(cut[2])}` : "none yet"],
       ["Period", unit.period ? seconds(unit.period) : null],
-      ["Resets", `${unit.resets}; ${unit.attempts} of ${unit.max_attempts} attempts since the last epoch`],
+      ["Resets", unit.resets ? `${unit.resets}; ${unit.attempts} of ${unit.max_attempts} allowed since the last epoch` : "none"],
     ];
     const list = el("dl", {});
     for (const [name, value] of facts) if (value) list.append(el("dt", {}, name), el("dd", {}, value));
     const pes = el("p", {}, "PEs: ");
     for (const pe of unit.pes.slice(0, 20)) {
-      const link = el("button", { type: "button", class: "link-button" }, `PE ${pe}`);
-      link.addEventListener("click", () => this.openPe(pe));
-      pes.append(link, " ");
+      pes.append(button(`PE ${pe}`, () => this.open("pe", String(pe)), { class: "link-button" }), " ");
     }
     if (unit.pes.length > 20) pes.append(`and ${unit.pes.length - 20} more`);
     const { reset } = this;
     const again = reset && !ENDED.includes(unit.state) && el("button", { type: "button", "data-reset": unit.name }, "Reset to the last cut");
     if (again) again.addEventListener("click", () => reset!(unit.name));
     const state = failure ? "FAILED" : unit.state;
+    const subject: [SubjectKind, string] = unit.region === null ? ["pe", String(unit.pes[0])] : ["region", String(unit.region)];
+    const details = button(unit.name, () => this.open(...subject), { class: "link-button", title: "Show the details" });
     return el("article", { class: `unit${failure ? " broken" : ""}` },
-      el("h3", {}, unit.name, " ", el("span", { class: `chip ${chip(state)}` }, state)),
-      unit.unstable && el("p", { class: "trouble" }, `Crash loop: ${unit.unstable}`),
-      failure && el("p", { class: "trouble" }, unit.unstable && !failure.hopeless ? failure.remedy : `${failure.reason.replace(/\.$/, "")}. ${failure.remedy}`),
-      list, pes, again, recoveries(unit.recoveries));
+      el("h3", {}, details, " ", el("span", { class: `chip ${chip(state)}` }, state)), trouble(unit, failure),
+      list, pes, again, recoveries(unit));
   }
 
   private draw(): void {
@@ -119,29 +120,47 @@ export class Regions {
         const title = `${each.cause ?? "reset"}; back to epoch ${each.epoch}; ${seconds(end - begin)}`;
         parts.push(svg("rect", { class: "broken", x: inside(begin), y: y + 4, width: Math.max(2, inside(end) - inside(begin)), height: 20 },
           svg("title", {}, title)));
-        for (const phase of PHASES) {
+        PHASES.forEach(([phase], order) => {
           const length = each.phases[phase];
-          if (length === undefined) continue;
+          if (length === undefined) return;
           const [from, to] = [inside(begin), inside(begin + length)];
           begin += length;
           if (to > from) {
-            parts.push(svg("rect", { class: `phase phase-${PHASES.indexOf(phase)}`, x: from, y: y + 14, width: to - from, height: 10 },
+            parts.push(svg("rect", { class: `phase-${order}`, x: from, y: y + 14, width: to - from, height: 10 },
               svg("title", {}, `${phase}: ${seconds(length)}`)));
           }
-        }
+        });
       });
       for (const [epoch, time, took] of unit.cuts) {
         if (time < now - span) continue;
         parts.push(svg("path", { class: "cut", d: `M${at(time)} ${y + 6}v16` }, svg("title", {}, `epoch ${epoch}, took ${seconds(took)}`)));
       }
     });
+    this.signs.replaceChildren(...legend((sign) => parts.some((each) => each.classList.contains(sign))));
     this.plot.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.plot.setAttribute("height", String(height));
     this.plot.replaceChildren(...parts);
   }
 }
 
-function recoveries(all: Recovery[]): HTMLElement | null {
+/** The first line of why a unit does not work; unfolded, all of it and what to do. */
+function trouble(unit: UnitNow, failure: Snapshot["failures"][number] | undefined): HTMLElement | null {
+  if (!unit.unstable && !failure) return null;
+  const text = unit.unstable ? `Not stable: ${unit.unstable}` : failure!.reason;
+  const other = unit.unstable && failure?.hopeless && el("p", {}, failure.reason);
+  return el("div", { class: "trouble" }, folded(`unit ${unit.name}`, text, other, failure && el("p", {}, ...prose(failure.remedy))));
+}
+
+/** The signs of the time line in words: of those only that are in it. */
+function legend(occurs: (sign: string) => boolean): HTMLElement[] {
+  const signs: [sign: string, text: string][] = [
+    ["works", "no failure is known"], ["cut", "an epoch is complete"], ["broken", "failed"], ["unknown", "epochs are no longer recorded"],
+    ...PHASES.map(([, words], number): [string, string] => [`phase-${number}`, words]),
+  ];
+  return signs.filter(([sign]) => occurs(sign)).map(([sign, text]) => el("li", {}, el("i", { class: `sign-${sign}` }), text));
+}
+
+function recoveries({ name, recoveries: all }: UnitNow): HTMLElement | null {
   if (!all.length) return null;
   const outcome = (each: Recovery): string => {
     if (each.given_up) return "attempts used up";
@@ -149,9 +168,9 @@ function recoveries(all: Recovery[]): HTMLElement | null {
     return each === all.at(-1) ? "running" : "failed";
   };
   const rows = all.slice(-8).reverse().map((each) =>
-    el("tr", {}, el("td", {}, clock(each.began)), el("td", {}, each.cause ?? "requested"), el("td", {}, String(each.epoch)),
+    el("tr", {}, el("td", {}, clock(each.began)), el("td", {}, each.cause ? folded(`reset ${name} ${each.began}`, each.cause) : "requested"), el("td", {}, String(each.epoch)),
       el("td", {}, outcome(each)),
-      el("td", {}, PHASES.filter((phase) => phase in each.phases).map((phase) => `${phase} ${seconds(each.phases[phase]!)}`).join(", "))));
+      el("td", {}, PHASES.map(([phase]) => phase).filter((phase) => phase in each.phases).map((phase) => `${phase} ${seconds(each.phases[phase]!)}`).join(", "))));
   const head = el("tr", {}, ...["Time", "Cause", "Back to epoch", "Duration", "Phases"].map((text) => el("th", { scope: "col" }, text)));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Resets" },
     el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));

@@ -8,6 +8,8 @@ import type { Item } from "./model";
 /** Pixels of the smallest text. A picture that is too small for a text leaves it out. */
 const LEAST = 11;
 const NAME = 13;
+/** Pixels of what a finger can hit. */
+const TOUCH = 40;
 /** Pixels of the letters and the space of the smallest line of text. */
 const LINE = 13;
 /** Scale from which operators show all lines of text, in letters of at least the least size. */
@@ -42,8 +44,9 @@ export function boxShape(each: Placed, actions: Actions): Shape {
   const value = svg("text", { class: "value", y: 22, "text-anchor": "end" });
   const name = svg("text", { class: "name", x: 14, y: 22 });
   const spoken = svg("title");
+  const reach = svg("rect", { class: "touch", width: Math.max(20, width - 34) });
   const title = svg("g", { class: "title", role: "button", tabindex: 0, "data-id": item.id }, spoken,
-    svg("rect", { class: "hit", x: 4, y: 4, width: Math.max(20, width - 40), height: 26, rx: 6 }), name, value);
+    reach, svg("rect", { class: "hit", x: 4, y: 4, width: Math.max(20, width - 40), height: 26, rx: 6 }), name, value);
   const transform = `translate(${each.x} ${each.y})`;
   const outer = svg("g", { class: `box ${item.box!.kind} ${tint(item.box!.region)}`, transform },
     svg("rect", { class: "frame", width, height: each.height, rx: 10 }));
@@ -55,6 +58,7 @@ export function boxShape(each: Placed, actions: Actions): Shape {
     put(name, shown);
     put(value, readable ? fitting(figures, scale, room - 10 - written(shown, NAME, scale)) : "");
     value.setAttribute("x", String(14 + room));
+    reach.setAttribute("height", String(Math.min(each.height, TOUCH / scale)));
     put(spoken, [item.box!.label, figures].filter(Boolean).join(", "));
   };
   return { outer, over: svg("g", { transform }, title, fold), group: title, write };
@@ -100,7 +104,8 @@ function foldButton(item: Item, width: number, open: boolean, actions: Actions):
   const text = `${open ? "Fold" : "Unfold"} ${item.box!.label}`;
   const made = svg("g", { class: "fold", role: "button", tabindex: 0, "data-fold": item.id, "aria-expanded": String(open), "aria-label": text },
     svg("title", {}, text),
-    svg("rect", { x: width - 29, y: 5, width: 24, height: 24, rx: 5 }),
+    svg("rect", { class: "touch", x: width - 38, y: -3, width: TOUCH, height: TOUCH }),
+    svg("rect", { class: "face", x: width - 29, y: 5, width: 24, height: 24, rx: 5 }),
     svg("path", { d: `M${width - 23} 17h12${open ? "" : "m-6 -6v12"}`, class: "sign" }));
   made.addEventListener("click", () => actions.toggle(item));
   return made;

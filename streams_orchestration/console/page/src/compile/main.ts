@@ -1,9 +1,9 @@
 // The compile view: a spec, what every stage of the compiler decided of it, and what a change of it would do.
 
 import "./compile.css";
-import { choice, el, labelled } from "../dom";
+import { choice, el, labelled, prose } from "../dom";
 import type { Item } from "../model";
-import { Panel } from "../panel";
+import { known, Panel } from "../panel";
 import { RefusedError, ServerSource } from "../source";
 import type { SubjectKind } from "../types";
 import { GraphView } from "../view";
@@ -28,6 +28,8 @@ class CompilePage {
   private readonly problems = el("div", { class: "problems", role: "alert", hidden: "" });
   private readonly comparison = el("div", {});
   private readonly redeploy = el("div", {});
+  private readonly outcomes = el("div", {}, this.problems, this.comparison, this.redeploy);
+  private readonly running = el("a", { href: "/", class: "page" }, "Running");
   private readonly drawn = el("h2", { id: "drawn" }, "Graph");
 
   private specs: string[] = [];
@@ -36,6 +38,7 @@ class CompilePage {
   private good: Choices | null = null;
   private stage = FIRST_STAGE;
   private asked = 0;
+  private readonly stacked = matchMedia("(max-width: 760px)");
 
   constructor() {
     this.panel = new Panel({
@@ -45,6 +48,7 @@ class CompilePage {
     }, (kind, name) => this.choose(kind, name), () => {
       void this.graph.select(undefined);
       this.graph.selectStream("");
+      this.graph.canvas.selectRegion(-1);
     });
     this.build();
   }
@@ -55,8 +59,8 @@ class CompilePage {
       if (event.key === "Escape" && !this.panel.element.hidden) this.panel.hide();
     });
     const header = el("header", {}, el("h1", {}, "Streams"), this.subjects,
-      el("nav", { "aria-label": "Pages" }, el("a", { href: "/", class: "page" }, "Running"), el("a", { href: "/compile", class: "page", "aria-current": "page" }, "Plans")));
-    const plan = el("div", { class: "plan" }, this.problems, this.comparison, this.redeploy,
+      el("nav", { "aria-label": "Pages" }, this.running, el("a", { href: "/compile", class: "page", "aria-current": "page" }, "Plans")));
+    const plan = el("div", { class: "plan" }, this.outcomes,
       el("h2", {}, "Stages"), this.stages.element, this.drawn, this.graph.element, this.stages.decisions);
     const scroller = el("div", { class: "compiled" }, this.controls.element, plan);
     document.getElementById("console")!.append(header, this.note, el("main", { class: "compile" }, scroller, this.panel.element));
@@ -70,9 +74,10 @@ class CompilePage {
     for (const each of applications) this.picker.append(el("option", { value: `deployed:${each}` }, `${each} (deployed)`));
     if (this.picker.options.length) this.subjects.append(this.picker.options.length > 1 ? labelled("Plan of", this.picker) : this.picker.options[0]!.text);
     const wanted = new URLSearchParams(location.search).get("application");
+    if (wanted && applications.includes(wanted)) this.lead(wanted);
     const first = wanted && applications.includes(wanted) ? `deployed:${wanted}` : this.picker.options[0]?.value;
     if (first) await this.show(first);
-    else this.note.textContent = "There is nothing to show. `streams console SPEC` shows how a spec is compiled.";
+    else this.note.replaceChildren(...(prose("Nothing is deployed here, and no spec was named. `streams console SPEC` shows how a spec is compiled.") as Node[]));
     document.querySelector("main")!.hidden = !first;
   }
 
@@ -89,6 +94,13 @@ class CompilePage {
   private async compile(choices: Choices): Promise<void> {
     this.controls.keep(choices);
     await this.take(plans.compiled(this.picker.value, choices, this.good), choices);
+    // on a narrow page what comes of a choice stands below the choices
+    if (this.stacked.matches) this.outcomes.scrollIntoView({ block: "nearest" });
+  }
+
+  /** *Running* leads back to the application that was looked at last. */
+  private lead(application: string): void {
+    this.running.setAttribute("href", `/?application=${encodeURIComponent(application)}`);
   }
 
   /** Show a plan when it is there, unless another one was asked for meanwhile. */
@@ -104,16 +116,18 @@ class CompilePage {
       this.problems.hidden = false;
       return;
     }
-    this.note.textContent = [
+    const notes = [
       ...(plan.notes ?? []),
       plan.spec === null ? `This is the plan that runs. \`streams console SPEC\` shows how a change of the spec would change the plan.` : "",
-    ].filter(Boolean).join(". ");
+    ];
+    this.note.replaceChildren(...(prose(notes.filter(Boolean).join(". ")) as Node[]));
     this.problems.replaceChildren(findings(plan.diagnostics));
     this.problems.hidden = !plan.diagnostics.length;
     if (plan.controls) this.controls.show(plan.controls);
     if (!plan.stages || !plan.plan) return;
     this.plan = plan;
     this.good = choices;
+    if (plan.deployed) this.lead(plan.application!);
     this.comparison.replaceChildren(outcome("Compared with the previous plan", "comparison", plan.comparison));
     this.redeploy.replaceChildren(outcome(`Redeploying ${plan.application}`, "redeploy", plan.redeploy));
     await this.showStage(this.stage);
@@ -143,8 +157,10 @@ class CompilePage {
   private choose(kind: SubjectKind, name: string): void {
     const model = this.graph.model!;
     const item = model.items.get(kind === "pe" ? `pe:${name}` : `op:${name}`);
-    void this.graph.select(kind === "stream" ? undefined : item).then(() => this.graph.selectStream(kind === "stream" ? name : ""));
-    void this.panel.show(this.plan!.plan!, kind, name, { marks: item?.operator?.marks ?? [] }).then(() => {
+    const shown = kind === "operator" || kind === "pe" ? item : undefined;
+    void this.graph.select(shown).then(() => this.graph.selectStream(kind === "stream" ? name : ""));
+    this.graph.canvas.selectRegion(kind === "region" ? Number(name) : -1);
+    void this.panel.show(this.plan!.plan!, kind, name, shown ? known(shown) : {}).then(() => {
       this.graph.element.scrollIntoView({ block: "nearest" });
     });
   }

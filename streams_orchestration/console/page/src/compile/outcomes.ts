@@ -1,6 +1,6 @@
 // What changes from one plan to another, and what a redeploy would do: in the words of the command line.
 
-import { el } from "../dom";
+import { el, prose } from "../dom";
 import type { Finding, Outcome } from "./types";
 
 export function outcome(title: string, id: string, each: Outcome | undefined): HTMLElement {
@@ -10,7 +10,7 @@ export function outcome(title: string, id: string, each: Outcome | undefined): H
   made.append(el("h2", {}, title));
   if (each.error) made.append(el("p", { class: "trouble" }, each.error));
   if (each.diagnostics) made.append(findings(each.diagnostics));
-  for (const sentence of each.sentences ?? []) made.append(el("p", { class: "sentence" }, sentence));
+  for (const sentence of each.sentences ?? []) made.append(el("p", { class: "sentence" }, ...prose(sentence)));
   if (each.changes?.length) made.append(table(null, each.changes));
   if (each.rows?.length) made.append(table(each.columns ?? null, each.rows));
   if (each.restarts?.length) made.append(table(null, each.restarts));
@@ -25,5 +25,5 @@ function table(columns: string[] | null, rows: string[][]): HTMLElement {
 
 export function findings(all: Finding[]): HTMLElement {
   return el("ul", { class: "findings" }, ...all.map((each) =>
-    el("li", { class: each.severity }, el("span", {}, each.text), el("small", {}, each.remedy))));
+    el("li", { class: each.severity }, el("span", {}, ...prose(each.text)), el("small", {}, ...prose(each.remedy)))));
 }
