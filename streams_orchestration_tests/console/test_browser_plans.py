@@ -75,6 +75,18 @@ def test_on_a_phone_what_comes_of_a_choice_is_seen(browser: Any, plans: str):
     page.context.close()
 
 
+def test_on_a_phone_what_is_selected_in_a_plan_stays_in_view(browser: Any, plans: str):
+    seen = Seen(browser, 390, touch=True)
+    page = seen.open(plans)
+    page.locator("#unfold").click()
+    for name in ("Src", "Out"):
+        page.locator(operator(name)).press("Enter")
+        seen.expect(".panel h2").to_have_text(f"Operator {name}")
+        seen.expect(operator(name)).to_be_in_viewport(ratio=1)
+        page.locator(".panel .close").click()
+    page.context.close()
+
+
 def test_from_the_plan_of_an_application_back_to_it(browser: Any, tmp_path: Path):
     application = Deployed(tmp_path)
     spec = write_spec(tmp_path)
