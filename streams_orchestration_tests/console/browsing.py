@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from streams_orchestration.console.reader import Reader
+from streams_orchestration_tests.console.conftest import served
+from streams_orchestration_tests.console.deployed import Deployed
+
 playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = Path(__file__).parents[2] / "streams_orchestration/console/page/node_modules" / "axe-core" / "axe.min.js"
@@ -70,6 +74,28 @@ class Seen:
 
 def operator(name: str) -> str:
     return f'[data-id="op:{name}"]'
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+    made = Deployed(tmp_path_factory.mktemp("browser"))
+    made.work()
+    return made
+
+
+@pytest.fixture(scope="module")
+def address(application: Deployed) -> Iterator[str]:
+    with served(Reader(application.home)) as each:
+        yield each
+
+
+@pytest.fixture
+def seen(browser: Any, address: str) -> Iterator[Seen]:
+    each = Seen(browser)
+    each.open(address)
+    yield each
+    assert each.complaints == [], "the policy refuses something, or the script fails"
+    each.page.context.close()
 
 
 UNTOUCHABLE = """() => [...document.querySelectorAll('select, input, button, summary, a, [role=button]')]

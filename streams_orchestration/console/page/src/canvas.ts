@@ -6,9 +6,9 @@ import { el, rate, seconds, svg } from "./dom";
 import { FarPicture } from "./far";
 import { Figures, type Heat, type Names } from "./figures";
 import { places, type Place } from "./labels";
-import type { Layout, Placed, Wire } from "./layout";
+import { READABLE, type Layout, type Placed, type Wire } from "./layout";
 import type { Item } from "./model";
-import { boxShape, leafShape, put, READABLE, wireShape, type Actions, type Shape, type WireShape } from "./shapes";
+import { boxShape, leafShape, put, wireShape, type Actions, type Shape, type WireShape } from "./shapes";
 import type { Snapshot } from "./types";
 
 export type { Heat } from "./figures";

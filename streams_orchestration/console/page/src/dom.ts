@@ -67,6 +67,13 @@ export function rate(value: number): string {
   return `${short(value)}/s`;
 }
 
+/** A share of a processor. */
+export function percent(value: number): string {
+  const share = value * 100;
+  if (share === 0 || share >= 10) return `${share.toFixed(0)} %`;
+  return share >= 0.1 ? `${share.toFixed(1)} %` : share >= 0.01 ? `${share.toFixed(2)} %` : "< 0.01 %";
+}
+
 export function bytes(value: number): string {
   if (value < 1024) return `${value} B`;
   if (value < 1024 ** 2) return `${(value / 1024).toFixed(1)} KiB`;

@@ -1,6 +1,6 @@
 // What a snapshot says of what is drawn: of operators and boxes, and of the streams between them.
 
-import { rate } from "./dom";
+import { percent, rate } from "./dom";
 import type { Wire } from "./layout";
 import type { Item } from "./model";
 import type { Snapshot } from "./types";
@@ -95,7 +95,7 @@ export class Figures {
     const parts = [failed ? "failed" : ""];
     const own = item.operator ? now?.operators[item.operator.name] : undefined;
     if (own?.rate !== null && own?.rate !== undefined) parts.push(rate(own.rate));
-    if (cores !== null) parts.push(`${(cores * 100).toFixed(cores < 0.1 ? 1 : 0)} %`);
+    if (cores !== null) parts.push(cores < 0.001 ? "0 %" : percent(cores));
     return { level: STEPS[this.heat].filter((step) => figure >= step).length, failed, text: parts.filter(Boolean).join(" · ") };
   }
 }

@@ -39,7 +39,13 @@ export interface Layout {
   height: number;
 }
 
-const PADDING = { left: 18, right: 18, top: 34, bottom: 14 };
+const PADDING = { left: 18, right: 18, top: 40, bottom: 14 };
+/** Pixels of the smallest text. A picture that is too small for a text leaves it out. */
+export const LEAST_TEXT = 11;
+/** Scale from which operators show all lines of text, in letters of at least the least size. */
+export const READABLE = 0.7;
+/** Room beside a text for the button that unfolds a box. */
+const TEXT_ROOM = 18;
 const OPTIONS = {
   "elk.algorithm": "layered",
   "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
@@ -94,9 +100,20 @@ export function label(each: Item): string {
   return each.operator ? each.operator.name.slice(each.operator.name.lastIndexOf(".") + 1) : each.box!.label;
 }
 
+/** The second line of a shape: the kind of an operator, or what is in a folded box, its only operator or how many. */
+export function kindOf(each: Item): string {
+  if (each.operator) return each.operator.kind.split(":").pop()!;
+  let only = each;
+  while (only.children.length === 1) only = only.children[0]!;
+  return only.operator ? label(only) : `${each.operators.length} operators`;
+}
+
+/** A shape has room for its texts at every scale at which all of them are shown. */
 export function sizeOf(each: Item): { width: number; height: number } {
-  const kind = each.operator?.kind.split(":").pop() ?? "";
-  const wide = Math.max(textWidth(label(each)) + (each.box ? 20 : 0), textWidth(kind, "11px system-ui, sans-serif"), 84) + 28;
+  const beside = each.box ? 34 + TEXT_ROOM : each.operator!.marks.length ? 36 : 24;
+  const name = (textWidth(label(each)) * LEAST_TEXT) / READABLE / 13 + beside;
+  const kind = textWidth(kindOf(each), "11px system-ui, sans-serif") / READABLE + (each.box ? 34 + TEXT_ROOM : 20);
+  const wide = Math.max(name, kind, 112);
   return { width: Math.min(Math.ceil(wide / 20) * 20, 260), height: 66 };
 }
 

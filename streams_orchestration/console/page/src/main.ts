@@ -32,7 +32,7 @@ class Page {
   private readonly picker = choice("application", []);
   private readonly views = choice("view", [["physical", "physical"], ["logical", "logical"]]);
   private readonly heats = choice("heat", [["processor", "processor time"], ["lag", "lag"], ["state", "state size"], ["none", "regions only"]]);
-  private readonly search = el("input", { type: "search", placeholder: "operator, stream, PE or region", id: "search", autocomplete: "off" }) as HTMLInputElement;
+  private readonly search = el("input", { type: "search", placeholder: "any name (key /)", id: "search", autocomplete: "off" }) as HTMLInputElement;
   private readonly hits = el("ul", { class: "hits", hidden: "" });
   private readonly graphTab = button("Graph", () => this.tab("graph"), { id: "tab-graph", "aria-pressed": "true" });
   private readonly regionTab = button("Regions", () => this.tab("regions"), { id: "tab-regions", "aria-pressed": "false" });
@@ -172,6 +172,7 @@ class Page {
   }
 
   private receive(snapshot: Snapshot): void {
+    const first = !this.snapshot;
     const changed = this.fingerprint !== "" && this.fingerprint !== `${snapshot.fingerprint} ${snapshot.deployed_at}`;
     this.fingerprint = `${snapshot.fingerprint} ${snapshot.deployed_at}`;
     this.snapshot = snapshot;
@@ -185,7 +186,7 @@ class Page {
     this.regions.update(snapshot);
     this.graph.update(snapshot, this.heat);
     if (changed) void this.showView(this.view);
-    if (this.subject && performance.now() - this.shownAt > 5000 && !this.panel.element.contains(document.activeElement)) void this.refresh();
+    if (this.subject && (first || performance.now() - this.shownAt > 5000) && !this.panel.element.contains(document.activeElement)) void this.refresh();
   }
 
   /** What cannot be overlooked: units that are reset again and again, and failures that nothing mends by itself. */

@@ -1,7 +1,7 @@
 // The panel beside the graph: what an operator, stream, PE or region is, why, and what it does.
 
 import uPlot from "uplot";
-import { bytes, clock, count, el, prose, seconds, short, type Child } from "./dom";
+import { bytes, clock, count, el, percent, prose, seconds, short, type Child } from "./dom";
 import type { Item } from "./model";
 import { sampleOf } from "./sample";
 import type { Source } from "./source";
@@ -109,7 +109,7 @@ export class Panel {
     const metrics = subject.metrics;
     if (metrics) {
       if (metrics.tuples_per_second != null) add("Rate", `${short(Number(metrics.tuples_per_second))} tuples/s`);
-      if (metrics.cores != null) add("Processor", `${(Number(metrics.cores) * 100).toFixed(1)} %`);
+      if (metrics.cores != null) add("Processor", percent(Number(metrics.cores)));
       if (metrics.state_bytes) add("State size", bytes(Number(metrics.state_bytes)));
       for (const port of (metrics.inputs ?? []) as Record<string, number>[]) add(`Input ${port.port}`, `${count(port.tuples!)} tuples`);
       for (const port of (metrics.outputs ?? []) as Record<string, number>[]) add(`Output ${port.port}`, `${count(port.tuples!)} tuples`);
@@ -146,11 +146,11 @@ export class Panel {
   private plot(place: HTMLElement, series: Series): void {
     const drawn: [keyof Omit<Series, "at">, string, (value: number) => string][] = [
       ["rate", "Tuples a second", short],
-      ["cores", "Processor", (value) => `${(value * 100).toFixed(value < 0.1 ? 1 : 0)} %`],
+      ["cores", "Processor", percent],
       ["lag", "Lag", seconds],
       ["state", "State", bytes],
     ];
-    const ink = getComputedStyle(this.element).color;
+    const { color: ink, accentColor } = getComputedStyle(this.element);
     for (const [name, title, words] of drawn) {
       const values = series[name];
       if (series.at.length < 2 || !values.some((value) => value)) continue;
@@ -165,7 +165,7 @@ export class Panel {
             cursor: { y: false },
             scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
             axes: [{ ...axis, size: 28, space: 76, values: (_plot, ticks) => ticks.map(clock) }, { ...axis, size: 52, values: (_plot, ticks) => ticks.map(words) }],
-            series: [{}, { stroke: "#2563eb", width: 1.5, fill: "#2563eb22", spanGaps: false }],
+            series: [{}, { stroke: accentColor, width: 1.5, fill: "#2563eb22", spanGaps: false }],
           },
           [series.at, values],
           place,

@@ -5,8 +5,8 @@ import type { Recovery, Snapshot, SubjectKind, UnitNow } from "./types";
 
 /** Phases of a reset, each with when it ends. */
 const PHASES = [
-  ["detect", "until the failure is detected"], ["decide", "until the reset is taken up"], ["hosts", "until all hosts are there"],
-  ["restart", "until every PE runs"], ["first commit", "until the first commit"],
+  ["detect", "a reset: until the failure is detected"], ["decide", "then until it is taken up"], ["hosts", "then until all hosts are there"],
+  ["restart", "then until every PE runs"], ["first commit", "then until the first commit"],
 ] as const;
 /** States from which nothing goes back to a cut. */
 const ENDED = ["COMPLETED", "STOPPED"];
@@ -78,7 +78,7 @@ export class Regions {
     const details = button(unit.name, () => this.open(...subject), { class: "link-button", title: "Show the details" });
     return el("article", { class: `unit${failure ? " broken" : ""}` },
       el("h3", {}, details, " ", el("span", { class: `chip ${chip(state)}` }, state)), trouble(unit, failure),
-      list, pes, again, recoveries(unit));
+      list, pes, again, unit.recoveries.length > 0 && el("h4", {}, "Last resets"), recoveries(unit));
   }
 
   private draw(): void {
@@ -164,15 +164,15 @@ function recoveries({ name, recoveries: all }: UnitNow): HTMLElement | null {
   if (!all.length) return null;
   const outcome = (each: Recovery): string => {
     if (each.given_up) return "attempts used up";
-    if (each.ended) return seconds(each.ended - each.began);
-    return each === all.at(-1) ? "running" : "failed";
+    if (each.ended) return `took ${seconds(each.ended - each.began)}`;
+    return each === all.at(-1) ? "under way" : "failed";
   };
   const rows = all.slice(-8).reverse().map((each) =>
     el("tr", {}, el("td", {}, clock(each.began)), el("td", {}, each.cause ? folded(`reset ${name} ${each.began}`, each.cause) : "requested"), el("td", {}, String(each.epoch)),
       el("td", {}, outcome(each)),
       el("td", {}, PHASES.map(([phase]) => phase).filter((phase) => phase in each.phases).map((phase) => `${phase} ${seconds(each.phases[phase]!)}`).join(", "))));
   const head = el("tr", {}, ...["Time", "Cause", "Back to epoch", "Duration", "Phases"].map((text) => el("th", { scope: "col" }, text)));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Resets" },
+  return el("div", { class: "resets" },
     el("table", {}, el("thead", {}, head), el("tbody", {}, ...rows)));
 }
 

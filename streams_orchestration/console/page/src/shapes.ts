@@ -2,18 +2,14 @@
 
 import { svg } from "./dom";
 import type { Place } from "./labels";
-import { label, textWidth, type Placed, type Point, type Wire } from "./layout";
+import { kindOf, label, LEAST_TEXT as LEAST, READABLE, textWidth, type Placed, type Point, type Wire } from "./layout";
 import type { Item } from "./model";
 
-/** Pixels of the smallest text. A picture that is too small for a text leaves it out. */
-const LEAST = 11;
 const NAME = 13;
 /** Pixels of what a finger can hit. */
 const TOUCH = 40;
 /** Pixels of the letters and the space of the smallest line of text. */
 const LINE = 13;
-/** Scale from which operators show all lines of text, in letters of at least the least size. */
-export const READABLE = 0.7;
 
 export interface Actions {
   select: (item: Item) => void;
@@ -66,7 +62,7 @@ export function boxShape(each: Placed, actions: Actions): Shape {
 
 export function leafShape(each: Placed, actions: Actions): Shape {
   const { item, width, height } = each;
-  const kind = item.operator ? item.operator.kind.split(":").pop()! : contents(item);
+  const kind = kindOf(item);
   const full = `${item.operator?.name ?? item.box!.label}, ${kind}`;
   const marks = item.operator?.marks ?? [];
   const spoken = svg("title");
@@ -93,20 +89,13 @@ export function leafShape(each: Placed, actions: Actions): Shape {
   return { outer, over: null, group: leaf, write };
 }
 
-/** A folded box in words: its only operator, or how many there are. */
-function contents(item: Item): string {
-  let only = item;
-  while (only.children.length === 1) only = only.children[0]!;
-  return only.operator ? label(only) : `${item.operators.length} operators`;
-}
-
 function foldButton(item: Item, width: number, open: boolean, actions: Actions): SVGElement {
   const text = `${open ? "Fold" : "Unfold"} ${item.box!.label}`;
   const made = svg("g", { class: "fold", role: "button", tabindex: 0, "data-fold": item.id, "aria-expanded": String(open), "aria-label": text },
     svg("title", {}, text),
-    svg("rect", { class: "touch", x: width - 38, y: -3, width: TOUCH, height: TOUCH }),
-    svg("rect", { class: "face", x: width - 29, y: 5, width: 24, height: 24, rx: 5 }),
-    svg("path", { d: `M${width - 23} 17h12${open ? "" : "m-6 -6v12"}`, class: "sign" }));
+    svg("rect", { class: "touch", x: width - 38, y: -5, width: TOUCH, height: TOUCH }),
+    svg("rect", { class: "face", x: width - 29, y: 3, width: 24, height: 24, rx: 5 }),
+    svg("path", { d: `M${width - 23} 15h12${open ? "" : "m-6 -6v12"}`, class: "sign" }));
   made.addEventListener("click", () => actions.toggle(item));
   return made;
 }

@@ -101,7 +101,7 @@ function group(title: string, fields: HTMLElement[]): HTMLElement {
 }
 
 function number(name: string, text: string, min: string, step: string): HTMLElement {
-  return el("input", { type: "number", name, value: text, min, step });
+  return el("input", { type: "number", name, value: text, min, step, placeholder: "not set" });
 }
 
 function value(each: Controls["set"][number]): HTMLElement {

@@ -20,7 +20,7 @@ class CompilePage {
   private readonly graph = new GraphView(
     () => this.source.worker(), { item: (item) => this.chooseItem(item), stream: (stream) => this.choose("stream", stream) });
   private readonly panel: Panel;
-  private readonly controls = new ControlPanel((choices) => void this.compile(choices));
+  private readonly controls = new ControlPanel((choices) => void this.compile(choices).then(() => this.lookAtOutcomes()));
   private readonly stages = new Stages((stage) => void this.showStage(stage));
   private readonly picker = choice("spec", []);
   private readonly subjects = el("span", { class: "applications" });
@@ -94,7 +94,10 @@ class CompilePage {
   private async compile(choices: Choices): Promise<void> {
     this.controls.keep(choices);
     await this.take(plans.compiled(this.picker.value, choices, this.good), choices);
-    // on a narrow page what comes of a choice stands below the choices
+  }
+
+  /** On a narrow page what comes of a choice stands below the choices. */
+  private lookAtOutcomes(): void {
     if (this.stacked.matches) this.outcomes.scrollIntoView({ block: "nearest" });
   }
 
