@@ -232,7 +232,9 @@ def test_a_region_is_chosen_from_the_list_and_from_what_is_in_it(seen: Seen, add
     seen.expect(".panel").to_contain_text("rule")
     seen.expect(".regions").to_be_visible()
     page.locator("#tab-graph").click()
-    seen.expect(".leaf.in-region").to_have_count(8)
+    members = page.locator(".leaf.region-0").count()
+    assert members > 1
+    seen.expect(".leaf.in-region").to_have_count(members)
     page.locator(operator("Doubled")).click()
     seen.expect(".panel h2").to_have_text("Operator Doubled")
     seen.expect(".leaf.in-region").to_have_count(0)

@@ -81,10 +81,10 @@ export function bytes(value: number): string {
 }
 
 export function seconds(value: number): string {
-  if (value < 10) return `${value.toFixed(1)} s`;
-  if (value < 90) return `${value.toFixed(0)} s`;
-  if (value < 5400) return `${(value / 60).toFixed(0)} min`;
-  return value < 172800 ? `${(value / 3600).toFixed(1)} h` : `${(value / 86400).toFixed(1)} d`;
+  if (value < 10) return `${value.toFixed(1)}\u00a0s`;
+  if (value < 90) return `${value.toFixed(0)}\u00a0s`;
+  if (value < 5400) return `${(value / 60).toFixed(0)}\u00a0min`;
+  return value < 172800 ? `${(value / 3600).toFixed(1)}\u00a0h` : `${(value / 86400).toFixed(1)}\u00a0d`;
 }
 
 export function clock(at: number): string {

@@ -28,7 +28,7 @@ export class Stages {
       const value = each.before === null
         ? el("dd", {}, String(each.value))
         : el("dd", { class: "changed" }, el("del", {}, String(each.before)), " → ", el("ins", {}, String(each.value)));
-      figures.append(el("dt", {}, each.name), value);
+      figures.append(el("dt", {}, each.name.replace(/\bpes\b/, "PEs")), value);
     }
     return el("section", { class: `stage${stage.figures.some((each) => each.before !== null) ? " differs" : ""}`, "aria-label": stage.name },
       title, el("p", {}, stage.description), figures);
