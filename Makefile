@@ -50,7 +50,8 @@ docs: setup ## write anew what comes from tables: diagnostics, operators, functi
 	@$(BIN)/python -m streams_orchestration.expressions.functions_page
 	@$(BIN)/python -m streams_orchestration.runtime.observing.exposition.page
 	@$(BIN)/python -m streams_orchestration.builder.operators_source
-	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py
+	@$(BIN)/python -m streams_orchestration.builder.functions_source
+	@$(BIN)/ruff format -q streams_orchestration/builder/operators.py streams_orchestration/builder/functions.py
 
 page: ## build the console's page anew, with the Node.js that is there
 	@cd streams_orchestration/console/page && npm ci --ignore-scripts --silent && cp package-lock.json node_modules/.installed && npm run --silent check && npm run --silent build

@@ -152,12 +152,15 @@ def test_no_module_needs_one_that_needs_it(imports: dict[Path, list[tuple[int, s
 
 
 def test_no_module_is_long():
-    """But for the one that `make docs` writes."""
+    """But for those that `make docs` writes."""
     packages = (ROOT, Path(__file__).parent, ROOT.parent / "benchmarks")
     lengths = {
         path: len(path.read_text(encoding="utf-8").splitlines()) for each in packages for path in each.rglob("*.py")
     }
-    assert [path for path, lines in lengths.items() if lines > 400] == [ROOT / "builder" / "operators.py"]
+    assert sorted(path for path, lines in lengths.items() if lines > 400) == [
+        ROOT / "builder" / "functions.py",
+        ROOT / "builder" / "operators.py",
+    ]
 
 
 def test_a_test_imports_support_modules_and_no_other_test():

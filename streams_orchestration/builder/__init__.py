@@ -6,19 +6,19 @@ Example:
     lines.filter("line <> ''").to_files("lines", format="csv")
 """
 
-from streams_orchestration.builder import operators
+from streams_orchestration.builder import functions, operators
 from streams_orchestration.builder.application import Application, Composite, Drawing
+from streams_orchestration.builder.columns import Column, col, lit, when
 from streams_orchestration.builder.nodes import BuildError
-from streams_orchestration.builder.streams import Invoked, Stream, consistent, parallel, port, threading
-from streams_orchestration.builder.values import (
+from streams_orchestration.builder.references import (
     CHANNEL,
     LOCAL_CHANNEL,
     LOCAL_MAX_CHANNELS,
     MAX_CHANNELS,
     Reference,
-    Use,
-    use,
 )
+from streams_orchestration.builder.streams import Invoked, Stream, consistent, parallel, port, threading
+from streams_orchestration.builder.values import Use, use
 
 __all__ = [
     "CHANNEL",
@@ -27,16 +27,21 @@ __all__ = [
     "MAX_CHANNELS",
     "Application",
     "BuildError",
+    "Column",
     "Composite",
     "Drawing",
     "Invoked",
     "Reference",
     "Stream",
     "Use",
+    "col",
     "consistent",
+    "functions",
+    "lit",
     "operators",
     "parallel",
     "port",
     "threading",
     "use",
+    "when",
 ]

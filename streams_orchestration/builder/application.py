@@ -14,6 +14,7 @@ import yaml
 
 from streams_orchestration.builder.composites import Composite
 from streams_orchestration.builder.declarations import Declarations
+from streams_orchestration.builder.inference import refuse_misfits
 from streams_orchestration.builder.nodes import (
     BuildError,
     Definition,
@@ -22,8 +23,10 @@ from streams_orchestration.builder.nodes import (
     Node,
     Output,
     Root,
+    Source,
     name_in,
     reached,
+    schema_of,
 )
 from streams_orchestration.builder.places import Place, calling_place, located
 from streams_orchestration.builder.reading import read_into
@@ -37,7 +40,7 @@ from streams_orchestration.builder.streams import (
     ports_of,
     source,
 )
-from streams_orchestration.builder.values import Use, plain
+from streams_orchestration.builder.values import Use, named_use
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application
 from streams_orchestration.compiler.drawing.drawing import draw_svg
@@ -89,6 +92,7 @@ class Application(Declarations):
         node = self._add(operator, inputs, 1, name=name, uid=uid)
         output = (node.outputs or [])[0]
         output.schema, output.rate = self._ddl(schema), rate
+        self._check_columns(operator, node)
         if consistent is not None:
             node.annotations["consistent"] = consistent
         return Stream(self, output)
@@ -97,15 +101,30 @@ class Application(Declarations):
         self, operator: Use, *inputs: Input, outputs: Outputs, name: str | None = None, uid: str | None = None
     ) -> tuple[Stream, ...]:
         """Add an operator with several outputs."""
-        return self._streams(self._add(operator, inputs, outputs, name=name, uid=uid))
+        node = self._add(operator, inputs, outputs, name=name, uid=uid)
+        self._check_columns(operator, node)
+        return self._streams(node)
 
     def sink(self, operator: Use, *inputs: Input, name: str | None = None, uid: str | None = None) -> Invoked:
         """Add an operator without outputs."""
-        return Invoked(self, self._add(operator, inputs, None, name=name, uid=uid))
+        node = self._add(operator, inputs, None, name=name, uid=uid)
+        self._check_columns(operator, node)
+        return Invoked(self, node)
+
+    def tuple_type(self, stream: Source) -> str | None:
+        """Return the tuple type of a stream in DDL; None where nothing says what it is."""
+        schema = schema_of(stream)
+        return schema if schema is None else self._schemas.get(schema, schema)
+
+    def _check_columns(self, operator: Use, node: Node) -> None:
+        """Check the expressions that were made of columns, if the tuple types are known; raises BuildError."""
+        if operator.typed:
+            inputs = [self.tuple_type(port.streams[0]) if port.streams else None for port in node.inputs]
+            refuse_misfits(node, inputs, [self.tuple_type(output) for output in node.outputs or ()])
 
     def import_stream(self, schema: Schema, *, name: str | None = None, **parameters: Any) -> Stream:
         """A stream that another application exports: `subscription`, or `application` and `streamId`; and `filter`."""
-        return self.stream(Use("Import", plain(parameters)), schema=schema, name=name)
+        return self.stream(named_use("Import", parameters), schema=schema, name=name)
 
     # graphs
 

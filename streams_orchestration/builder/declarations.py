@@ -7,9 +7,10 @@ from typing import Any
 
 from streams_orchestration.builder.nodes import Json
 from streams_orchestration.builder.places import calling_place, located
+from streams_orchestration.builder.references import Reference, TextReference
 from streams_orchestration.builder.schemas import Schema, ddl_of
 from streams_orchestration.builder.streams import plain_keys
-from streams_orchestration.builder.values import Reference, Use, import_path, plain
+from streams_orchestration.builder.values import Use, import_path, plain
 from streams_orchestration.model import application as model
 from streams_orchestration.model.standard import STANDARD
 from streams_orchestration.model.values import SubmissionType
@@ -37,7 +38,7 @@ class Declarations:
         names: dict[type, str] = {int: "int32", float: "float64", bool: "boolean", str: "rstring"}
         declared: Json = {"type": of if isinstance(of, str) else names.get(of, of.__name__)}
         self._submission[name] = located(declared | ({} if default is None else {"default": default}), calling_place())
-        return Reference(f"${{{name}}}")
+        return (TextReference if declared["type"] == "rstring" else Reference)(f"${{{name}}}")
 
     def schema(self, name: str, schema: Schema) -> str:
         """Declare a tuple type; its name, which stands for it."""

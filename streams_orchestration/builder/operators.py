@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from streams_orchestration.builder.values import Reference, Use, named_use
+from streams_orchestration.builder.columns import Column
+from streams_orchestration.builder.references import Reference
+from streams_orchestration.builder.values import Use, named_use
 
 
 def Aggregate(
@@ -154,7 +156,7 @@ def DataFrame(
 def DeDuplicate(
     *,
     on_error: Literal["fail", "skip", "route"] | None = None,
-    key: str | Sequence[Any] | None = None,
+    key: str | Column | Sequence[Any] | None = None,
     count: int | Reference | None = None,
     delta: float | Reference | None = None,
     delta_attribute: str | None = None,
@@ -318,18 +320,18 @@ def DirectoryScan(
 
 def DynamicFilter(
     *,
-    key: str | Sequence[Any],
-    add_key: str | Sequence[Any],
+    key: str | Column | Sequence[Any],
+    add_key: str | Column | Sequence[Any],
     on_error: Literal["fail", "skip", "route"] | None = None,
-    remove_key: str | Sequence[Any] | None = None,
+    remove_key: str | Column | Sequence[Any] | None = None,
 ) -> Use:
     """Output port 0 gets the tuples whose key was added and not removed since; port 1, where connected, the others.
 
     Args:
         key: expressions over input port 0 that make the key of a tuple.
-        add_key: the same of port 1, whose keys let tuples pass from then.
+        add_key: expressions over port 1, whose keys let tuples pass from then.
         on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
-        remove_key: the same of port 2, whose keys let none pass any more.
+        remove_key: expressions over port 2, whose keys let none pass any more.
     """
     return named_use("DynamicFilter", {"key": key, "addKey": add_key, "onError": on_error, "removeKey": remove_key})
 
@@ -428,7 +430,7 @@ def FileSource(
     )
 
 
-def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: str | None = None) -> Use:
+def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: str | Column | None = None) -> Use:
     """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others.
 
     Args:
@@ -473,7 +475,7 @@ def Format(
 def Functor(
     *,
     on_error: Literal["fail", "skip", "route"] | None = None,
-    filter: str | None = None,
+    filter: str | Column | None = None,
     output: Mapping[str, Any] | Sequence[Any] | None = None,
 ) -> Use:
     """Every output tuple has the attributes of its output stream: computed, or taken over by name.
@@ -490,7 +492,7 @@ def Gate(
     *,
     max_unacked_tuple_count: int | Reference,
     on_error: Literal["fail", "skip", "route"] | None = None,
-    num_tuples_to_ack: str | int | Reference | None = None,
+    num_tuples_to_ack: str | Column | int | Reference | None = None,
 ) -> Use:
     """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
 
@@ -696,7 +698,7 @@ def Join(
     on_error: Literal["fail", "skip", "route"] | None = None,
     equality_lhs: Sequence[Any] | None = None,
     equality_rhs: Sequence[Any] | None = None,
-    match: str | None = None,
+    match: str | Column | None = None,
     algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] | None = None,
     output: Mapping[str, Any] | None = None,
     time_attribute: str | None = None,
@@ -938,7 +940,7 @@ def Merge(*, order_by: str | Sequence[Any]) -> Use:
 
 def MetricsSink(
     *,
-    metrics: str | Sequence[Any],
+    metrics: str | Column | Sequence[Any],
     on_error: Literal["fail", "skip", "route"] | None = None,
     names: str | Sequence[Any] | None = None,
     descriptions: str | Sequence[Any] | None = None,
@@ -949,7 +951,7 @@ def MetricsSink(
     Args:
         metrics: expression, or several: each tuple sets a metric to its value; null leaves it.
         on_error: of a tuple that an expression has no value for; route: to an output port behind all others.
-        names: of the metrics; else the expressions as they are written.
+        names: of the metrics; as they are written when left out.
         descriptions: of the metrics, for people.
         initial_values: before the first tuple, 0 if left out.
     """
@@ -1120,7 +1122,7 @@ def PostgresChangeSource(
 
 def Punctor(
     *,
-    punctuate: str,
+    punctuate: str | Column,
     position: Literal["before", "after"],
     on_error: Literal["fail", "skip", "route"] | None = None,
     output: Mapping[str, Any] | None = None,
@@ -1230,9 +1232,9 @@ def Sort(
 def Split(
     *,
     on_error: Literal["fail", "skip", "route"] | None = None,
-    index: str | int | Reference | Sequence[Any] | None = None,
+    index: str | Column | int | Reference | Sequence[Any] | None = None,
     file: str | None = None,
-    key: str | None = None,
+    key: str | Column | None = None,
 ) -> Use:
     """The order of tuples is kept on every port; a tuple goes to no port twice.
 
@@ -1354,7 +1356,7 @@ def SqlSource(
 
 def Switch(
     *,
-    status: str,
+    status: str | Column,
     on_error: Literal["fail", "skip", "route"] | None = None,
     initial_status: bool | Reference | None = None,
 ) -> Use:

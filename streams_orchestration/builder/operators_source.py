@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -29,8 +30,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from streams_orchestration.builder.values import Reference, Use, named_use
+from streams_orchestration.builder.columns import Column
+from streams_orchestration.builder.references import Reference
+from streams_orchestration.builder.values import Use, named_use
 '''
+_EXPRESSION = re.compile(r"\b(?<!regular )(expressions?|condition)\b")
+"""A text of which the description says so may be a column instead."""
 
 
 def source() -> str:
@@ -54,7 +59,10 @@ def _function(kind: str, implementation: type[Operator]) -> str:
 
 
 def _argument(name: str, info: FieldInfo, *, required: bool) -> str:
-    hint = " | ".join(dict.fromkeys(_hints(info.annotation)))
+    hints = _hints(info.annotation)
+    if _EXPRESSION.search(info.description or "") and "str" in hints:
+        hints.insert(hints.index("str") + 1, "Column")
+    hint = " | ".join(dict.fromkeys(hints))
     if required:
         return f"{name}: {hint}"
     return f"{name}: {hint}{'' if 'None' in hint.split(' | ') else ' | None'} = None"

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, Self
 
 import streams_orchestration.builder.operators as op
+from streams_orchestration.builder.columns import Column, Summary
+from streams_orchestration.builder.inference import selected, summarised
 from streams_orchestration.builder.nodes import BuildError, Json, Node, Output, Port, Source, schema_of
 from streams_orchestration.builder.places import calling_place
 from streams_orchestration.builder.schemas import Schema
 from streams_orchestration.builder.values import Use, use
 
 Function = Callable[..., Any]
-Expressions = Mapping[str, str | float | bool]
+Expressions = Mapping[str, str | float | bool | Column]
 """Attribute -> expression."""
 
 
@@ -32,6 +34,10 @@ class Builds(Protocol):
 
     def sink(self, operator: Use, *inputs: Input, name: str | None = None, uid: str | None = None) -> Invoked:
         """Add an operator without outputs."""
+        ...
+
+    def tuple_type(self, stream: Source) -> str | None:
+        """Return the tuple type of a stream in DDL; None where nothing says what it is."""
         ...
 
 
@@ -126,9 +132,29 @@ class Stream(Invoked):
         """Let an operator without outputs read the stream."""
         return self._app.sink(operator, self, *others, name=name, uid=uid)
 
-    def filter(self, condition: str, *, name: str | None = None) -> Stream:
-        """The tuples for which a condition is true."""
+    def filter(self, condition: str | Column, *, name: str | None = None) -> Stream:
+        """The tuples for which a condition is true: `delays.filter(col("delay") > 15)`."""
         return self.apply(op.Filter(filter=condition), name=name)
+
+    def select(self, *columns: str | Column, **named: str | float | bool | Column) -> Stream:
+        """Return a stream of these attributes: `delays.select("carrier", late=col("delay") > 15)`.
+
+        The tuple type follows from the types of the expressions. The operator is a `Functor`, which takes its name from
+        the variable.
+
+        Args:
+            columns: names of attributes, and expressions that have a name: `(col("delay") / 60).alias("hours")`.
+            named: attribute -> expression.
+
+        Raises:
+            BuildError: an expression does not fit, or the tuple type of this stream is not known here.
+        """
+        ddl = self._app.tuple_type(self._output)
+        if ddl is None:
+            message = "the tuple type of the stream is not known here; say what comes out: map({...}, schema)"
+            raise BuildError(message, calling_place())
+        output, schema = selected(columns, named, ddl)
+        return self.apply(op.Functor(output=output), schema=schema)
 
     def map(
         self, function: Function | Expressions, schema: Schema | None = None, *, name: str | None = None,
@@ -169,20 +195,23 @@ class Stream(Invoked):
     def aggregate(
         self, window: str = "tumbling, punct()", *, schema: Schema | None = None, name: str | None = None,
         uid: str | None = None, group_by: Sequence[str] | None = None, partition_by: Sequence[str] | None = None,
-        time_attribute: str | None = None, **output: str,
+        time_attribute: str | None = None, **output: str | Summary,
     ) -> Stream:  # fmt: skip
         """A tuple for each group of each window.
 
         Args:
             window: as in a spec; without one a window marker closes it, as at the end of the stream.
-            schema: of the result.
+            schema: of the result; it follows from the functions when None and the tuple type of this stream is known.
             name: of the operator.
             uid: what it is known by over redeploys.
             group_by: attributes.
             partition_by: attributes, each combination of which has a window of its own.
             time_attribute: that delta and time windows look at.
-            output: attribute -> `Count()`, `Sum(e)`, `Average(e)`, `Min(e)`, `Max(e)`.
+            output: attribute -> an output function: `"Sum(n)"`, or `functions.sum(col("n"))`.
         """
+        ddl = self._app.tuple_type(self._output) if schema is None else None
+        if ddl is not None:
+            schema = summarised(output, [*(group_by or ()), *(partition_by or ())], ddl)
         operator = op.Aggregate(
             window=window, group_by=group_by, partition_by=partition_by, time_attribute=time_attribute, output=output
         )
@@ -216,7 +245,7 @@ class Stream(Invoked):
         views = [port(stream, name=view) for view, stream in {"self": self, **others}.items()]
         return self._app.stream(operator, *views, schema=schema, name=name, uid=uid)
 
-    def split(self, index: str | Sequence[str], outputs: int | Sequence[str]) -> tuple[Stream, ...]:
+    def split(self, index: str | Column | Sequence[str | Column], outputs: int | Sequence[str]) -> tuple[Stream, ...]:
         """As many streams as wanted: a tuple goes to that of the index, an expression, modulo their number."""
         return self._app.streams(op.Split(index=index), self, outputs=outputs)
 
@@ -224,7 +253,9 @@ class Stream(Invoked):
         """The tuples of several streams."""
         return self._app.stream(op.Union(), [self, *others], name=name)
 
-    def deduplicate(self, *key: str, name: str | None = None, uid: str | None = None, **parameters: Any) -> Stream:
+    def deduplicate(
+        self, *key: str | Column, name: str | None = None, uid: str | None = None, **parameters: Any
+    ) -> Stream:
         """The first tuple of every key; parameters as of `operators.DeDuplicate`."""
         return self.apply(op.DeDuplicate(key=list(key), **parameters), name=name, uid=uid)
 

@@ -1,4 +1,4 @@
-"""What stands in a spec for something else: values of the submission, and how operators name their class."""
+"""Operators with their parameters before they are in a graph, and values as a spec has them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration.builder.columns import Column, Summary
+from streams_orchestration.builder.references import Reference
 from streams_orchestration.model.operators import OperatorModel
-
-
-class Reference(str):
-    """`${name}`: a value that is given when the application is submitted. It may stand within a text, too."""
-
-    __slots__ = ()
-
-
-CHANNEL = Reference("${getChannel()}")
-"""The channel of a replica, from 0 on, over all parallel regions around it."""
-MAX_CHANNELS = Reference("${getMaxChannels()}")
-LOCAL_CHANNEL = Reference("${getLocalChannel()}")
-"""The channel in the innermost parallel region."""
-LOCAL_MAX_CHANNELS = Reference("${getLocalMaxChannels()}")
 
 
 @dataclass(frozen=True)
@@ -34,6 +22,8 @@ class Use:
     """By their names in a spec."""
     declaration: Mapping[str, Any] | None = None
     """Of a class that says what it needs of its ports: how an application declares it."""
+    typed: bool = False
+    """A parameter was made of columns, so the operator is checked where it is added."""
 
 
 def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
@@ -55,7 +45,16 @@ def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
 
 def named_use(operator: str, parameters: Mapping[str, Any]) -> Use:
     """An operator by its name in a spec, with those of its parameters that are not None."""
-    return Use(operator, {name: plain(value) for name, value in parameters.items() if value is not None})
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return Use(operator, {name: plain(value) for name, value in given.items()}, typed=_has_columns(given))
+
+
+def _has_columns(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_columns, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_has_columns, value))
+    return isinstance(value, Column | Summary)
 
 
 def import_path(thing: type | Callable[..., Any]) -> str:
@@ -89,7 +88,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(part) for part in (sorted(value) if isinstance(value, set | frozenset) else value)]
-    if isinstance(value, Reference):
+    if isinstance(value, Reference | Column | Summary):
         return str(value)
     if isinstance(value, Path):
         return value.as_posix()

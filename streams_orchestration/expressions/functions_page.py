@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from streams_orchestration.expressions.catalog import GROUPS, REFUSED
-from streams_orchestration.expressions.table import Function
+from streams_orchestration.expressions.functions.choices import CHOICES
+from streams_orchestration.expressions.table import Form, Function
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 
@@ -31,19 +32,20 @@ and of a clock or of chance ({clocks}).
 
 def functions_page() -> str:
     """Return the page as Markdown."""
-    count = sum(len(group.functions) for group in GROUPS)
+    count = sum(len(group.functions) for group in GROUPS) + len(CHOICES)
     others = ", ".join(f"`{name}`" for name in ("sum", "count", "lag") if name in REFUSED) + " and so on"
     clocks = (
         ", ".join(f"`{name}`" for name in ("now", "current_date", "rand", "uuid") if name in REFUSED) + " and so on"
     )
     parts = [_HEAD.format(count=count, others=others, clocks=clocks)]
     for group in GROUPS:
-        rows = "\n".join(map(_row, group.functions))
+        listed: list[Function | Form] = [*group.functions, *(CHOICES if group.heading == "Conditions" else ())]
+        rows = "\n".join(map(_row, listed))
         parts.append(f"## {group.heading}\n\n| function | value | example |\n|---|---|---|\n{rows}\n")
     return "\n".join(parts)
 
 
-def _row(function: Function) -> str:
+def _row(function: Function | Form) -> str:
     forms = "<br>".join(_code(form.text) for form in function.signatures) or _code(function.name)
     examples = "<br>".join(f"{_code(text)} is {_code(value)}" for text, value in function.examples)
     return f"| {forms} | {_plain(function.summary)} | {examples} |"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.hints import type_hint
+from streams_orchestration.expressions.junctions import between, joined
 from streams_orchestration.expressions.literals import (
     binary_constant,
     interval_constant,
@@ -71,10 +72,7 @@ class _Parser(TokenReader):
         while self.at(word):
             offsets.append(self.take().offset)
             parts.append(part())
-        while len(parts) > 1:
-            pairs = [Apply(word, (parts[i], parts[i + 1]), offsets[i]) for i in range(0, len(parts) - 1, 2)]
-            parts, offsets = [*pairs, *parts[2 * len(pairs) :]], offsets[1::2]
-        return parts[0]
+        return joined(word, parts, offsets)
 
     def _refuse_depth(self, more: int = 0) -> None:
         if self._depth + more > _DEPTH:
@@ -106,7 +104,7 @@ class _Parser(TokenReader):
         if self.accept("between"):
             low = self._value(0)
             self.expect("and")
-            return _between(left, low, self._value(0), offset)
+            return between(left, low, self._value(0), offset)
         if self.accept("in"):
             self.expect("(")
             self._refuse_query()
@@ -362,7 +360,7 @@ class _Parser(TokenReader):
     def _interval(self, offset: int) -> Syntax:
         """Read `INTERVAL 3 DAYS 2 HOURS`, `INTERVAL '3' DAY`, `INTERVAL '3 02' DAY TO HOUR` or `INTERVAL '3 days'`."""
         parts: list[tuple[str, str]] = []
-        while self.next.kind in ("number", "string") or self.at("-", "+"):
+        while self.at_amount(first=not parts):
             sign = "-" if self.at("-") else ""
             if self.at("-", "+"):
                 self.take()
@@ -393,7 +391,3 @@ class _Parser(TokenReader):
         except ValueError as error:
             hint = type_hint(start.text) if str(error) == f"there is no type {start.text}" else ""
             raise ExpressionError(str(error) + hint, start.offset) from error
-
-
-def _between(value: Syntax, low: Syntax, high: Syntax, offset: int) -> Syntax:
-    return Apply("and", (Apply(">=", (value, low), offset), Apply("<=", (value, high), offset)), offset)

@@ -15,9 +15,6 @@ _OTHER_TUPLES = {
     "over": "a window function looks at more than one tuple; use an Aggregate",
     "filter": "FILTER looks at more than one tuple; use an Aggregate",
 }
-UNITS = frozenset(
-    ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
-)
 LEVELS = {
     sign: level
     for level, signs in enumerate(
@@ -34,6 +31,11 @@ LEVELS = {
     for sign in signs
 }
 """Operators between two values with their levels, from the weakest to the strongest; one level groups from the left."""
+
+UNITS = frozenset(
+    ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
+)
+"""Units of time that stand as words in front of the arguments of some functions."""
 
 
 class TokenReader:
@@ -54,6 +56,13 @@ class TokenReader:
         position = min(self._position + ahead, len(self._tokens) - 1)
         token = self._tokens[position]
         return token.kind in ("word", "mark") and token.text.lower() in words
+
+    def at_amount(self, *, first: bool) -> bool:
+        """Return True if a part of an interval follows; behind the first part a number is one with a unit only."""
+        tokens = self._tokens[self._position + self.at("-", "+") :]
+        if tokens[0].kind not in ("number", "string"):
+            return False
+        return first or (tokens[1].kind == "word" and tokens[1].text.lower().removesuffix("s") in UNITS)
 
     def take(self) -> Token:
         """Read a token; the one at the end stays."""

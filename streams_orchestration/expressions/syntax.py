@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from streams_orchestration.expressions.types import Type
@@ -14,12 +15,12 @@ class Constant:
     Attributes:
         value: as `values` describes for its type.
         type: of the value.
-        offset: of its first character in the text, as in the other nodes.
+        offset: of its first character in the text, as in the other nodes; equal trees may have other ones.
     """
 
     value: object
     type: Type
-    offset: int
+    offset: int = dataclasses.field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Name:
     """The name of an attribute."""
 
     name: str
-    offset: int
+    offset: int = dataclasses.field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Apply:
 
     function: str
     arguments: tuple[Syntax, ...]
-    offset: int
+    offset: int = dataclasses.field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Convert:
 
     argument: Syntax
     type: Type
-    offset: int
+    offset: int = dataclasses.field(default=0, compare=False)
     lenient: bool = False
 
 
@@ -55,7 +56,7 @@ class Choice:
 
     branches: tuple[tuple[Syntax, Syntax], ...]
     otherwise: Syntax | None
-    offset: int
+    offset: int = dataclasses.field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Member:
 
     argument: Syntax
     field: str
-    offset: int
+    offset: int = dataclasses.field(default=0, compare=False)
 
 
 Syntax = Constant | Name | Apply | Convert | Choice | Member

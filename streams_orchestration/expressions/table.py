@@ -265,6 +265,15 @@ class Function:
         return max(resolved, key=lambda each: _kept(each, operands), default=None)
 
 
+class Form(NamedTuple):
+    """A function that is no entry of the table, since it does not evaluate all its arguments; as `Function`."""
+
+    name: str
+    signatures: tuple[Signature, ...]
+    summary: str
+    examples: tuple[tuple[str, str], ...]
+
+
 @dataclass
 class Group:
     """The functions of one heading, in the order of the documentation."""

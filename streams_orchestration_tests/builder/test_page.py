@@ -15,7 +15,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-FLIGHTS, COMPOSITE, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+FLIGHTS, EXPRESSIONS, COMPOSITE, TEST = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -48,9 +48,13 @@ def test_the_flights_application_is_that_of_the_spec(tmp_path: Path):
 
 def test_its_test_passes_and_its_composite_compiles(tmp_path: Path):
     path = tmp_path / "delays.py"
-    path.write_text(f"{FLIGHTS}{TEST}{COMPOSITE}", encoding="utf-8")
+    path.write_text(f"{FLIGHTS}{EXPRESSIONS}{TEST}{COMPOSITE}", encoding="utf-8")
     held = runpy.run_path(str(path))
     held["test_carriers_are_counted"]()
+    tables = held["app"].test({"flights": [(1, "UA", 30.0), (1, "AA", 150.0), (2, "UA", 10.0)]}, streams=["counted"])
+    assert tables["counted"].to_pylist() == [
+        {"size": "small", "flights": 1, "hours": 0.5}, {"size": "large", "flights": 1, "hours": 2.5},
+    ]  # fmt: skip
     assert "Late.In_Filter" in [each.name for each in held["app"].compile().physical.operators]
 
 
@@ -63,8 +67,14 @@ def test_its_error_is_the_one_that_comes(tmp_path: Path):
 
 @pytest.mark.parametrize("method", re.findall(r"`(?:app\.)?(\w+)\(", PAGE))
 def test_every_method_that_it_names_exists(method: str):
-    from streams_orchestration.builder import Application, Stream, port
+    from streams_orchestration.builder import Application, Column, Stream, functions, port
     from streams_orchestration.builder.streams import Invoked
 
-    places = (Application, Stream, Invoked)
-    assert any(hasattr(each, method) for each in places) or method == port.__name__
+    places = (Application, Stream, Invoked, Column, functions)
+    assert any(hasattr(each, method) for each in places) or method in (
+        port.__name__,
+        abs.__name__,
+        "col",
+        "lit",
+        "when",
+    )

@@ -14,8 +14,10 @@ from streams_orchestration.expressions.arrow import arrow_type, values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.functions_page import PAGE, functions_page
 from streams_orchestration.expressions.rows import row_function
+from streams_orchestration.expressions.table import Form, Function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.expressions.vectors import FailedTupleError, Rows, full, vector_function
@@ -64,10 +66,10 @@ def test_a_function_has_for_tuples_without_failure_the_values_of_each(name: str)
         assert same(right, values_of(found, node.type)), text
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_has_examples_that_are_right(name: str):
-    assert FUNCTIONS[name].examples
-    for text, right in FUNCTIONS[name].examples:
+@pytest.mark.parametrize("function", [*FUNCTIONS.values(), *CHOICES], ids=lambda each: each.name)
+def test_a_function_has_examples_that_are_right(function: Function | Form):
+    assert function.examples
+    for text, right in function.examples:
         node = typed(text, {})
         value = row_function(node, (), UTC)(())
         assert ("NULL" if value is None else writer(node.type, UTC)(value)) == right

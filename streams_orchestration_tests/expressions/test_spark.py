@@ -14,6 +14,7 @@ from streams_orchestration.builder import Application
 from streams_orchestration.expressions.arrow import values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import Call, Node, nodes
@@ -44,7 +45,8 @@ def in_spark(expressions: Mapping[str, tuple[str, Type]], batch: pa.RecordBatch)
 
 
 def test_every_example_of_a_function_is_right():
-    examples = [example for function in FUNCTIONS.values() for example in function.examples]
+    examples = [example for function in (*FUNCTIONS.values(), *CHOICES)
+                for example in function.examples]  # fmt: skip
     examples.sort(key=lambda example: ">>" not in example[0])  # behind array( and map( Spark's lexer knows no shifts
     texts = {f"e{number}": (f"CAST(({text}) AS STRING)", Type("string")) for number, (text, _) in enumerate(examples)}
     found = in_spark(texts, tuples(random.Random(1), 1))

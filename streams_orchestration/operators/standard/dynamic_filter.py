@@ -27,9 +27,11 @@ class DynamicFilterParameters(ExpressionParameters):
     """Parameters of `DynamicFilter`."""
 
     key: Expressions = Field(description="expressions over input port 0 that make the key of a tuple")
-    add_key: Expressions = Field(alias="addKey", description="the same of port 1, whose keys let tuples pass from then")
+    add_key: Expressions = Field(
+        alias="addKey", description="expressions over port 1, whose keys let tuples pass from then"
+    )
     remove_key: Expressions | None = Field(
-        default=None, alias="removeKey", description="the same of port 2, whose keys let none pass any more"
+        default=None, alias="removeKey", description="expressions over port 2, whose keys let none pass any more"
     )
 
     def of_ports(self) -> list[list[str]]:

@@ -32,7 +32,7 @@ class MetricsSinkParameters(ExpressionParameters):
     """Parameters of `MetricsSink`."""
 
     metrics: Texts = Field(description="expression, or several: each tuple sets a metric to its value; null leaves it")
-    names: Texts | None = Field(default=None, description="of the metrics; else the expressions as they are written")
+    names: Texts | None = Field(default=None, description="of the metrics; as they are written when left out")
     descriptions: Texts | None = Field(default=None, description="of the metrics, for people")
     initial_values: float | list[float] | None = Field(
         default=None, alias="initialValues", description="before the first tuple, 0 if left out"

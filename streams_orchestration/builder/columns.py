@@ -1,0 +1,329 @@
+"""Expressions in Python: `col("delay") > 15` makes the text that an operator takes, in place of one that is written.
+
+>>> str((col("delay") > 15) & col("carrier").isin("UA", "AA"))
+"delay > 15 AND carrier IN ('UA', 'AA')"
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, TypeAlias
+
+from streams_orchestration.builder.literals import ColumnError, Literal, literal, type_named
+from streams_orchestration.expressions.junctions import between, joined, junction_parts
+from streams_orchestration.expressions.syntax import (
+    Apply,
+    Choice,
+    Convert,
+    Member,
+    Name,
+    Syntax,
+)
+from streams_orchestration.expressions.writing import written
+
+Value: TypeAlias = "Column | Literal"
+"""An operand or an argument: an expression, or a value of Python."""
+
+
+class Column:
+    """An expression over the attributes of a stream; `str` gives its text.
+
+    Operators of Python make further expressions: `+ - * / %`, `== != < <= > >=`, and `& | ~` for AND, OR and NOT.
+    """
+
+    __slots__ = ("name", "tree")
+
+    def __init__(self, tree: Syntax, name: str | None = None) -> None:
+        self.tree = tree
+        self.name = name if name is not None or not isinstance(tree, Name) else tree.name
+        """The attribute that its value becomes in `select`; None where nothing names it."""
+
+    def __str__(self) -> str:
+        """Return the text of the expression."""
+        return written(self.tree)
+
+    def __repr__(self) -> str:
+        """Return the text, marked as an expression."""
+        return f"Column<{self}>"
+
+    def __bool__(self) -> NoReturn:
+        """Refuse `if`, `and`, `or`, `not`, `in` and chains such as `1 < x < 3`: only a tuple makes it true or false."""
+        message = (
+            f"{self} has a value for each tuple, and none here; use & in place of and, | in place of or, ~ in place of "
+            "not, .isin() in place of in, .between() in place of a < x < b, and when() in place of if"
+        )
+        raise ColumnError(message)
+
+    def __iter__(self) -> NoReturn:
+        """Refuse to go through the elements, which only a tuple has."""
+        message = f"{self} has elements for each tuple, and none here; see functions.size, and x[0] for an element"
+        raise ColumnError(message)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    # arithmetic
+
+    def __add__(self, other: Value) -> Column:
+        """Return the sum."""
+        return _apply("+", self, other)
+
+    def __radd__(self, other: Value) -> Column:
+        """Return the sum."""
+        return _apply("+", other, self)
+
+    def __sub__(self, other: Value) -> Column:
+        """Return the difference."""
+        return _apply("-", self, other)
+
+    def __rsub__(self, other: Value) -> Column:
+        """Return the difference."""
+        return _apply("-", other, self)
+
+    def __mul__(self, other: Value) -> Column:
+        """Return the product."""
+        return _apply("*", self, other)
+
+    def __rmul__(self, other: Value) -> Column:
+        """Return the product."""
+        return _apply("*", other, self)
+
+    def __truediv__(self, other: Value) -> Column:
+        """Return the quotient: a double of whole numbers, a decimal of decimals; `functions.div` gives a whole one."""
+        return _apply("/", self, other)
+
+    def __rtruediv__(self, other: Value) -> Column:
+        """Return the quotient."""
+        return _apply("/", other, self)
+
+    def __mod__(self, other: Value) -> Column:
+        """Return the remainder with the sign of the dividend, unlike Python's; `functions.pmod` gives Python's."""
+        return _apply("%", self, other)
+
+    def __rmod__(self, other: Value) -> Column:
+        """Return the remainder."""
+        return _apply("%", other, self)
+
+    def __pow__(self, other: Value) -> Column:
+        """Return the power, a double."""
+        return _apply("power", self, other)
+
+    def __neg__(self) -> Column:
+        """Return the number with the other sign."""
+        return _apply("negative", self)
+
+    def __abs__(self) -> Column:
+        """Return the number without its sign."""
+        return _apply("abs", self)
+
+    # comparison
+
+    def __eq__(self, other: Value) -> Column:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the condition that both are equal."""
+        _refuse_none(other, "==", "is_null()")
+        return _apply("=", self, other)
+
+    def __ne__(self, other: Value) -> Column:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the condition that they differ."""
+        _refuse_none(other, "!=", "is_not_null()")
+        return _apply("<>", self, other)
+
+    def __lt__(self, other: Value) -> Column:
+        """Return the condition that the left one is smaller."""
+        return _apply("<", self, other)
+
+    def __le__(self, other: Value) -> Column:
+        """Return the condition that the left one is not larger."""
+        return _apply("<=", self, other)
+
+    def __gt__(self, other: Value) -> Column:
+        """Return the condition that the left one is larger."""
+        return _apply(">", self, other)
+
+    def __ge__(self, other: Value) -> Column:
+        """Return the condition that the left one is not smaller."""
+        return _apply(">=", self, other)
+
+    def eq_null_safe(self, other: Value) -> Column:
+        """Return the condition that both are equal, or both null; it is never null."""
+        return _apply("<=>", self, other)
+
+    def is_null(self) -> Column:
+        """Return the condition that there is no value."""
+        return _apply("isnull", self)
+
+    def is_not_null(self) -> Column:
+        """Return the condition that there is a value."""
+        return ~self.is_null()
+
+    def is_nan(self) -> Column:
+        """Return the condition that the number is NaN."""
+        return _apply("isnan", self)
+
+    def between(self, low: Value, high: Value) -> Column:
+        """Return the condition that the value lies between two others, or is one of them."""
+        return Column(between(self.tree, tree_of(low), tree_of(high)))
+
+    def isin(self, *values: Value) -> Column:
+        """Return the condition that the value is one of several."""
+        if not values:
+            message = f"{self}.isin() needs a value; lit(False) is the condition that is never true"
+            raise ColumnError(message)
+        return _apply("in", self, *values)
+
+    def like(self, pattern: Value) -> Column:
+        """Return the condition that the text fits a pattern, in which `%` is any text and `_` a character."""
+        return _apply("like", self, pattern)
+
+    def ilike(self, pattern: Value) -> Column:
+        """Return the condition that the text fits a pattern, in letters of any case."""
+        return _apply("ilike", self, pattern)
+
+    def rlike(self, pattern: Value) -> Column:
+        """Return the condition that a regular expression is found in the text."""
+        return _apply("rlike", self, pattern)
+
+    # logic
+
+    def __and__(self, other: Value) -> Column:
+        """Return the condition that both are true."""
+        return _joined("and", self, other)
+
+    def __rand__(self, other: Value) -> Column:
+        """Return the condition that both are true."""
+        return _joined("and", other, self)
+
+    def __or__(self, other: Value) -> Column:
+        """Return the condition that one of them is true."""
+        return _joined("or", self, other)
+
+    def __ror__(self, other: Value) -> Column:
+        """Return the condition that one of them is true."""
+        return _joined("or", other, self)
+
+    def __invert__(self) -> Column:
+        """Return the condition that this one is false."""
+        return _apply("not", self)
+
+    # bits
+
+    def bitwise_and(self, other: Value) -> Column:
+        """Return the bits that both numbers have."""
+        return _apply("&", self, other)
+
+    def bitwise_or(self, other: Value) -> Column:
+        """Return the bits that one of the numbers has."""
+        return _apply("|", self, other)
+
+    def bitwise_xor(self, other: Value) -> Column:
+        """Return the bits that just one of the numbers has."""
+        return _apply("^", self, other)
+
+    def bitwise_not(self) -> Column:
+        """Return the bits that the number does not have."""
+        return _apply("~", self)
+
+    # types, parts and names
+
+    def cast(self, to: str) -> Column:
+        """Return the value as one of another type, such as `double` or `decimal(10, 2)`."""
+        return Column(Convert(self.tree, type_named(to)))
+
+    def try_cast(self, to: str) -> Column:
+        """Return the value as one of another type, null where there is none."""
+        return Column(Convert(self.tree, type_named(to), lenient=True))
+
+    def field(self, name: str) -> Column:
+        """Return a field of a struct."""
+        return Column(Member(self.tree, name))
+
+    def __getitem__(self, key: Value) -> Column:
+        """Return an element of an array, from 0 on, or the value of a key of a map."""
+        return _apply("[]", self, key)
+
+    def alias(self, name: str) -> Column:
+        """Return the expression with the name of the attribute that its value becomes in `select`."""
+        return Column(self.tree, name)
+
+
+class Summary:
+    """An output function of `Aggregate` over the tuples of a group; `functions` has one for each."""
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, function: str, *arguments: Value) -> None:
+        self.function = function
+        self.arguments = tuple(map(tree_of, arguments))
+
+    def __str__(self) -> str:
+        """Return the text of the function."""
+        return f"{self.function}({', '.join(map(written, self.arguments))})"
+
+    def __repr__(self) -> str:
+        """Return the text, marked as a function."""
+        return f"Summary<{self}>"
+
+
+class When(Column):
+    """A choice that may go on with `when` and `otherwise`; it is null where no condition is true."""
+
+    __slots__ = ()
+
+    def when(self, condition: Value, value: Value) -> When:
+        """Return the choice with a further condition, for which the ones before are not true."""
+        assert isinstance(self.tree, Choice)
+        return When(Choice((*self.tree.branches, (tree_of(condition), tree_of(value))), None))
+
+    def otherwise(self, value: Value) -> Column:
+        """Return the choice with the value where no condition is true."""
+        assert isinstance(self.tree, Choice)
+        return Column(Choice(self.tree.branches, tree_of(value)))
+
+
+def col(name: str) -> Column:
+    """Return the value of an attribute."""
+    return Column(Name(name))
+
+
+def when(condition: Value, value: Value) -> When:
+    """Return a value where a condition is true: `when(col("n") > 9, "many").otherwise("few")`."""
+    return When(Choice(((tree_of(condition), tree_of(value)),), None))
+
+
+def lit(value: Value) -> Column:
+    """Return a value of Python as an expression.
+
+    A float is a double, a Decimal a decimal, a datetime with a zone a timestamp, one without a `timestamp_ntz`, a
+    timedelta an interval; None is NULL. What stands for a value of the submission is a number or a condition.
+    """
+    return Column(tree_of(value))
+
+
+MISSING: Any = object()
+"""An optional argument that is not given."""
+
+
+def call(function: str, *arguments: Value) -> Column:
+    """Return a function of the table with its arguments; `functions` has one of its own for each."""
+    return _apply(function, *(each for each in arguments if each is not MISSING))
+
+
+def tree_of(value: Value) -> Syntax:
+    """Return an expression, or a value of Python, as the tree of what is written.
+
+    Raises:
+        ColumnError: no literal has this value.
+    """
+    return value.tree if isinstance(value, Column) else literal(value)
+
+
+def _apply(function: str, *operands: Value) -> Column:
+    return Column(Apply(function, tuple(map(tree_of, operands))))
+
+
+def _joined(word: str, *operands: Value) -> Column:
+    return Column(joined(word, [part for each in operands for part in junction_parts(tree_of(each), word)]))
+
+
+def _refuse_none(other: Value, sign: str, instead: str) -> None:
+    if other is None:
+        message = f"nothing is equal to null, so {sign} None would never be true; use {instead}"
+        raise ColumnError(message)

@@ -1,0 +1,133 @@
+"""Tuple types that expressions over columns give, and the check that they fit, where an operator is added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from pydantic import ValidationError
+
+from streams_orchestration.builder.columns import Column, Summary, col
+from streams_orchestration.builder.nodes import BuildError, Node
+from streams_orchestration.builder.places import calling_place
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.tree import Attribute
+from streams_orchestration.expressions.types import parse_type
+from streams_orchestration.expressions.typing import typed
+from streams_orchestration.model.schema import parse_schema, quoted
+from streams_orchestration.model.standard import KEEPS_TYPE
+from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.standard import STANDARD
+
+Expression = str | Column
+REFERENCE = "${"
+"""Begins what is replaced when the application is submitted, so that a type cannot be known before."""
+
+
+def selected(
+    columns: Sequence[Expression], named: Mapping[str, Expression | float | bool], ddl: str
+) -> tuple[dict[str, Any], str]:
+    """Return the `output` clause and the tuple type of a selection from a stream.
+
+    Args:
+        columns: attributes by their names, and expressions that have one.
+        named: attribute -> expression.
+        ddl: the tuple type of the stream.
+
+    Raises:
+        BuildError: an expression has no name or no type, or two have one name.
+    """
+    known = {each.name: each for each in parse_schema(ddl).attributes}
+    output: dict[str, Any] = {}
+    attributes: dict[str, str] = {}
+    pairs = [(_name_of(each), col(each) if isinstance(each, str) else each) for each in columns]
+    for name, expression in (*pairs, *named.items()):
+        if name in attributes:
+            _fail(f"select: there are two attributes {name}; give one another name by .alias()")
+        text = str(expression).lower() if isinstance(expression, bool) else str(expression)
+        node = _typed(name, text, {key: parse_type(each.type) for key, each in known.items()})
+        same = isinstance(node, Attribute) and node.name == name
+        if not node.type.is_attribute:
+            _fail(f"select: {name} is {node.type}, which no attribute can be; cast it")
+        required = isinstance(node, Attribute) and known[node.name].required
+        attributes[name] = f"{quoted(name)} {node.type}{' NOT NULL' * required}"
+        if not same:
+            output[name] = expression
+    return output, ", ".join(attributes.values())
+
+
+def _typed(name: str, text: str, attributes: Mapping[str, Any]) -> Any:
+    if REFERENCE in text:
+        _fail(f"select: the type of {name} is known when the application is submitted; use map(..., schema) instead")
+    try:
+        return typed(text, attributes)
+    except ExpressionError as error:
+        _fail(f"select: {name}: {text!r}: {error}")
+
+
+def _name_of(expression: Expression) -> str:
+    name = expression if isinstance(expression, str) else expression.name
+    if name is None:
+        _fail(f"select: nothing names {expression}; give it a name by .alias() or as name={expression}")
+    return name
+
+
+def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: str) -> str | None:
+    """Return the tuple type of an aggregate; None where only the submission knows.
+
+    Raises:
+        BuildError: a function or a key does not fit the stream.
+    """
+    from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
+    from streams_orchestration.operators.libraries import pa
+    from streams_orchestration.operators.standard.measure import parse_measure
+
+    texts = {name: str(each) for name, each in output.items()}
+    if any(REFERENCE in text for text in texts.values()):
+        return None
+    source = arrow_schema(ddl)
+    for key in keys:
+        if key not in source.names:
+            _fail(f"aggregate: the stream has no attribute {key}; it has {', '.join(source.names)}")
+    try:
+        measures = {name: parse_measure(text, source, f"output.{name}") for name, text in texts.items()}
+    except ValueError as error:
+        _fail(f"aggregate: {error}")
+    fields = {key: source.field(key) for key in keys}
+    fields |= {name: pa.field(name, each.result_type) for name, each in measures.items()}
+    return schema_ddl(pa.schema(list(fields.values())))
+
+
+def refuse_misfits(node: Node, inputs: Sequence[str | None], outputs: Sequence[str | None]) -> None:
+    """Check an operator whose parameters were made of columns.
+
+    Args:
+        node: its invocation.
+        inputs: the tuple type of each input port, None where it is not known here.
+        outputs: the same of each output port.
+
+    Raises:
+        BuildError: an expression does not fit the streams.
+    """
+    known = [ddl for ddl in inputs if ddl is not None]
+    if node.operator not in STANDARD or len(known) < len(inputs) or REFERENCE in str(node.parameters):
+        return
+    if None in outputs and node.operator not in KEEPS_TYPE:
+        return
+    implementation = import_operator(STANDARD[str(node.operator)])
+    try:
+        parameters = implementation.Parameters.model_validate(node.parameters)
+    except ValidationError:
+        return  # compiling reports it
+    if implementation.input_files(parameters):
+        return  # they may not be there yet
+    try:
+        implementation.check(OperatorContext.declared(node.kind, known, outputs), parameters)
+    except ValueError as error:
+        message = f"{node.kind}: {error}"
+        raise BuildError(message, node.place) from error
+
+
+def _fail(message: str) -> NoReturn:
+    raise BuildError(message, calling_place())

@@ -1,0 +1,33 @@
+"""Functions that evaluate only as many of their arguments as they need; `typing` makes nodes of their own of them."""
+
+from __future__ import annotations
+
+from streams_orchestration.expressions.table import Form, Signature
+
+
+def _form(signature: str, summary: str, *examples: tuple[str, str]) -> Form:
+    read = Signature.of(signature)
+    return Form(signature.partition("(")[0], (read,), summary, examples)
+
+
+_FIRST = "The first value that is not null; those behind it are not evaluated."
+_CHOICE = "The value if the condition is true, else the other one; only that one is evaluated."
+CHOICES = (
+    _form("coalesce(values T...) -> T", _FIRST, ("coalesce(NULL, 2, 1 / 0)", "2.0")),
+    _form("nvl(value T, otherwise T) -> T", _FIRST, ("nvl(NULL, 'a')", "a")),
+    _form("ifnull(value T, otherwise T) -> T", _FIRST, ("ifnull(NULL, 1)", "1")),
+    _form("if(condition boolean, value T, otherwise T) -> T", _CHOICE, ("if(1 < 2, 'a', 'b')", "a")),
+    _form("iff(condition boolean, value T, otherwise T) -> T", _CHOICE, ("iff(NULL, 'a', 'b')", "b")),
+    _form(
+        "nvl2(value any, present T, missing T) -> T",
+        "The second value where the first one is not null, else the third one.",
+        ("nvl2(NULL, 1, 2)", "2"),
+    ),
+    _form("nullif(value T, other T) -> T", "Null if both are equal, else the first value.", ("nullif(2, 2)", "NULL")),
+    _form(
+        "nanvl(value double, otherwise double) -> double",
+        "The first number, or the second one where the first is NaN.",
+        ("nanvl(DOUBLE('NaN'), 1.5e0)", "1.5"),
+    ),
+)
+"""All of them but AND, OR and CASE."""

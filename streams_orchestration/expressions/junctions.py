@@ -1,0 +1,43 @@
+"""Rows of AND and OR, and BETWEEN, which is one of two conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams_orchestration.expressions.syntax import Apply, Syntax
+
+
+def joined(word: str, parts: Sequence[Syntax], offsets: Sequence[int] = ()) -> Syntax:
+    """Return parts with AND or OR between them; a long row of them becomes a tree of little height.
+
+    Args:
+        word: `and` or `or`.
+        parts: at least one.
+        offsets: of the words between the parts; 0 where there is no text.
+    """
+    row, places = list(parts), list(offsets) or [0] * (len(parts) - 1)
+    while len(row) > 1:
+        pairs = [Apply(word, (row[i], row[i + 1]), places[i]) for i in range(0, len(row) - 1, 2)]
+        row, places = [*pairs, *row[2 * len(pairs) :]], places[1::2]
+    return row[0]
+
+
+def junction_parts(tree: Syntax, word: str) -> list[Syntax]:
+    """Return the parts that stand in a row with AND or OR between them; a BETWEEN is one part."""
+    if isinstance(tree, Apply) and tree.function == word and len(tree.arguments) == 2 and not is_between(tree):
+        return [part for each in tree.arguments for part in junction_parts(each, word)]
+    return [tree]
+
+
+def is_between(tree: Apply) -> bool:
+    """Return True for `value >= low AND value <= high`, which is what BETWEEN becomes."""
+    match tree:
+        case Apply("and", (Apply(">=", (value, _)), Apply("<=", (same, _)))):
+            return value == same
+        case _:
+            return False
+
+
+def between(value: Syntax, low: Syntax, high: Syntax, offset: int = 0) -> Apply:
+    """Return `value BETWEEN low AND high`."""
+    return Apply("and", (Apply(">=", (value, low), offset), Apply("<=", (value, high), offset)), offset)

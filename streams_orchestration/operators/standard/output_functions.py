@@ -1,0 +1,141 @@
+"""The table of output functions of Aggregate: forms, documentation and examples, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFunction:
+    """A function over the tuples of a group.
+
+    Attributes:
+        name: as it is written.
+        arguments: their names.
+        forms: the types of the arguments and of the value, as the documentation shows them.
+        summary: one sentence for the documentation.
+        nulls: the tuples that are left out, and the value of a group without others.
+        examples: calls over `EXAMPLE_ROWS` with their values.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    forms: tuple[str, ...]
+    summary: str
+    nulls: str
+    examples: tuple[tuple[str, object], ...]
+
+    @property
+    def call(self) -> str:
+        """The function with the names of its arguments."""
+        return f"{self.name}({', '.join(self.arguments)})"
+
+
+EXAMPLE_SCHEMA = "n bigint, x double, s string"
+EXAMPLE_ROWS: tuple[tuple[int | None, float | None, str | None], ...] = (
+    (3, 1.5, "b"),
+    (None, None, None),
+    (1, 2.5, "a"),
+    (3, 5.0, "c"),
+)
+"""The tuples of the examples."""
+
+_LEFT_OUT = "Null is left out; null without a value."
+_TAKEN = "Null is a value; null without a tuple."
+
+OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
+    OutputFunction(
+        "Count", (), ("Count() -> bigint",), "The number of tuples.", "Every tuple counts.", (("Count()", 4),)
+    ),
+    OutputFunction(
+        "CountDistinct",
+        ("e",),
+        ("CountDistinct(e ordered) -> bigint",),
+        "The number of different values, exactly; all of them are state.",
+        "Null is left out; 0 without a value.",
+        (("CountDistinct(n)", 2),),
+    ),
+    OutputFunction(
+        "Sum",
+        ("e",),
+        (
+            "Sum(e whole or boolean) -> bigint",
+            "Sum(e float or double) -> double",
+            "Sum(e decimal(p, s)) -> decimal(p + 10, s)",
+        ),
+        "The sum; true counts as 1. One beyond its type is an error that names the group.",
+        _LEFT_OUT,
+        (("Sum(n)", 7), ("Sum(n > 1)", 2)),
+    ),
+    OutputFunction(
+        "Average",
+        ("e",),
+        ("Average(e number or boolean) -> double", "Average(e decimal(p, s)) -> decimal(p + 4, s + 4)"),
+        "The mean; true counts as 1, so it is the share of the tuples for which a condition is true.",
+        _LEFT_OUT,
+        (("Average(x)", 3.0),),
+    ),
+    OutputFunction(
+        "Min",
+        ("e",),
+        ("Min(e ordered) -> type of e",),
+        "The smallest value.",
+        _LEFT_OUT,
+        (("Min(n)", 1), ("Min(s)", "a")),
+    ),
+    OutputFunction(
+        "Max",
+        ("e",),
+        ("Max(e ordered) -> type of e",),
+        "The largest value; NaN is above all numbers.",
+        _LEFT_OUT,
+        (("Max(n)", 3),),
+    ),
+    OutputFunction(
+        "First", ("e",), ("First(e any) -> type of e",), "The value of the first tuple.", _TAKEN, (("First(s)", "b"),)
+    ),
+    OutputFunction(
+        "Last", ("e",), ("Last(e any) -> type of e",), "The value of the last tuple.", _TAKEN, (("Last(s)", "c"),)
+    ),
+    OutputFunction(
+        "ArgMin",
+        ("e", "by"),
+        ("ArgMin(e any, by ordered) -> type of e",),
+        "The first argument of the tuple with the smallest `by`, of the last one of several.",
+        "Null in `by` is left out; null without a value.",
+        (("ArgMin(s, n)", "a"),),
+    ),
+    OutputFunction(
+        "ArgMax",
+        ("e", "by"),
+        ("ArgMax(e any, by ordered) -> type of e",),
+        "The first argument of the tuple with the largest `by`, of the last one of several.",
+        "Null in `by` is left out; null without a value.",
+        (("ArgMax(s, n)", "c"),),
+    ),
+    OutputFunction(
+        "StdDev",
+        ("e",),
+        ("StdDev(e number) -> double",),
+        "The standard deviation of a sample.",
+        "Null is left out; null for fewer than two values.",
+        (("StdDev(n)", 1.1547005383792517),),
+    ),
+    OutputFunction(
+        "StdDevPop",
+        ("e",),
+        ("StdDevPop(e number) -> double",),
+        "The standard deviation of a population.",
+        _LEFT_OUT,
+        (("StdDevPop(n)", 0.9428090415820634),),
+    ),
+    OutputFunction(
+        "CollectList",
+        ("e", "n"),
+        ("CollectList(e any, n) -> array<type of e>",),
+        "The first n values in order of arrival; n is a number from 1 on.",
+        "Null is left out; empty without a value.",
+        (("CollectList(s, 2)", ["b", "a"]),),
+    ),
+)
+"""All of them, in the order of the documentation."""
