@@ -175,6 +175,10 @@ OWN_CODES: dict[str, Code] = {
         "`mutates` contradicts `mutable: false`.",
         "Remove `mutable: false` if the operator changes these attributes, else `mutates`.",
     ),
+    "SO0308": warning(
+        "Windows that window markers close are behind a Custom, and nothing in front of it makes such markers.",
+        "Let a function of the Custom make markers, put a Punctor in front of the windows, or give them a size.",
+    ),
     "SO0401": error(
         "A number is outside of its range.",
         "Write a finite number within the limits of this key.",

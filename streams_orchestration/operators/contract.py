@@ -148,6 +148,13 @@ class Operator:
     def process(self, port: int, batch: TupleBatch) -> None:
         """Handle tuples that arrived on an input port."""
 
+    def load(self) -> None:
+        """Import what its threads, and those of the host, need of other modules; connect to nothing.
+
+        Called on the main thread of a process, before a thread uses the operator: of two threads that are the first to
+        import a package, one may find half of it. What it raises counts for nothing, since the use will meet it.
+        """
+
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Handle a mark; called for `FINAL` once, when every connection of the port has delivered it (rule 24).
 

@@ -60,13 +60,6 @@ class EpochSink(Operator):
         """Have the tuples that a delivery leaves out in its file; call it before the delivery is committed."""
         set_aside(self.context, key, tuples)
 
-    def load(self) -> None:
-        """Import what deliveries need, so that the first one does not wait for it; connect to nothing.
-
-        Called once the application runs, on a thread of its own, maybe while something is delivered already. What it
-        raises counts for nothing: the delivery will meet it.
-        """
-
     def open(self) -> None:
         """Connect; called before the first delivery, and again after one that failed."""
 

@@ -18,7 +18,10 @@ class OutsideError(Exception):
 
 
 class RefusedError(ValueError):
-    """The destination of a sink refuses for good, such as for a missing right or place: a retry does not help."""
+    """The counterpart refuses for good, such as for a missing right or place: the application stops at once.
+
+    Neither a retry nor a reset helps. When a person has mended the cause, it goes on where it stood.
+    """
 
 
 class ResultError(DataError):

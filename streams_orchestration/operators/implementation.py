@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import logging
 from collections.abc import Iterator
 from typing import Any
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
 from streams_orchestration.operators.errors import ResultError
+
+log = logging.getLogger("streams.operator")
 
 
 class ImplementationError(ValueError):
@@ -122,5 +125,15 @@ def make_operator(kind: type[Operator], context: OperatorContext, parameters: An
     if not hasattr(operator, "context"):
         message = "its `__init__` does not call `super().__init__(context, parameters)`"
         raise ResultError(message)
+    if isinstance(operator, SourceOperator):
+        load(operator)  # it may read ahead on threads of its own
     operator.setup()
     return operator
+
+
+def load(operator: Operator) -> None:
+    """Have an operator import what its threads need, on the main thread."""
+    try:
+        operator.load()
+    except Exception:
+        log.debug("operator %s: loading failed", operator.context.name, exc_info=True)

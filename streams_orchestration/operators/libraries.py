@@ -6,6 +6,7 @@ takes half as long as a whole compilation. So the modules that compiling loads h
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,20 @@ if not TYPE_CHECKING:
     pa_json = _Library("pyarrow.json")
     pq = _Library("pyarrow.parquet")
 
+
+def import_modules(*names: str) -> None:
+    """Import modules that threads would be the first to import.
+
+    Two threads that are the first to import a package with circles in it may each find half of it. So an operator
+    names here what its threads need, in `load`, which the main thread calls before it starts them. A module that is
+    not installed is left out: what needs it says so.
+    """
+    for name in names:
+        with suppress(ImportError):
+            import_module(name)
+
+
 compute: Any = _Library("pyarrow.compute")
 """Arrow makes these functions when it is imported, so that type checkers do not know them."""
 
-__all__ = ["compute", "np", "pa", "pa_csv", "pa_json", "pq"]
+__all__ = ["compute", "import_modules", "np", "pa", "pa_csv", "pa_json", "pq"]

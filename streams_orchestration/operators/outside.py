@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-from streams_orchestration.operators.errors import DataError, OutsideError
+from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError
 
 _ERRNOS = frozenset(
     (
@@ -17,6 +17,10 @@ _ERRNOS = frozenset(
     )
 )
 """Errors of the system about disks, mounts and networks."""
+REFUSED_BY_SYSTEM = frozenset(
+    (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL)
+)
+"""Errors of the system about a path or a right, which do not pass by themselves."""
 _NAMES = re.compile(
     r"(Connect|Timeout|TimedOut|Unavailable|Unreachable|Network|Transport|MaxRetry|Throttl|TooManyRequests|Operational)"
     r"\w*$|^URLError$"
@@ -30,10 +34,10 @@ def is_outside(error: BaseException) -> bool:
     """Return True if an error, or one that it was raised from, has a cause outside of the application.
 
     An operator says so with `OutsideError`. Otherwise its type decides, an error number of the system, or the status
-    of an answer of HTTP. An error that comes from the data never counts.
+    of an answer of HTTP. An error that comes from the data, or that a counterpart refuses by for good, never counts.
     """
     chain = list(_chain(error))
-    return not any(isinstance(each, DataError) for each in chain) and any(map(_says_so, chain))
+    return not any(isinstance(each, DataError | RefusedError) for each in chain) and any(map(_says_so, chain))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

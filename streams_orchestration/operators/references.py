@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streams_orchestration.model.secrets import REFERENCE
+from streams_orchestration.operators.errors import RefusedError
 
 
-class ReferenceError(ValueError):
+class ReferenceError(RefusedError):
     """A reference cannot be resolved; the message has its name, never a value."""
 
 

@@ -50,8 +50,8 @@ def test_marks_have_a_function_of_their_own():
     assert custom.rows()[3:] == [("window", 3), ("final", 3), ("final", 3)]
 
 
-def test_without_one_marks_do_nothing():
-    assert bench("numbered").mark().end().items() == []
+def test_without_one_window_markers_go_on():
+    assert bench("numbered").mark().end().items() == [Punctuation.WINDOW]
 
 
 def test_a_custom_may_write_to_its_tuples():

@@ -31,6 +31,8 @@ class Broker:
     origin: ClassVar[str]
     once: ClassVar[bool] = True
     """What is delivered again is known."""
+    position: ClassVar[str] = ""
+    """Parameter with the name under which the broker keeps the position."""
 
     def __init__(self, directory: Path, *, guarded: bool = False) -> None:
         self.directory, self.guarded = directory, guarded
@@ -63,6 +65,9 @@ class Broker:
 
     def prepare(self) -> None:
         """Make what the source reads."""
+
+    def make_anew(self) -> None:
+        """Delete what the source reads, and make it anew."""
 
     def send(self, values: Sequence[bytes]) -> None:
         """Send, and wait until the broker has them."""
@@ -98,11 +103,18 @@ class Redis(Broker):
     command, scheme, source = "redis-server", "redis", RedisSource
     parameters: ClassVar[dict[str, Any]] = {"stream": "in"}
     origin = "in"
+    position = "group"
 
     def arguments(self) -> Sequence[str]:
         guard = ["--requirepass", PASSWORD + "-other"] if self.guarded else []
         return ["--port", str(self.port), "--bind", "127.0.0.1", "--appendonly", "yes", "--appendfsync", "always",
                 "--dir", str(self.directory), *guard]  # fmt: skip
+
+    def make_anew(self) -> None:
+        import redis
+
+        with redis.Redis(port=self.port) as client:
+            client.delete(self.origin)
 
     def send(self, values: Sequence[bytes]) -> None:
         import redis
@@ -116,6 +128,7 @@ class Nats(Broker):
     command, scheme, source = "nats-server", "nats", NATSSource
     parameters: ClassVar[dict[str, Any]] = {"stream": "IN"}
     origin = "in.a"
+    position = "consumer"
 
     def arguments(self) -> Sequence[str]:
         guard = ["--user", "somebody", "--pass", "another"] if self.guarded else []
@@ -123,6 +136,17 @@ class Nats(Broker):
 
     def prepare(self) -> None:
         asyncio.run(self._do([], make=True))
+
+    def make_anew(self) -> None:
+        async def delete() -> None:
+            import nats
+
+            client = await nats.connect(self.url)
+            await client.jetstream().delete_stream("IN")
+            await client.close()
+
+        asyncio.run(delete())
+        self.prepare()
 
     def send(self, values: Sequence[bytes]) -> None:
         asyncio.run(self._do(values, make=False))

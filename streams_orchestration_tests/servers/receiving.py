@@ -49,18 +49,20 @@ class _Receivers(Receivers):
 
 
 @contextlib.contextmanager
-def receiving(*sources: JournalSource) -> Iterator[Receivers]:
+def receiving(*sources: JournalSource, owner: str = "") -> Iterator[Receivers]:
     """A host's receivers for some sources, each as an object of its own."""
     receivers = _Receivers(cast("Any", None), "app")
-    receivers.receive_for({source.context.name: another(source) for source in sources})
+    receivers.receive_for({source.context.name: another(source, owner) for source in sources})
     try:
         yield receivers
     finally:
         receivers.stop()
 
 
-def another(source: JournalSource) -> Receiver:
-    return Receiver(type(source)(source.context, source.parameters))
+def another(source: JournalSource, owner: str = "") -> Receiver:
+    made = Receiver(type(source)(source.context, source.parameters))
+    made.owner = owner
+    return made
 
 
 def send(port: int, messages: Iterable[bytes]) -> int:

@@ -35,11 +35,15 @@ def _findings(
     consumer: LogicalOperator,
     port: int,
 ) -> Iterator[tuple[str, str]]:
-    """Walk upstream through ports that preserve punctuation, up to one that generates it or to what is wrong."""
+    """Walk upstream through ports that preserve punctuation, up to one that generates it or to what is wrong.
+
+    A Custom without `onPunctuation` hands markers on, and its functions may make some.
+    """
     expects = f"input port {port} expects window punctuation"
     current, current_port = consumer, port
     seen: set[int] = set()
     bordered = False
+    custom: LogicalOperator | None = None
     while True:
         feeds = upstream[current.index, current_port]
         if len(feeds) > 1:
@@ -61,10 +65,18 @@ def _findings(
                 yield "CDISP0820E", f"{expects} and is fed across the border of the parallel region {region}"
             else:
                 yield "CDISP0819E", f"{expects} and is fed from the parallel region {region}"
-        if output.generates_window_punctuation:
+        if _hands_on(producer):
+            custom = custom or producer
+        elif output.generates_window_punctuation:
             return
-        if not output.preserves_window_punctuation:
-            if not bordered:  # one finding a port: the border stays wrong whatever the producer does
+        elif not output.preserves_window_punctuation:
+            if custom is not None:
+                yield (
+                    "SO0308",
+                    f"{expects}; the stream of {producer.name} has none, so unless the functions of {custom.name} make "
+                    "them, its windows do not close before the end",
+                )
+            elif not bordered:  # one finding a port: the border stays wrong whatever the producer does
                 yield "CDISP0111E", f"{expects}, and the stream of {producer.name} has none"
             return
         if producer.index in seen:
@@ -72,3 +84,9 @@ def _findings(
             return
         seen.add(producer.index)
         current, current_port = producer, output.preserved_port if len(producer.inputs) > 1 else 0
+
+
+def _hands_on(operator: LogicalOperator) -> bool:
+    """Return True if an operator is a Custom that hands the window markers of its only input port on."""
+    is_custom = operator.standard and operator.kind == "Custom"
+    return is_custom and len(operator.inputs) == 1 and "onPunctuation" not in operator.parameters

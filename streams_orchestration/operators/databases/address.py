@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ PACKAGES = {
 """The Python package of each, and how it is installed."""
 
 
-class DatabaseUrlError(ValueError):
+class DatabaseUrlError(RefusedError):
     """An address cannot be used; the message never has it, since it may hold a secret."""
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.databases.errors import DatabaseError
 from streams_orchestration.operators.formats.texts import texts
-from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
 if TYPE_CHECKING:
@@ -59,6 +58,23 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     raise ValueError(message)
 
 
+class NotStorableError(ValueError):
+    """A value that a database would store as another one."""
+
+    def __init__(self, column: str, reason: str) -> None:
+        super().__init__(reason)
+        self.column = column
+
+
+def check_numbers(row: Mapping[str, Any], columns: Iterable[str]) -> None:
+    """Raise NotStorableError for a NaN, which SQLite would store as NULL."""
+    for column in columns:
+        value = row[column]
+        if isinstance(value, float) and math.isnan(value):
+            reason = "a number is NaN, which SQLite has not and would store as NULL; make it null before"
+            raise NotStorableError(column, reason)
+
+
 def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[list[dict[str, Any]]]:
     """The tuples as rows by column, in chunks.
 
@@ -66,24 +82,15 @@ def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[l
         batch: the tuples.
         columns: attribute -> column.
         kind: of the database. SQLite has no decimal numbers, so that these are texts.
-
-    Raises:
-        DatabaseError: a number is NaN, which SQLite would take for null.
     """
     for start in range(0, len(batch), CHUNK):
         part = batch.arrow.slice(start, CHUNK).select(list(columns))
-        values = [_values(name, column, kind) for name, column in zip(columns, part.columns, strict=True)]
+        values = [_values(column, kind) for column in part.columns]
         names = list(columns.values())
         yield [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def _values(name: str, column: pa.Array, kind: str) -> list[Any]:
+def _values(column: pa.Array, kind: str) -> list[Any]:
     if kind == "sqlite" and pa.types.is_decimal(column.type):
         return texts(column).to_pylist()
-    if kind == "sqlite" and pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
-        message = (
-            f"attribute {name}: a number is NaN, which SQLite has not and would store as NULL; make it null before, or "
-            "leave such tuples out, as with a Filter"
-        )
-        raise DatabaseError(message)
     return column.to_pylist()

@@ -7,6 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import URL, Engine, event
 
+from streams_orchestration.operators.databases.address import resolve_url
+
 CONNECT_SECONDS = 10
 _MYSQL_MODES = (
     "STRICT_ALL_TABLES",  # what does not fit is refused, and not cut
@@ -36,6 +38,15 @@ def engine_of(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _keep_bytes)
     return engine
+
+
+def load_driver(url: str) -> None:
+    """Import the driver of a database; `url` is as a user writes it, and a reference is resolved.
+
+    Raises:
+        DatabaseUrlError: the address cannot be used.
+    """
+    resolve_url(url).get_dialect().import_dbapi()
 
 
 def _keep_bytes(connection: Any, _record: object) -> None:

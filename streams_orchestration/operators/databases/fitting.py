@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import Engine
 
 from streams_orchestration.model.names import nearest
-from streams_orchestration.operators.databases.errors import DatabaseError
+from streams_orchestration.operators.databases.errors import DatabaseRefusedError
 
 
 def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[str], key: Sequence[str]) -> None:
@@ -22,7 +22,7 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
         key: those that say which row a tuple replaces.
 
     Raises:
-        DatabaseError: a column is missing, or needs a value that no attribute has, or there is no such key.
+        DatabaseRefusedError: a column is missing, or needs a value that no attribute has, or there is no such key.
     """
     _check_columns(engine, existing, name, columns)
     if not key:
@@ -34,7 +34,7 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
             f"key: the table {name} has no unique key of ({listed}); "
             f"make one: CREATE UNIQUE INDEX {_index_name(engine, name)}ON {name} ({listed})"
         )
-        raise DatabaseError(message)
+        raise DatabaseRefusedError(message)
     counted = {
         column.name for column in existing.columns if column.autoincrement is True and column.name not in columns
     }
@@ -44,14 +44,14 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
             f"key: the table {name} has another unique key of ({', '.join(sorted(others[0]))}), by which MariaDB and "
             "MySQL would replace rows, too; drop it, or leave key out"
         )
-        raise DatabaseError(message)
+        raise DatabaseRefusedError(message)
 
 
 def check_transactions(engine: Engine, *tables: sa.Table) -> None:
     """See that a transaction on the tables is all or nothing, which MariaDB and MySQL leave to the storage engine.
 
     Raises:
-        DatabaseError: one has a storage engine that knows none.
+        DatabaseRefusedError: one has a storage engine that knows none.
     """
     if engine.dialect.name != "mysql":
         return
@@ -67,7 +67,7 @@ def check_transactions(engine: Engine, *tables: sa.Table) -> None:
                     f"the table {table.name} is kept by {storage}, which has no transactions, so that what fails half "
                     f"way would stay: ALTER TABLE {table.name} ENGINE = InnoDB"
                 )
-                raise DatabaseError(message)
+                raise DatabaseRefusedError(message)
 
 
 def _check_columns(engine: Engine, existing: sa.Table, name: str, columns: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ def _check_columns(engine: Engine, existing: sa.Table, name: str, columns: Seque
                 f"the table {name} has no column {column}{nearest(column, names)}; "
                 "columns: {attribute: column} maps attributes to others, suppress leaves them out"
             )
-            raise DatabaseError(message)
+            raise DatabaseRefusedError(message)
     for column in existing.columns:
         supplied = column.name in columns or column.nullable or column.server_default is not None
         rowid = engine.dialect.name == "sqlite" and column.primary_key and isinstance(column.type, sa.Integer)
@@ -87,7 +87,7 @@ def _check_columns(engine: Engine, existing: sa.Table, name: str, columns: Seque
                 f"the column {column.name} of {name} is NOT NULL, has no default and no attribute: "
                 "map one with columns, or give it a default"
             )
-            raise DatabaseError(message)
+            raise DatabaseRefusedError(message)
 
 
 def _unique_keys(engine: Engine, existing: sa.Table) -> Iterator[set[str]]:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 
+from streams_orchestration.operators.databases.columns import NotStorableError, check_numbers
 from streams_orchestration.operators.databases.errors import is_away, is_constraint
 
 Row = dict[str, Any]
@@ -30,11 +31,16 @@ class Refusal(NamedTuple):
     row: Row
     column: str
     """Empty where none is known to be the cause."""
-    error: SQLAlchemyError
+    error: SQLAlchemyError | NotStorableError
 
 
 def write_rows(
-    connection: Connection, statement: Any, rows: Sequence[Row], number: int, table: sa.Table | None
+    connection: Connection,
+    statement: Any,
+    rows: Sequence[Row],
+    number: int,
+    table: sa.Table | None,
+    numbers: Sequence[str] = (),
 ) -> Iterator[Refusal]:
     """Write rows in a transaction; those that the database refuses are found by halving, left out and given out.
 
@@ -44,23 +50,28 @@ def write_rows(
         rows: by column.
         number: of the first one.
         table: as it is in the database, where that is known.
+        numbers: columns in which NaN is refused.
 
     Raises:
         SQLAlchemyError: the cause is not in a row.
     """
     savepoint = connection.begin_nested()
     try:
+        for row in rows if numbers else ():
+            check_numbers(row, numbers)
         connection.execute(statement, rows)
-    except SQLAlchemyError as error:
-        if not is_of_row(error):
+    except (SQLAlchemyError, NotStorableError) as error:
+        if isinstance(error, SQLAlchemyError) and not is_of_row(error):
             raise
         savepoint.rollback()
         if len(rows) == 1:
-            yield Refusal(number, rows[0], column_of(connection, error, rows[0], table), error)
+            is_number = isinstance(error, NotStorableError)
+            column = error.column if is_number else column_of(connection, error, rows[0], table)
+            yield Refusal(number, rows[0], column, error)
             return
         middle = len(rows) // 2
-        yield from write_rows(connection, statement, rows[:middle], number, table)
-        yield from write_rows(connection, statement, rows[middle:], number + middle, table)
+        yield from write_rows(connection, statement, rows[:middle], number, table, numbers)
+        yield from write_rows(connection, statement, rows[middle:], number + middle, table, numbers)
     else:
         savepoint.commit()
 
@@ -105,3 +116,18 @@ def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
             return name
         savepoint.commit()
     return ""
+
+
+def write_one_by_one(
+    connection: Connection, statement: Any, refused: Sequence[Refusal], table: sa.Table | None
+) -> list[Refusal]:
+    """Write refused rows again until no more of them are taken: a row may refer to one that comes behind it."""
+    while True:
+        left = [
+            each._replace(column=again.column, error=again.error)
+            for each in refused
+            for again in write_rows(connection, statement, [each.row], each.number, table)
+        ]
+        if len(left) == len(refused):
+            return left
+        refused = left

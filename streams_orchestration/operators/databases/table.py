@@ -14,11 +14,18 @@ from sqlalchemy.schema import CreateTable
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.databases.address import resolve_url
-from streams_orchestration.operators.databases.columns import column_type, rows_of
+from streams_orchestration.operators.databases.columns import NotStorableError, column_type, rows_of
 from streams_orchestration.operators.databases.connecting import engine_of
-from streams_orchestration.operators.databases.errors import DatabaseError, explained, reason_of
+from streams_orchestration.operators.databases.errors import (
+    DatabaseError,
+    DatabaseRefusedError,
+    DeferredError,
+    explained,
+    is_constraint,
+    reason_of,
+)
 from streams_orchestration.operators.databases.fitting import check_fit, check_transactions
-from streams_orchestration.operators.databases.refusals import Refusal, Row, write_rows
+from streams_orchestration.operators.databases.refusals import Refusal, Row, write_one_by_one, write_rows
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.keys import with_normalised
 from streams_orchestration.operators.libraries import pa
@@ -89,6 +96,8 @@ class DatabaseTable:
         self._found: sa.Table | None = None
         """The table as it is, once it was looked at."""
         self._statement = self._upsert() if key else sa.insert(self.table)
+        floats = [column for attribute, column in columns.items() if pa.types.is_floating(schema.field(attribute).type)]
+        self._numbers = floats if self.kind == "sqlite" else []
 
     def prepare(self, *, create: bool) -> None:
         """See that table and marks are there and fit.
@@ -117,13 +126,15 @@ class DatabaseTable:
             message = (
                 f"there is no table {self.name}; say createTable: true, or make it: {' '.join(definition.split())}"
             )
-            raise DatabaseError(message)
+            raise DatabaseRefusedError(message)
 
     def write(
         self,
         key: DeliveryKey,
         batches: Iterator[TupleBatch],
         set_aside: SetAside | None = None,
+        *,
+        at_once: bool = False,
     ) -> int:
         """Write a delivery, unless it was written before: all of it or nothing.
 
@@ -132,11 +143,13 @@ class DatabaseTable:
             batches: its tuples.
             set_aside: takes the rows that the database refuses for good, before the others are committed. Without it
                 the first such row fails the delivery.
+            at_once: check constraints that PostgreSQL would check at the commit with each row, which names the row.
 
         Returns:
             How many rows were written.
 
         Raises:
+            DeferredError: a constraint refuses a row that is not known; nothing was written, and `at_once` names it.
             DatabaseError: the database refuses, or is not there; nothing was written.
         """
         mine = (marks.c.life == key.life, marks.c.operator == key.operator, marks.c.channel == key.channel)
@@ -146,7 +159,8 @@ class DatabaseTable:
         )
         now = datetime.datetime.now(datetime.UTC)
         rows = 0
-        refused: list[Undeliverable] = []
+        refused: list[Refusal] = []
+        ended = False
         try:
             with self._engine.begin() as connection:
                 connection.execute(self._first_mark(key))
@@ -154,19 +168,31 @@ class DatabaseTable:
                 values = {"generation": key.generation, "number": key.number, "epoch": key.epoch, "written_at": now}
                 if connection.execute(sa.update(marks).where(*mine, before).values(**values)).rowcount == 0:
                     return 0
+                if at_once and self.kind == "postgresql":
+                    connection.execute(sa.text("SET CONSTRAINTS ALL IMMEDIATE"))
                 for batch in batches:
                     same = TupleBatch(with_normalised(batch.arrow, self._key_attributes))
                     for chunk in rows_of(same, self.columns, self.kind):
-                        for refusal in write_rows(connection, self._statement, chunk, rows + 1, self._found):
-                            if set_aside is None:
+                        for refusal in write_rows(
+                            connection, self._statement, chunk, rows + 1, self._found, self._numbers
+                        ):
+                            if set_aside is None and not at_once:
                                 raise self._named(key, refusal)
-                            refused.append(self._undeliverable(refusal))
+                            refused.append(refusal)
                         rows += len(chunk)
+                if at_once:
+                    refused = write_one_by_one(connection, self._statement, refused, self._found)
+                if refused and set_aside is None:
+                    raise self._named(key, refused[0])
                 written = rows - len(refused)
                 connection.execute(sa.update(marks).where(*mine).values(rows=marks.c.rows + written))
                 if set_aside is not None:
-                    set_aside(refused)  # while the mark is locked, so that no other process writes the same file
+                    # while the mark is locked, so that no other process writes the same file
+                    set_aside([self._undeliverable(each) for each in refused])
+                ended = True
         except SQLAlchemyError as error:
+            if ended and not at_once and is_constraint(error):
+                raise DeferredError(str(self._error(error))) from error
             raise self._error(error) from error
         return written
 
@@ -223,7 +249,10 @@ class DatabaseTable:
         """Return the error of a row that is refused, with its number and column."""
         column = f", column {refusal.column}" if refusal.column else ""
         place = f"table {self.name}, row {refusal.number} of epoch {key.epoch}{column}"
-        return DatabaseError(f"{explained(refusal.error, place, self.url)}; {REMEDY}")
+        if isinstance(refusal.error, NotStorableError):
+            return DatabaseRefusedError(f"{place}: {refusal.error}; {REMEDY}")
+        error = explained(refusal.error, place, self.url)
+        return type(error)(f"{error}; {REMEDY}")
 
     def _undeliverable(self, refusal: Refusal) -> Undeliverable:
         names = {column: attribute for attribute, column in self.columns.items()}

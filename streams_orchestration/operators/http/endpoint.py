@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.operators.http.bodies import BodyError
-from streams_orchestration.operators.journal.intake import Intake
+from streams_orchestration.operators.journal.intake import ConflictError, Intake
 from streams_orchestration.operators.journal.writing import JournalFullError
 
 if TYPE_CHECKING:
@@ -46,11 +47,16 @@ class Endpoint:
             self._admit(request)
             key = self._key(request)
             await self._read(request, parts)
-            messages = self.messages(b"".join(parts), request.headers.get("content-type", ""))
-            await self.intake.offer(messages, self.sender(request.client), key)
+            body = b"".join(parts)
+            messages = self.messages(body, request.headers.get("content-type", ""))
+            digest = hashlib.blake2b(body, digest_size=16).hexdigest() if key else ""
+            await self.intake.offer(messages, self.sender(request.client), key, digest)
         except BodyError as error:
             headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
             return JSONResponse({"error": str(error)}, error.status, headers)
+        except ConflictError:
+            message = "Idempotency-Key: another body came under this key before; other content needs another key"
+            return JSONResponse({"error": message}, 409)
         except JournalFullError:
             self.intake.count("held back", "a request was answered 503: the journal has no room")
             return self._no_room()

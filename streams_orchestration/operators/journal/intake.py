@@ -19,41 +19,52 @@ LOGGED = 5
 log = logging.getLogger("streams.receiver")
 
 
+class ConflictError(Exception):
+    """A key came again with another content than the one that is known under it."""
+
+
 class Intake:
     """What a `JournalSource` gives to the journal, and what it tells of itself. For one event loop."""
 
-    def __init__(self, journal: Journal, operator: str) -> None:
+    def __init__(self, journal: Journal, operator: str, owner: str = "") -> None:
         self.journal = journal
         self.operator = operator
+        self.owner = owner
+        """Catalog and application, which tell this operator from one of the same name elsewhere."""
         self.counts: Counter[str] = Counter()
         """What was left out, by reason, since this process receives."""
         self._waiting: list[tuple[Arrival, asyncio.Future[None]]] = []
-        self._under_way: dict[str, asyncio.Future[None]] = {}
-        """By key."""
+        self._under_way: dict[str, tuple[str, asyncio.Future[None]]] = {}
+        """Key -> digest, and the end of its writing."""
         self._writer: asyncio.Task[None] | None = None
         self._place = ""
         self._began = False
 
-    async def offer(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
+    async def offer(self, values: Sequence[bytes], origin: str = "", key: str = "", digest: str = "") -> None:
         """Have messages written; they are on disk when it returns.
 
         Args:
             values: of the messages.
             origin: who sent them, or the topic that they come from.
             key: by which the sender says the same again: what is known is not written again.
+            digest: of the content that is to be the same; empty if the key alone decides.
 
         Raises:
+            ConflictError: the key is known with another content; nothing was written.
             JournalFullError: there is no room; nothing was written.
         """
+        known, written = self._under_way.get(key, ("", None))
+        known = known or self.journal.digest_of(key)
+        if digest and known and digest != known:
+            raise ConflictError(key)
         if not values or (key and self.journal.knows(key)):
             return
-        written = self._under_way.get(key)
         if written is None:
             written = asyncio.get_running_loop().create_future()
             written.add_done_callback(_seen)
-            self._waiting.append((Arrival(values, origin, time.time(), key), written))
+            self._waiting.append((Arrival(values, origin, time.time(), key, digest), written))
             if key:
-                self._under_way[key] = written
+                self._under_way[key] = digest, written
                 written.add_done_callback(lambda _: self._under_way.pop(key))
             if self._writer is None or self._writer.done():
                 self._writer = asyncio.create_task(self._write())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 _HEAD = struct.Struct("<IIQIIQ")
@@ -39,6 +39,8 @@ class Arrival:
     """Unix seconds."""
     key: str = ""
     """By which the sender says the same again, if it does."""
+    digest: str = ""
+    """Of the content that the sender gave under the key; empty if another content under it counts as the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,8 @@ class Record:
 
     first: int
     arrival: Arrival
-    keys: tuple[str, ...] = ()
-    """At the beginning of a file, with an arrival of no messages: the keys that are remembered."""
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    """At the beginning of a file, with an arrival of no messages: the keys that are remembered, with their digests."""
 
     @property
     def next(self) -> int:
@@ -66,7 +68,10 @@ class Record:
     def dump(self) -> bytes:
         """As bytes."""
         arrival = self.arrival
-        facts = {"origin": arrival.origin, "key": arrival.key, "keys": self.keys}
+        facts = {
+            "origin": arrival.origin, "key": arrival.key, "digest": arrival.digest, "keys": list(self.keys),
+            "digests": list(self.keys.values()) if any(self.keys.values()) else (),
+        }  # fmt: skip
         text = json.dumps({name: value for name, value in facts.items() if value}).encode()
         lengths = struct.pack(f"<{len(arrival.values)}I", *map(len, arrival.values))
         rest = b"".join((text, lengths, *arrival.values))
@@ -101,8 +106,9 @@ def load(content: bytes) -> Record | None:
     for length in lengths:
         values.append(content[at : at + length])
         at += length
-    arrival = Arrival(values, facts.get("origin", ""), received / 1000, facts.get("key", ""))
-    return Record(first, arrival, tuple(facts.get("keys", ())))
+    arrival = Arrival(values, facts.get("origin", ""), received / 1000, facts.get("key", ""), facts.get("digest", ""))
+    keys = facts.get("keys", ())
+    return Record(first, arrival, dict(zip(keys, facts.get("digests") or [""] * len(keys), strict=True)))
 
 
 HEAD_SIZE = _HEAD.size

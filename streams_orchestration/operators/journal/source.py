@@ -229,10 +229,8 @@ class JournalSource(SourceOperator):
 
     def _former(self, journal: str) -> JournalReader | None:
         """The journal that an operator of another name had, whose place this one took in a redeploy."""
-        for path in self.context.pending.glob(f"*/{JOURNAL}"):
-            if JournalFiles(path).id == journal:
-                return JournalReader(path)
-        return None
+        path = former_journal(self.context, journal)
+        return None if path is None else JournalReader(path)
 
     def _measure(self, offset: Offset) -> None:
         behind = max(self.reader.files.durable() - offset["next"], 0) if offset else 0
@@ -296,6 +294,11 @@ class JournalSource(SourceOperator):
         schema = self.context.outputs[1]
         assert schema is not None
         self.submit(TupleBatch.from_columns({name: columns[name] for name in schema.names}, schema), 1)
+
+
+def former_journal(context: OperatorContext, journal: str) -> Path | None:
+    """Return the directory of a journal by its id, whatever operator of this application it was of."""
+    return next((path for path in context.pending.glob(f"*/{JOURNAL}") if JournalFiles(path).id == journal), None)
 
 
 def _metadata_types(origin: str) -> dict:

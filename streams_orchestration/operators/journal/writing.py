@@ -54,8 +54,8 @@ class Journal:
         self._held = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         self._mark: int | None = None
         self._file: int | None = None
-        self._keys: dict[str, None] = {}
-        """Keys of the last messages, the newest last; another thread may look while one is added."""
+        self._keys: dict[str, str] = {}
+        """Key -> digest of the last messages, the newest last; another thread may look while one is added."""
         self._closed = False
         try:
             try:
@@ -78,6 +78,10 @@ class Journal:
     def knows(self, key: str) -> bool:
         """Did something come in under this key, among the last ones?"""
         return key in self._keys
+
+    def digest_of(self, key: str) -> str:
+        """Return the digest of what came in under a key; empty if the key is not known, or came without one."""
+        return self._keys.get(key, "")
 
     def append(self, arrivals: Sequence[Arrival]) -> int:
         """Write arrivals, in order, as many as there is room for; they are on disk when it returns.
@@ -126,7 +130,7 @@ class Journal:
         self._sizes[self._first] = self._at
         self.next = next
         for arrival in arrivals[: len(content)]:
-            _remember(self._keys, arrival.key)
+            _remember(self._keys, arrival.key, arrival.digest)
         self._tell_durable(next)
         return len(content)
 
@@ -155,7 +159,7 @@ class Journal:
         durable = self.files.durable()
         segments = self._begun_segments(durable)
         self._sizes = {first: path.stat().st_size for first, path in segments}
-        keys: dict[str, None] = {}
+        keys: dict[str, str] = {}
         if not segments:
             self.next = durable
             self._begin_segment()
@@ -166,8 +170,9 @@ class Journal:
             if place.record.first != self.next:
                 break
             self.next, self._at = place.record.next, place.end
-            for key in (*place.record.keys, place.record.arrival.key):
-                _remember(keys, key)
+            for key, digest in place.record.keys.items():
+                _remember(keys, key, digest)
+            _remember(keys, place.record.arrival.key, place.record.arrival.digest)
         if self.next < durable:
             raise DamagedError(path, self._at, self.next, durable - 1)
         self._keys = keys  # all at once: who asks meanwhile must not take what is known for new
@@ -192,7 +197,7 @@ class Journal:
         path = self.files.segment(self.next)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
-            content = Record(self.next, Arrival(()), tuple(self._keys)).dump()
+            content = Record(self.next, Arrival(()), self._keys).dump()
             os.pwrite(file, content, 0)
             os.fsync(file)
             sync_names([path])
@@ -221,10 +226,10 @@ class Journal:
         self.files.mark_durable(self._mark, number)
 
 
-def _remember(keys: dict[str, None], key: str) -> None:
+def _remember(keys: dict[str, str], key: str, digest: str) -> None:
     """Add a key as the newest one, and forget the oldest where there are too many."""
     if key:
         keys.pop(key, None)
-        keys[key] = None
+        keys[key] = digest
         if len(keys) > KEYS_REMEMBERED:
             del keys[next(iter(keys))]

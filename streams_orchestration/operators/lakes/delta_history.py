@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
-from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.errors import LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.history import (
     MOST_AHEAD,
     Changed,
@@ -269,13 +269,13 @@ class DeltaHistory:
         except TableNotFoundError:
             self._opened = None
             message = f"there is no Delta table at {self.place}; make it, or name another place with table"
-            raise LakeError(message) from None
+            raise LakeRefusedError(message) from None
         except (DeltaError, OSError) as error:
             self._opened = None
             message = (
                 f"the table {self.place} cannot be read: {self.store.text(error)}; see that it is there, and the rights"
             )
-            raise LakeError(message) from error
+            raise lake_error(message, error) from error
 
 
 def _rows(add: Mapping[str, Any]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from deltalake.transaction import AddAction
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import sync_names
+from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     Statistics,
@@ -25,16 +27,18 @@ from streams_orchestration.operators.lakes.data_files import (
     statistics_of,
 )
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
-from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.on_disk import REPEATED, delta_files, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
+from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.standard.partitions import partition_values
 from streams_orchestration.operators.undeliverable import SetAside
 
 _UNSUPPORTED = "nsupported"
 """In what the library says of a table of a newer protocol."""
 _INVALID = "failed validation"
+_CHECK = "delta.constraints."
 _FEATURES = frozenset(
     (
         *("appendOnly", "changeDataFeed", "checkConstraints", "deletionVectors", "domainMetadata", "invariants"),
@@ -64,7 +68,7 @@ class DeltaTarget(LakeTarget):
             if not self.wanted.create:
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
                 message = f"there is no Delta table at {self.name}; say createTable: true, or make it with {columns}"
-                raise LakeError(message) from None
+                raise LakeRefusedError(message) from None
             made = deltalake.DeltaTable.create(
                 self.name,
                 self.wanted.schema,
@@ -105,7 +109,12 @@ class DeltaTarget(LakeTarget):
         if set_aside is not None and not nulls:
             set_aside(())
         if nulls or fitting.widened or not self._is_plain():
-            rows = self._without_nulls(key, self._rows(files), required if nulls else {}, set_aside if nulls else None)
+            rows = self._rows(files)
+            broken = self._broken(rows)
+            wrong = nulls or bool(broken)
+            rows = self._without_nulls(
+                key, rows, required if nulls else {}, set_aside if wrong else None, broken=broken
+            )
             deltalake.write_deltalake(
                 self._table, self._as_in_table(rows), mode="append", partition_by=self.wanted.partition_by or None,
                 commit_properties=_properties(key),
@@ -124,7 +133,8 @@ class DeltaTarget(LakeTarget):
         if not self._refreshed(key):
             return
         before = self._table.version()
-        tuples = self._without_nulls(key, tuples, self._required(self._fitted(key)), set_aside)
+        required = self._required(self._fitted(key))
+        tuples = self._without_nulls(key, tuples, required, set_aside, broken=self._broken(tuples))
         tuples = self._last_of_each_key(tuples)
         nulls = {name for name in self.wanted.key if tuples.column(name).null_count}
         same = " AND ".join(
@@ -156,10 +166,26 @@ class DeltaTarget(LakeTarget):
             self._table.update_incremental()
         return fitting
 
+    def _broken(self, tuples: pa.Table) -> dict[int, str]:
+        """Return the rows that a CHECK of the table refuses, from 0, with its name.
+
+        A condition that only the library understands is left to it: then it refuses the delivery as a whole.
+        """
+        broken: dict[int, str] = {}
+        columns = tuples.select([name for name in tuples.column_names if name in self.wanted.schema.names])
+        batch = columns.combine_chunks().to_batches()[0] if len(tuples) else None
+        for name, text in self._table.metadata().configuration.items():
+            if batch is not None and name.startswith(_CHECK):
+                with suppress(ValueError):
+                    holds = evaluate(parse_condition(text, batch.schema, name), batch)
+                    refused = pc.indices_nonzero(pc.invert(pc.fill_null(holds, fill_value=True))).to_pylist()
+                    broken |= {row: f"{name.removeprefix(_CHECK)} ({text})" for row in refused if row not in broken}
+        return broken
+
     def _is_plain(self) -> bool:
         """May data files be added as they are: the table has no rules that the library would have to see to?"""
         protocol, configuration = self._table.protocol(), self._table.metadata().configuration
-        ruled = any(name.startswith(("delta.constraints.", "delta.columnMapping.")) for name in configuration)
+        ruled = any(name.startswith((_CHECK, "delta.columnMapping.")) for name in configuration)
         fields = self._table.schema().fields
         return not ruled and _FEATURES.issuperset(protocol.writer_features or ()) and not any(
             name.startswith("delta.") for field in fields for name in field.metadata
@@ -209,15 +235,17 @@ class DeltaTarget(LakeTarget):
         if _UNSUPPORTED in text or isinstance(error, DeltaProtocolError):
             reason = f"needs more than deltalake {deltalake.__version__} can do"
             remedy = "install a newer one, or write another table"
-        elif _INVALID in text:
+            return LakeRefusedError(f"the table {self.name} {reason}: {text}; {remedy}")
+        if _INVALID in text:
             reason = "refuses the rows"
             remedy = "mend the tuples, or the constraints of the table"
-        elif isinstance(error, CommitFailedError):
+            return LakeRefusedError(f"the table {self.name} {reason}: {text}; {remedy}")
+        if isinstance(error, CommitFailedError):
             reason = f"was changed by other writers {TRIES} times meanwhile"
             remedy = "have fewer of them"
         else:
             reason, remedy = "cannot be written", "see that it is there, and the rights and credentials"
-        return LakeError(f"the table {self.name} {reason}: {text}; {remedy}")
+        return lake_error(f"the table {self.name} {reason}: {text}; {remedy}", error)
 
 
 def _application_id(key: DeliveryKey) -> str:

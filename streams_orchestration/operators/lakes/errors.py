@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, cast
+
+from streams_orchestration.operators.errors import RefusedError
+
+if TYPE_CHECKING:
+    from sqlalchemy.exc import SQLAlchemyError
 
 _AWAY = re.compile(
     r"after \d+ retries|error sending request|timed? ?out|connection (refused|reset|aborted|failed)|could not connect"
@@ -13,8 +19,64 @@ _AWAY = re.compile(
 """In what the libraries say when a server does not answer, or is overloaded."""
 
 
+_REFUSED = re.compile(
+    r"access.?denied|permission ?denied|forbidden|unauthori[sz]ed|unauthenticated|authentication failed"
+    r"|authorization ?(failure|permission)|invalid.?access.?key|signature ?does ?not ?match|no.?such.?bucket"
+    r"|container ?not ?found|unrecognized ?client|invalid ?client ?token"
+    r"|status(?: code)?:? ?40[0134]\b|\b40[13] (client|for)"
+    r"|read-only file system",
+    re.IGNORECASE,
+)
+"""Matches what libraries say when a right or a place is missing, or credentials are refused."""
+_FINAL_NAMES = frozenset(
+    (
+        *("UnauthorizedError", "ForbiddenError", "OAuthError", "NoSuchTableError", "NoSuchNamespaceError"),
+        *("NoSuchIcebergTableError", "ValidationException", "TableNotFoundError", "DeltaProtocolError"),
+        *(
+            "SchemaMismatchError",
+            "NotImplementedError",
+            "ArrowNotImplementedError",
+            "ArrowTypeError",
+            "PermissionError",
+        ),
+    )
+)
+"""Names of exceptions of the libraries for which trying again does not help."""
+
+
 class LakeError(ValueError):
     """A table cannot be written or read; says which, why, and what to do, without secrets and tuples."""
+
+
+class LakeRefusedError(LakeError, RefusedError):
+    """A table refuses for good: it is missing, does not fit, or a right or the credentials are missing."""
+
+
+def lake_error(message: str, error: Exception) -> LakeError:
+    """Return the error with a message, by its cause `LakeRefusedError` or one that may pass."""
+    return (LakeRefusedError if is_refused(error) else LakeError)(message)
+
+
+def is_refused(error: BaseException | None) -> bool:
+    """Return True if an error, or one that caused it, does not pass before a person has changed something.
+
+    An error of a kind that is not known may pass.
+    """
+    if is_away(error):
+        return False
+    if type(error) is ValueError:  # by which pyiceberg says that tuples do not fit
+        return True
+    while error is not None:
+        if isinstance(error, RefusedError) or type(error).__name__ in _FINAL_NAMES:
+            return True
+        if type(error).__module__.startswith("sqlalchemy"):
+            from streams_orchestration.operators.databases.errors import is_refused as refused_by_database
+
+            return refused_by_database(cast("SQLAlchemyError", error))
+        if _REFUSED.search(f"{type(error).__name__}: {error}"):
+            return True
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False
 
 
 def is_away(error: BaseException | None) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.errors import LakeRefusedError
 from streams_orchestration.operators.libraries import pa
 
 
@@ -56,7 +56,7 @@ def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wa
         wanted: what the sink says of it.
 
     Raises:
-        LakeError: they do not fit; names both sides and the remedy.
+        LakeRefusedError: they do not fit; names both sides and the remedy.
     """
     written = wanted.schema
     if list(partitions) != list(wanted.partition_by):
@@ -65,7 +65,7 @@ def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wa
             f"the table {table} is partitioned by {_listed(partitions)}, the operator by {by}; "
             f"say partitionBy: [{', '.join(partitions)}]"
         )
-        raise LakeError(message)
+        raise LakeRefusedError(message)
     _check_demands(table, columns, written)
     missing: list[str] = []
     widened = False
@@ -81,7 +81,7 @@ def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wa
                     f"but the tuples have {type_name(field.type)}; "
                     "change it in a Functor before the sink, leave it out with suppress, or write another table"
                 )
-                raise LakeError(message)
+                raise LakeRefusedError(message)
             widened = True
     required = tuple(name for name, column in columns.items() if column.required)
     return Fit(tuple(missing), widened, required)
@@ -94,7 +94,7 @@ def _check_demands(table: str, columns: Mapping[str, Column], written: pa.Schema
                 f"the column {name} of {table} may not be null, and no attribute goes to it; "
                 "map one with columns, or drop NOT NULL of the column"
             )
-            raise LakeError(message)
+            raise LakeRefusedError(message)
 
 
 def _check_may_be_added(table: str, columns: Mapping[str, Column], name: str, *, add_columns: bool) -> None:
@@ -104,13 +104,13 @@ def _check_may_be_added(table: str, columns: Mapping[str, Column], name: str, *,
             f"the table {table} has a column {alike}, and the tuples have {name}, which is the same name to most "
             f"readers; say columns: {{{name}: {alike}}}"
         )
-        raise LakeError(message)
+        raise LakeRefusedError(message)
     if not add_columns:
         message = (
             f"the table {table} has no column {name}{nearest(name, columns)}; addColumns: true adds it, "
             "columns: {attribute: column} maps attributes to others, suppress leaves them out"
         )
-        raise LakeError(message)
+        raise LakeRefusedError(message)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ from pydantic import ConfigDict, Field, field_validator
 
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract import Parameters
-from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.errors import lake_error
+from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved, without
 
 _SECRET = re.compile(r"token|secret|password|credential|account-key|access-key|sas", re.IGNORECASE)
@@ -72,8 +73,16 @@ def advice_of(properties: Mapping[str, str]) -> str | None:
     )
 
 
+def load_parts(properties: Mapping[str, str]) -> None:
+    """Import the parts of the library that it would import when it is used."""
+    kind = properties.get("type") or ("sql" if properties["uri"].startswith(("sqlite", "postgresql")) else "rest")
+    import_modules(
+        "pyiceberg.catalog", f"pyiceberg.catalog.{kind}", "pyiceberg.io.pyarrow", "pyiceberg.table.upsert_util"
+    )
+
+
 def load_catalog(properties: Mapping[str, str]) -> Any:
-    """The library's catalog; raises LakeError, ReferenceError."""
+    """The library's catalog; raises LakeError, and ReferenceError."""
     from pyiceberg import catalog
 
     values = {name: resolved(value, f"catalog: {name}") for name, value in properties.items()}
@@ -85,7 +94,7 @@ def load_catalog(properties: Mapping[str, str]) -> Any:
             f"the catalog {shown_catalog(properties)} cannot be used: {text}; see the address, the rights and the "
             "credentials"
         )
-        raise LakeError(message) from error
+        raise lake_error(message, error) from error
 
 
 def shown_catalog(properties: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.history import (
     MOST_AHEAD,
     Changed,
@@ -194,11 +194,11 @@ class IcebergHistory:
         except (NoSuchTableError, NoSuchNamespaceError):
             name = self.properties.get("name", DEFAULT_NAME)
             message = f"there is no table {self.place} in the catalog {name}; make it, or name another one"
-            raise LakeError(message) from None
+            raise LakeRefusedError(message) from None
         except Exception as error:
             text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
             message = f"the table {self.place} cannot be read: {text}; see that it is there, and the rights"
-            raise LakeError(message) from error
+            raise lake_error(message, error) from error
 
     def _lineage(self) -> list[Snapshot]:
         """The snapshots that led to the newest one, oldest first, as far as they are known."""

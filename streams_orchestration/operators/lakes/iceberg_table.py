@@ -31,7 +31,7 @@ from streams_orchestration.operators.lakes.data_files import (
     opened,
     read_data_files,
 )
-from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
 from streams_orchestration.operators.lakes.on_disk import REPEATED, iceberg_files, local_path, sync_files
@@ -65,7 +65,7 @@ class IcebergTarget(LakeTarget):
             if not self.wanted.create:
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
                 message = f"there is no table {self.name}; say createTable: true, or make it with {columns}"
-                raise LakeError(message) from None
+                raise LakeRefusedError(message) from None
         return self._made()
 
     def _made(self) -> Table:
@@ -163,7 +163,8 @@ class IcebergTarget(LakeTarget):
         conflict = isinstance(error, CommitFailedException)
         what = f"was changed by other writers {TRIES} times meanwhile" if conflict else "cannot be written"
         text = without_secrets(f"{type(error).__name__}: {error}", self.properties)
-        return LakeError(f"the table {self.name} {what}: {text}; see that it is there, and the rights and credentials")
+        message = f"the table {self.name} {what}: {text}; see that it is there, and the rights and credentials"
+        return lake_error(message, error)
 
 
 def _mark(key: DeliveryKey) -> str:

@@ -17,7 +17,7 @@ from streams_orchestration.operators.epoch_sink import EpochSink, waiting_direct
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
 from streams_orchestration.operators.lakes.fitting import WantedTable
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.standard.partitions import check_partitions
@@ -96,8 +96,9 @@ class LakeSink(EpochSink):
         )
 
     def load(self) -> None:
-        """The library."""
+        """The library, and what a commit uses of others."""
         self.table()
+        import_modules("streams_orchestration.operators.storage.remote", "pyarrow.fs", "pyarrow.dataset")
 
     def open(self) -> None:
         """Connect, and see that the table is there and fits."""

@@ -14,7 +14,7 @@ from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import WaitingFileError, read_batches
 from streams_orchestration.operators.keys import with_normalised
 from streams_orchestration.operators.lakes.data_files import DataFile
-from streams_orchestration.operators.lakes.errors import LakeError
+from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError
 from streams_orchestration.operators.lakes.fitting import Fit, WantedTable
 from streams_orchestration.operators.references import ReferenceError
 from streams_orchestration.operators.undeliverable import REMEDY, SetAside, Undeliverable
@@ -100,6 +100,7 @@ class LakeTarget:
         reasons: Mapping[str, str],
         set_aside: SetAside | None,
         nan: Collection[str] = (),
+        broken: Mapping[int, str] | None = None,
     ) -> pa.Table:
         """Return the tuples that have values in certain columns; the others fail, or are set aside.
 
@@ -109,11 +110,13 @@ class LakeTarget:
             reasons: column -> why it may not be null.
             set_aside: takes the others; None to fail by the first one.
             nan: columns in which NaN counts as null.
+            broken: row from 0 -> constraint of the table that refuses it.
 
         Raises:
             LakeError: names its row and column.
         """
-        wrong: dict[int, str] = {}
+        broken = broken or {}
+        wrong = dict.fromkeys(broken, "")
         for name in reasons:
             values = pl.Series(tuples.column(name))
             if name in nan and values.dtype.is_float():
@@ -122,15 +125,26 @@ class LakeTarget:
             wrong = dict.fromkeys(rows.to_list(), name) | wrong
         if wrong and set_aside is None:
             row = min(wrong)
+            if not wrong[row]:
+                message = (
+                    f"the table {self.name} refuses row {row + 1} of epoch {key.epoch} by its constraint "
+                    f"{broken[row]}; mend the tuples, or the constraint; {REMEDY}"
+                )
+                raise LakeRefusedError(message)
             message = (
                 f"{reasons[wrong[row]]} (row {row + 1} of epoch {key.epoch}); give it a value before, as in "
                 f"COALESCE({wrong[row]}, ...), or let the column be null in the table; {REMEDY}"
             )
-            raise LakeError(message)
+            raise LakeRefusedError(message)
         if set_aside is not None:
             set_aside(
                 [
-                    Undeliverable(row + 1, wrong[row], reasons[wrong[row]], tuples.slice(row, 1).to_pylist()[0])
+                    Undeliverable(
+                        row + 1,
+                        wrong[row],
+                        reasons[wrong[row]] if wrong[row] else f"constraint {broken[row]}",
+                        tuples.slice(row, 1).to_pylist()[0],
+                    )
                     for row in sorted(wrong)
                 ]
             )

@@ -206,17 +206,15 @@ class RegisteredEncoder:
             raise RefusedError(message) from None
         self._frame = frame(registered.number, self._writer.path)
 
-    def encode(self, batch: pa.RecordBatch) -> Sequence[bytes]:
-        """The values of messages, one for each tuple.
+    def encode(self, batch: pa.RecordBatch) -> list[bytes | RefusedError]:
+        """Return the values of messages, one for each tuple; the error of a tuple that the schema has no place for."""
+        return [self._encoded(row) for row in batch.to_pylist()]
 
-        Raises:
-            RefusedError: the schema has no place for a tuple.
-        """
+    def _encoded(self, row: dict[str, Any]) -> bytes | RefusedError:
         try:
-            return [self._frame + self._writer.write(row) for row in batch.to_pylist()]
+            return self._frame + self._writer.write(row)
         except ValueError as error:
-            message = f"subject {self._subject}: {error}"
-            raise RefusedError(message) from None
+            return RefusedError(f"subject {self._subject}: {error}")
 
 
 def _latest(registry: Registry, subject: str) -> RegisteredSchema | None:

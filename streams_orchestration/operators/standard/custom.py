@@ -59,7 +59,8 @@ class Custom(Operator):
 
     They return or yield what is to be submitted: batches, or columns by attribute, for output port 0; pairs of a port
     and one of these for any port; marks. `onTuple` gets the values of one tuple by attribute, and gives such tuples.
-    `state` is a dictionary of parts of a state that is checkpointed.
+    `state` is a dictionary of parts of a state that is checkpointed. Without `onPunctuation` window markers go on to
+    all output ports.
     """
 
     Parameters = CustomParameters
@@ -116,9 +117,12 @@ class Custom(Operator):
             self._call("function", port, batch)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """Call `onPunctuation`."""
+        """Call `onPunctuation`; without it a window marker goes on."""
         if "onPunctuation" in self.functions:
             self._call("onPunctuation", port, mark)
+        elif mark is Punctuation.WINDOW:
+            for output in range(len(self.context.outputs)):
+                self.punctuate(mark, output)
 
     def _arguments(self, parameter: str, port: int) -> dict[str, Any]:
         known = {"port": port, "state": self.state, "arguments": self.parameters.arguments}

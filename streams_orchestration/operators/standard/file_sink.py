@@ -17,13 +17,14 @@ from streams_orchestration.operators.arrow_types import schema_ddl
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, PendingFile
 from streams_orchestration.operators.epoch_sink import waiting_directory
-from streams_orchestration.operators.errors import OutsideError, UnknownAttributeError
+from streams_orchestration.operators.errors import OutsideError, RefusedError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.gathering import GatheringSink, Roll
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.standard.file_formats import SinkFormat, header_line, merge_files, write_file
 from streams_orchestration.operators.standard.partitions import check_partitions, partitioned
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -229,7 +230,11 @@ class FileSink(GatheringSink):
             pending.parent.mkdir(parents=True, exist_ok=True)
             write_file(pending, settings.format, table, settings.dialect())
         except OSError as error:
-            message = f"{pending} cannot be written: {error.strerror or error}; it is tried again, nothing is lost"
+            reason = f"{pending} cannot be written: {error.strerror or error}"
+            if error.errno in REFUSED_BY_SYSTEM:
+                message = f"{reason}; see the path, and the rights of the user that runs the hosts"
+                raise RefusedError(message) from error
+            message = f"{reason}; it is tried again, nothing is lost"
             raise OutsideError(message) from error
         final = None if settings.roll() else self.final(pending, context.epoch, context.batch)
         return PendingFile(pending, final, table.num_rows, pending.stat().st_size)
@@ -249,6 +254,10 @@ class FileSink(GatheringSink):
     def storage(self) -> Storage:
         """Where the parts are published."""
         return storage_of(self.parameters.file, options=self.parameters.storage)
+
+    def load(self) -> None:
+        """What merges and sends files."""
+        import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
         """Tuples in order."""

@@ -16,7 +16,7 @@ from streams_orchestration.operators.contract import (
 )
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.hold_up import HoldUp
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.file_identity import (
@@ -113,6 +113,10 @@ class FileSource(SourceOperator):
             return
         for path in storage.files(parameters.file):
             source_file(path, parameters, schema).check()
+
+    def load(self) -> None:
+        """What reads ahead."""
+        import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.compute")
 
     def setup(self) -> None:
         """Find the files of this machine; the first one is opened by the first call of `produce`."""

@@ -23,7 +23,7 @@ from streams_orchestration.operators.http.client import (
     HttpTarget,
     Patience,
 )
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import PLAIN
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
@@ -84,6 +84,10 @@ class HttpSink(EpochSink):
     def destination(cls, context: OperatorContext, parameters: HttpSinkParameters) -> str:
         """The address, with references as they are written, and without other secrets."""
         return masked(parameters.url)
+
+    def load(self) -> None:
+        """The client."""
+        import_modules("requests")
 
     def open(self) -> None:
         """Resolve references; nothing is connected before the first request."""

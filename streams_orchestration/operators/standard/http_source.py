@@ -17,6 +17,7 @@ from streams_orchestration.operators.http.endpoint import Endpoint, application
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.listening import Listening, shown_peer
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource, decoded_schema
+from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.references import ReferenceError, resolved
 from streams_orchestration.operators.serving.listener import Listener, Places, listen
@@ -62,8 +63,8 @@ class HttpSourceParameters(JournalParameters):
 class HttpSource(JournalSource):
     """Each request is answered 202 when all messages of its body are in the journal, and none of them is otherwise.
 
-    Who got no answer posts again. With an `Idempotency-Key` that is known the answer is 202, and nothing is written:
-    the last 10,000 keys are remembered with the journal.
+    Who got no answer posts again. With an `Idempotency-Key` that is known the answer is 202, and nothing is written;
+    with another body than the one before it is 409. The last 10,000 keys are remembered with the journal.
     """
 
     Parameters = HttpSourceParameters
@@ -80,6 +81,16 @@ class HttpSource(JournalSource):
         """The address."""
         scheme = "http" if parameters.certificate is None else "https"
         return f"{scheme}://{parameters.address}:{parameters.port}{parameters.path}"
+
+    def load(self) -> None:
+        """The server."""
+        import_modules(
+            "streams_orchestration.operators.serving.http_server",
+            "starlette.applications",
+            "starlette.responses",
+            "uvicorn.protocols.http.auto",
+            "uvicorn.lifespan.on",
+        )
 
     async def receive(self, intake: Intake) -> None:
         """Listen, and answer requests."""

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streams_orchestration.operators.contract import OperatorContext
-from streams_orchestration.operators.lakes.iceberg_catalog import IcebergParameters, advice_of, shown_catalog
+from streams_orchestration.operators.lakes.iceberg_catalog import (
+    IcebergParameters,
+    advice_of,
+    load_parts,
+    shown_catalog,
+)
 from streams_orchestration.operators.lakes.sink import LakeSink, LakeSinkParameters
 
 if TYPE_CHECKING:
@@ -33,6 +38,11 @@ class IcebergSink(LakeSink):
     def destination(cls, context: OperatorContext, parameters: IcebergSinkParameters) -> str:
         """Table and catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
+
+    def load(self) -> None:
+        """The library, and its parts for the kind of the catalog."""
+        super().load()
+        load_parts(self.parameters.catalog)
 
     def table(self) -> LakeTarget:
         """In the catalog."""

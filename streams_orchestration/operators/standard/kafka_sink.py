@@ -19,7 +19,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import EpochSink
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.kafka.client import (
     KafkaAwayError,
@@ -30,7 +30,7 @@ from streams_orchestration.operators.kafka.client import (
 from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
 from streams_orchestration.operators.keys import normalised
 from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.encoders import check_encodable, encode, message_texts
 from streams_orchestration.operators.messages.registered import (
@@ -150,8 +150,9 @@ class KafkaSink(EpochSink):
 
     def load(self) -> None:
         """The client, and what encodes."""
-        import confluent_kafka  # noqa: F401
-
+        import_modules("confluent_kafka", "confluent_kafka.admin")
+        if is_registered(self.parameters.format):
+            import_modules("requests", "fastavro", "google.protobuf.message_factory")
         if not is_registered(self.parameters.format):
             written = _written(self.context.inputs[0], self.parameters)
             encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.dialect())
@@ -172,9 +173,10 @@ class KafkaSink(EpochSink):
             return
         self._connect_registry()
         left: list[Undeliverable] = []
+        self.unencodable: dict[int, RefusedError] = {}
         settle = partial(self.set_aside, key, left) if self.sets_aside else lambda: None
         try:
-            producer.write(key, self._parts(batches, producer, left), settle)
+            producer.write(key, self._parts(batches, producer, left, key.epoch), settle)
         except (KafkaAwayError, KafkaRefusedError) as error:
             raise self._explained(error, key, producer.refused) from None
 
@@ -188,19 +190,26 @@ class KafkaSink(EpochSink):
                 self.open()
 
     def _parts(
-        self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable]
+        self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable], epoch: int
     ) -> Iterator[Iterator[Message]]:
         """The messages of each batch but those that are refused, whose tuples are added to `left`."""
         begin = 1
         for batch in batches:
             known = self.refused.rows
             messages = self._messages(batch.arrow, begin)
-            yield (message for message in messages if message.row not in known) if known else messages
+            if self.unencodable and not self.sets_aside:
+                row, error = min(self.unencodable.items())
+                message = f"{error}; it is row {row} of epoch {epoch}; {REMEDY}"
+                raise KafkaRefusedError(message)
+            out = known.keys() | self.unencodable.keys()
+            yield (message for message in messages if message.row not in out) if out else messages
             errors = {row: error for row, error in (known | producer.refused).items() if self.sets_aside}
+            reasons = {row: (self._attribute(error), str(error.str())) for row, error in errors.items()}
+            reasons |= {row: ("", str(error)) for row, error in self.unencodable.items()}
             end = begin + batch.arrow.num_rows
-            for row in sorted(row for row in errors if begin <= row < end):
+            for row in sorted(row for row in reasons if begin <= row < end):
                 values = batch.arrow.slice(row - begin, 1).to_pylist()[0]
-                left.append(Undeliverable(row, self._attribute(errors[row]), str(errors[row].str()), values))
+                left.append(Undeliverable(row, *reasons[row], values))
             begin = end
 
     def _explained(self, error: Exception, key: DeliveryKey, refused: Mapping[int, Any]) -> Exception:
@@ -250,7 +259,7 @@ class KafkaSink(EpochSink):
         settings, count = self.parameters, batch.num_rows
         rows = range(begin, begin + count)
         names = _written(batch.schema, settings).names
-        values = self._values(batch.select(names))
+        values = self._values(batch.select(names), begin)
         keys = [None] * count if settings.key is None else message_texts(normalised(batch.column(settings.key)))
         partitions = [-1] * count if settings.partition is None else _partitions(batch.column(settings.partition))
         times = [0] * count if settings.timestamp is None else _times(batch.column(settings.timestamp))
@@ -260,12 +269,14 @@ class KafkaSink(EpochSink):
         headers = [list(zip(settings.headers, row, strict=True)) for row in zip(*columns, strict=True)]
         return map(Message, values, keys, partitions, times, headers, rows)
 
-    def _values(self, batch: pa.RecordBatch) -> Sequence[bytes | None]:
+    def _values(self, batch: pa.RecordBatch, begin: int) -> Sequence[bytes | None]:
         settings = self.parameters
         if not is_registered(settings.format):
             return encode(batch, settings.format, settings.dialect())
         assert self.encoder is not None
-        return self.encoder.encode(batch)
+        values = self.encoder.encode(batch)
+        self.unencodable |= {row: each for row, each in enumerate(values, begin) if isinstance(each, RefusedError)}
+        return [None if isinstance(each, RefusedError) else each for each in values]
 
     def _connect_registry(self) -> None:
         """Find the schema out, before a transaction begins."""

@@ -25,7 +25,7 @@ from streams_orchestration.operators.kafka.offsets import Partition, Positions, 
 from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, shown
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
 from streams_orchestration.operators.kafka.topic_ids import made_anew
-from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.libraries import import_modules, np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Decoded, decode
 from streams_orchestration.operators.messages.registered import (
@@ -110,6 +110,10 @@ class KafkaSource(SourceOperator):
     def destination(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> str:
         """Topics and cluster."""
         return f"{parameters.pattern or ', '.join(parameters.topics)} at {parameters.brokers}"
+
+    def load(self) -> None:
+        """The client."""
+        import_modules("confluent_kafka", "confluent_kafka.admin")
 
     def setup(self) -> None:
         """Nothing is connected before the first call of `produce`."""

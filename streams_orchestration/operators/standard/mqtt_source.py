@@ -18,6 +18,7 @@ from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
 WAITING = 10_000
@@ -57,6 +58,10 @@ class MQTTSource(JournalSource):
         """Topics and broker."""
         return f"{', '.join(parameters.topics)} at {parameters.url}"
 
+    def load(self) -> None:
+        """The client."""
+        import_modules("paho.mqtt.client")
+
     async def receive(self, intake: Intake) -> None:
         """Subscribe, and take what comes."""
         arrived: asyncio.Queue[Any] = asyncio.Queue()
@@ -66,6 +71,9 @@ class MQTTSource(JournalSource):
             await asyncio.to_thread(client.connect, host, port, KEEP_ALIVE_SECONDS)
             client.loop_start()
             await self._take(intake, client, arrived)
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError) as error:
+            message = f"{self.parameters.url}: cannot be reached: the connection was closed"
+            raise ConnectionError(message) from error
         except ssl.SSLError as error:
             message = f"{self.parameters.url}: it does not speak TLS, or its certificate is not trusted: {error.reason}"
             raise RefusedError(message) from None

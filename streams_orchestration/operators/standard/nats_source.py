@@ -15,11 +15,13 @@ from streams_orchestration.operators.brokers.address import (
     Delivery,
     take,
 )
+from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.http.client import check_token
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
@@ -36,7 +38,11 @@ class NatsSourceParameters(BrokerParameters):
     schemes: ClassVar[dict[str, int]] = {"nats": 4222, "tls": 4222}
     stream: str = Field(min_length=1, description="of JetStream")
     subject: str | None = Field(default=None, description="filter; else all subjects of the stream")
-    consumer: str = Field(default="streams", pattern=r"^[^\s.*>]+$", description="durable; made if it is missing")
+    consumer: str | None = Field(
+        default=None,
+        pattern=r"^[^\s.*>]+$",
+        description="durable, made if it is missing; by default the operator's own",
+    )
     token: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
     start_at: Literal["earliest", "latest"] = Field(
         default="earliest", alias="startAt", description="of a new consumer"
@@ -64,6 +70,10 @@ class NATSSource(JournalSource):
     def destination(cls, context: OperatorContext, parameters: NatsSourceParameters) -> str:
         """Stream and server."""
         return f"{parameters.stream} at {parameters.url}"
+
+    def load(self) -> None:
+        """The client."""
+        import_modules("nats", "nats.js", "nats.js.api", "nats.js.errors")
 
     async def receive(self, intake: Intake) -> None:
         """Fetch as the durable consumer."""
@@ -121,11 +131,17 @@ class NATSSource(JournalSource):
             ack_wait=ACKNOWLEDGE_SECONDS,
         )  # fmt: skip
         context = client.jetstream(timeout=REACH_SECONDS)
-        await context.stream_info(settings.stream)
+        created = str((await context.stream_info(settings.stream)).created)
+        place = BrokerPosition(intake, settings.stream, settings.consumer, settings.on_lost_data)
+        about = f"{settings.url}, stream {settings.stream}, consumer {place.name}"
+        if place.is_known:
+            config.deliver_policy = DeliverPolicy.ALL  # where it is made once more, what is there is read
+            place.enter(created, kept=await _has_consumer(context, settings.stream, place.name), about=about)
         subscription = await context.pull_subscribe(
-            settings.subject or "", durable=settings.consumer, stream=settings.stream, config=config
+            settings.subject or "", durable=place.name, stream=settings.stream, config=config
         )
-        intake.receiving(f"{settings.url}, stream {settings.stream}, consumer {settings.consumer}")
+        place.enter(created, kept=True, about=about)
+        intake.receiving(about)
         while True:
             try:
                 messages = await subscription.fetch(AT_ONCE, FETCH_SECONDS)
@@ -135,8 +151,17 @@ class NATSSource(JournalSource):
                     raise ConnectionError(message) from None
                 continue
             deliveries = [
-                Delivery(each.data, each.subject, f"{settings.stream}/{each.metadata.sequence.stream}")
-                for each in messages
+                Delivery(each.data, each.subject, place.key(each.metadata.sequence.stream)) for each in messages
             ]
             await take(intake, deliveries, settings.max_message_bytes)
             await asyncio.gather(*(each.ack() for each in messages))
+
+
+async def _has_consumer(context: Any, stream: str, name: str) -> bool:
+    from nats.js.errors import NotFoundError
+
+    try:
+        await context.consumer_info(stream, name)
+    except NotFoundError:
+        return False
+    return True

@@ -94,6 +94,7 @@ class Parse(Operator):
     Parameters = ParseParameters
     unsupported = REFUSED["Parse"]
     stateful = True
+    passes_marks = False
     free_parameters = frozenset(("parsing",))
 
     @classmethod

@@ -17,7 +17,7 @@ from streams_orchestration.operators.databases.address import check_url, shown_u
 from streams_orchestration.operators.databases.row_tuples import RowTuples
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.hold_up import HoldUp
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.postgres_change_source_parameters import (
     SNAPSHOT,
@@ -69,6 +69,13 @@ class PostgresChangeSource(SourceOperator):
     def destination(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> str:
         """Table and database."""
         return f"changes of {parameters.table} in {shown_url(parameters.url)}"
+
+    def load(self) -> None:
+        """The client of the database."""
+        from streams_orchestration.operators.databases.connecting import load_driver
+
+        import_modules("streams_orchestration.operators.databases.replication")
+        load_driver(self.parameters.url)
 
     def setup(self) -> None:
         """Connect to nothing yet."""

@@ -15,16 +15,31 @@ from streams_orchestration.operators.brokers.address import (
     Delivery,
     take,
 )
+from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
+from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
 """Entries that are read at once, far fewer than keys are remembered: those that were not acknowledged come again."""
 BLOCK_MILLISECONDS = 2000
 CONSUMER = "streams"
+_PASSING = (
+    "NOGROUP",
+    "READONLY",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "OOM",
+    "MISCONF",
+    "LOADING",
+    "BUSY ",
+    "NOREPLICAS",
+)
+"""Beginnings of errors that pass: of a server that starts, has no room, or has another one take over."""
 
 
 class RedisSourceParameters(BrokerParameters):
@@ -32,7 +47,9 @@ class RedisSourceParameters(BrokerParameters):
 
     schemes: ClassVar[dict[str, int]] = {"redis": 6379, "rediss": 6379}
     stream: str = Field(min_length=1, description="the key of the stream; it is made if it is missing")
-    group: str = Field(default="streams", min_length=1, description="consumer group; it is made if it is missing")
+    group: str | None = Field(
+        default=None, min_length=1, description="consumer group, made if it is missing; by default the operator's own"
+    )
     field: str = Field(default="data", min_length=1, description="of an entry, that has the message")
     start_at: Literal["earliest", "latest"] = Field(default="earliest", alias="startAt", description="of a new group")
 
@@ -53,6 +70,10 @@ class RedisSource(JournalSource):
     def destination(cls, context: OperatorContext, parameters: RedisSourceParameters) -> str:
         """Stream and server."""
         return f"{parameters.stream} at {parameters.url}"
+
+    def load(self) -> None:
+        """The client."""
+        import_modules("redis", "redis.asyncio")
 
     async def receive(self, intake: Intake) -> None:
         """Read as a consumer of the group."""
@@ -83,18 +104,19 @@ class RedisSource(JournalSource):
             return RefusedError(f"{url}: {error}; see user, password and rights")
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError):
             return ConnectionError(f"{url}: cannot be reached: {error}")
-        if str(error).startswith("NOGROUP"):  # somebody has removed it: it is made again
+        if str(error).startswith(_PASSING):  # somebody has removed it: the next look says what that means
             return ConnectionError(f"{url}: {error}")
         return RefusedError(f"{url}, stream {stream}: {error}")
 
     async def _read(self, intake: Intake, client: Any) -> None:
         settings: RedisSourceParameters = self.parameters
-        await self._make_group(client)
-        intake.receiving(f"{settings.url}, stream {settings.stream}, group {settings.group}")
+        place = BrokerPosition(intake, settings.stream, settings.group, settings.on_lost_data)
+        await self._make_group(client, place)
+        intake.receiving(f"{settings.url}, stream {settings.stream}, group {place.name}")
         position = "0"  # first what was delivered and not acknowledged
         while True:
             answer = await client.xreadgroup(
-                settings.group, CONSUMER, {settings.stream: position}, count=AT_ONCE, block=BLOCK_MILLISECONDS
+                place.name, CONSUMER, {settings.stream: position}, count=AT_ONCE, block=BLOCK_MILLISECONDS
             )
             entries = _entries(answer)
             if not entries:
@@ -102,22 +124,41 @@ class RedisSource(JournalSource):
                 continue
             deliveries = [
                 # an entry that was removed meanwhile has no fields, and is empty as one without the field
-                Delivery((fields or {}).get(settings.field.encode(), b""), settings.stream, f"{settings.stream}/{id}")
+                Delivery((fields or {}).get(settings.field.encode(), b""), settings.stream, place.key(id))
                 for id, fields in entries
             ]
             await take(intake, deliveries, settings.max_message_bytes)
-            await client.xack(settings.stream, settings.group, *(id for id, _ in entries))
+            await client.xack(settings.stream, place.name, *(id for id, _ in entries))
 
-    async def _make_group(self, client: Any) -> None:
+    async def _make_group(self, client: Any, place: BrokerPosition) -> None:
+        """Make the group, unless it is there; Redis keeps it with the stream, so it is gone when that was deleted."""
         from redis.exceptions import ResponseError
 
         settings: RedisSourceParameters = self.parameters
-        start = "0" if settings.start_at == "earliest" else "$"
+        about = f"{settings.url}, stream {settings.stream}, group {place.name}"
+        start = "0" if settings.start_at == "earliest" or place.is_known else "$"
+        if place.is_known and not await self._has_group(client, place.name):
+            place.enter("", kept=False, about=about)
         try:
-            await client.xgroup_create(settings.stream, settings.group, id=start, mkstream=True)
+            await client.xgroup_create(settings.stream, place.name, id=start, mkstream=True)
         except ResponseError as error:
             if "BUSYGROUP" not in str(error):
                 raise
+        place.enter("", kept=True, about=about)
+
+    async def _has_group(self, client: Any, name: str) -> bool:
+        """Return False if the stream has no such group; True also where the user may not ask."""
+        from redis.exceptions import NoPermissionError, ResponseError
+
+        try:
+            groups = await client.xinfo_groups(self.parameters.stream)
+        except NoPermissionError:
+            return True
+        except ResponseError as error:
+            if "no such key" not in str(error):
+                raise
+            return False
+        return any(group["name"] == name.encode() for group in groups)
 
 
 def _entries(answer: Any) -> list[tuple[str, dict[bytes, bytes] | None]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -13,7 +14,8 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.databases.address import check_url, shown_url
 from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.epoch_sink import EpochSink
+from streams_orchestration.operators.epoch_sink import EpochSink, read_batches
+from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.target_columns import target_columns
@@ -76,6 +78,13 @@ class SqlSink(EpochSink):
         """Table and database."""
         return f"{parameters.table} in {shown_url(parameters.url)}"
 
+    def load(self) -> None:
+        """The client of the database."""
+        from streams_orchestration.operators.databases.connecting import load_driver
+
+        import_modules("streams_orchestration.operators.databases.table")
+        load_driver(self.parameters.url)
+
     def open(self) -> None:
         """Connect, and see that the table is there and fits."""
         from streams_orchestration.operators.databases.table import DatabaseTable
@@ -89,9 +98,21 @@ class SqlSink(EpochSink):
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
         """Write them, unless that was done before."""
+        self._write(key, batches)
+
+    def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
+        """Write them, once more where a constraint that is checked at the commit does not name its row."""
+        from streams_orchestration.operators.databases.errors import DeferredError
+
+        try:
+            super().deliver_files(key, files)
+        except DeferredError:
+            self._write(key, (batch for path in files for batch in read_batches(path)), at_once=True)
+
+    def _write(self, key: DeliveryKey, batches: Iterator[TupleBatch], *, at_once: bool = False) -> None:
         assert self.target is not None
         aside = partial(self.set_aside, key) if self.sets_aside else None
-        self.target.write(key, batches, aside)
+        self.target.write(key, batches, aside, at_once=at_once)
 
     def close(self) -> None:
         """Disconnect."""

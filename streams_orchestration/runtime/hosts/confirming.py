@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract import Offset, SourceOperator
+from streams_orchestration.operators.implementation import load
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import StoredPosition
@@ -74,6 +75,7 @@ def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOpe
         for name, implementation, context, parameters in operators_of(home, program):
             if issubclass(implementation, SourceOperator) and implementation.confirm is not SourceOperator.confirm:
                 sources[name] = source = implementation(context, parameters)
+                load(source)
                 source.setup()
     return sources
 

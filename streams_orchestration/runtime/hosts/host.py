@@ -311,7 +311,6 @@ class Host:
             self.presence.report(start_up=self.start_up.seconds)
             self.started = True
             log.info("start-up took %s", self.start_up)
-            self.publisher.load()
 
     def _done(self) -> bool:
         """The host's PEs have made their final commits, and the units it times are published and complete.

@@ -13,11 +13,13 @@ from pathlib import Path
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.hold_up import FIRST_PAUSE, LONGEST_PAUSE
+from streams_orchestration.operators.implementation import load
 from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
-from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.journal.source import JournalSource, former_journal
 from streams_orchestration.operators.journal.writing import Journal, JournalHeldError
 from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.place_of_files import installation_of
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 from streams_orchestration.runtime.hosts.confirming import Confirmer, confirming, cut_offsets
 from streams_orchestration.runtime.recurring import RecurringErrors
@@ -45,6 +47,10 @@ class Receiver:
     def __init__(self, source: JournalSource) -> None:
         self.source = source
         self.name = source.context.name
+        self.owner = ""
+        """Catalog and application."""
+        self.former: str | None = None
+        """Id of the journal that the source's position is in."""
         self.journal: Journal | None = None
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
@@ -127,11 +133,19 @@ class Receiver:
                     journal.close()
                 else:
                     journal.files.report({})
+                    self._continue(journal.files)
                 self.journal = journal
         except BaseException:
             journal.close()  # it is opened anew, which its lock would refuse
             raise
-        return Intake(journal, self.name)
+        return Intake(journal, self.name, self.owner)
+
+    def _continue(self, files: JournalFiles) -> None:
+        """Have a journal that takes another one's place go on where that one was at the counterpart."""
+        if self.former is not None and self.former != files.id:
+            former = former_journal(self.source.context, self.former)
+            if former is not None:
+                files.take_over(JournalFiles(former))
 
 
 class Receivers:
@@ -146,7 +160,14 @@ class Receivers:
 
     def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
         """Receive for the sources of other PEs, and confirm what they have read."""
-        self.receive_for(receivers(home, programs))
+        made = receivers(home, programs)
+        if made:
+            with self._catalog.read() as connection:
+                owner = f"{installation_of(connection)}/{self._application}"
+            offsets = cut_offsets(self._catalog, self._application)
+            for name, receiver in made.items():
+                receiver.owner, receiver.former = owner, offsets.get(name, {}).get("journal")
+        self.receive_for(made)
         self._confirmer.confirm_for(confirming(home, programs))
 
     def receive_for(self, receivers: Mapping[str, Receiver]) -> None:
@@ -158,6 +179,8 @@ class Receivers:
         gone = [former for name, former in before.items() if after.get(name) is not former]
         new = [receiver for name, receiver in after.items() if before.get(name) is not receiver]
         self._receivers = after
+        for receiver in new:
+            load(receiver.source)
         if gone or new:
             self._do(_replace(gone, new))
 

@@ -13,6 +13,7 @@ from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.gathering import GatheringSink
+from streams_orchestration.operators.implementation import load
 from streams_orchestration.operators.undeliverable import count_set_aside
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -44,10 +45,7 @@ class Deliverer:
 
     def load(self) -> None:
         """Have the sink import the modules that it needs."""
-        try:
-            self.sink.load()
-        except Exception:
-            log.debug("operator %s: loading failed", self.name, exc_info=True)
+        load(self.sink)
 
     def flush(self) -> None:
         """Do nothing: no output is held back."""

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.gathering import GatheringSink, Roll
+from streams_orchestration.operators.implementation import load
 from streams_orchestration.operators.storage.port import StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -70,7 +71,8 @@ class Gatherer:
         return bool(named) or any(len(group) >= MANY or self._leading(group) for group in self._groups(unnamed))
 
     def load(self) -> None:
-        """Do nothing: no modules are needed."""
+        """Have the sink import the modules that it needs."""
+        load(self.sink)
 
     def flush(self) -> None:
         """From now on publish complete outputs at once."""

@@ -81,10 +81,6 @@ class Publisher:
         """Start the publisher's thread."""
         self._thread.start()
 
-    def load(self) -> None:
-        """Have the sinks import the modules for their deliveries, in the background."""
-        threading.Thread(target=self._load, name="loading", daemon=True).start()
-
     def stop(self) -> None:
         """Publish complete outputs, as far as that is possible at once, and end."""
         self._stopped.set()
@@ -100,11 +96,10 @@ class Publisher:
                 after[name] = former
             else:
                 former.close()
+        for name, deliverer in after.items():
+            if before.get(name) is not deliverer:
+                deliverer.load()  # here, before threads deliver
         self.deliverers = after
-
-    def _load(self) -> None:
-        for deliverer in list(self.deliverers.values()):
-            deliverer.load()
 
     def _last_turn(self) -> None:
         """Publish outputs that were waiting to be gathered, once more, before the publisher ends."""

@@ -25,6 +25,7 @@ from typing import cast
 from sqlalchemy import bindparam, select, update
 
 from streams_orchestration.operators.durable_files import checksum_of, forget_names, sync_directory
+from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
 from streams_orchestration.operators.storage.local import LocalStorage
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -180,8 +181,11 @@ def _settle(store: Store, linked: Sequence[DueOutput]) -> None:
 
 
 def _not_written(row: DueOutput, error: OSError) -> OutputError:
-    message = f"{row.place} cannot be written: {error.strerror}; it is tried again, nothing is lost"
-    return OutputError(row.operator, message)
+    reason = f"{row.place} cannot be written: {error.strerror}"
+    if error.errno in REFUSED_BY_SYSTEM:
+        message = f"{reason}; see the path, and the rights of the user that runs the hosts"
+        return OutputError(row.operator, message, refused=True)
+    return OutputError(row.operator, f"{reason}; it is tried again, nothing is lost")
 
 
 def unaltered(store: Store, row: DueOutput) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
-from streams_orchestration.operators.errors import DataError, OutsideError, TupleError
+from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError, TupleError
 from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.runtime.errors import OperatorError, OperatorFailure
 from streams_orchestration.runtime.tasks.instances import Instance
@@ -63,7 +63,8 @@ class OperatorCalls:
             self.meter.switch(paying)
 
     def _failure(self, program: OperatorProgram, raised: BaseException) -> OperatorFailure:
-        text = str(raised) if isinstance(raised, DataError | OutsideError) else f"{type(raised).__name__}: {raised}"
+        in_words = isinstance(raised, DataError | OutsideError | RefusedError)
+        text = str(raised) if in_words else f"{type(raised).__name__}: {raised}"
         instance = self._instances.get(program.index)
         modules = instance.operator.code_modules() if instance else (program.implementation.partition(":")[0],)
         file, line = own_line(raised, modules)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.standard import mqtt_source, nats_source, redis_source
 from streams_orchestration.runtime.hosts import receivers
@@ -150,6 +151,71 @@ def test_a_broker_that_is_away_is_waited_for(broker: Broker, tmp_path: Path):
         assert made.operator.pause() == 0.5  # type: ignore[attr-defined]
         broker.start()
         reported(source, "place")
+
+
+@pytest.fixture
+def keeping(broker: Broker) -> Broker:
+    """A broker that keeps the position of who reads."""
+    if not broker.once:
+        pytest.skip("it has no position in a log")
+    return broker
+
+
+@pytest.mark.slow
+def test_a_log_that_was_deleted_and_made_anew_is_named_or_read_from_its_beginning(keeping: Broker, tmp_path: Path):
+    made, source = bench(keeping, tmp_path)
+    with receiving(source):
+        reported(source, "place")
+        keeping.send(values(1, 2))
+        wait_for_messages(source, 2)
+    keeping.make_anew()
+    keeping.send(values(2, 3))
+    files_of(source).report({})
+    with receiving(source):
+        reported(source, "refused")
+    offset = made.produce().offset
+    with pytest.raises(DataError, match=r"it was deleted since it was read, or made anew; .*onLostData: skip reads"):
+        made.produce(offset)
+    files_of(source).report({})
+    made, source = bench(keeping, tmp_path, onLostData="skip")
+    with receiving(source):
+        reported(source, "place")
+        wait_for_messages(source, 4)
+        assert reported(source, "counts") == {"made anew": 1}
+    assert numbers(made) == Counter([1, 2, 2, 3])
+
+
+@pytest.mark.slow
+def test_two_applications_each_get_all_messages_by_default(keeping: Broker, tmp_path: Path):
+    places: list[str] = []
+    for owner in ("catalog/one", "catalog/two", "other/one"):
+        made, source = bench(keeping, tmp_path / owner)
+        with receiving(source, owner=owner):
+            places.append(reported(source, "place"))
+            if not places[1:]:
+                keeping.send(values(1, 2))
+            wait_for_messages(source, 2)
+        assert numbers(made) == Counter([1, 2])
+    assert len(set(places)) == 3
+
+
+@pytest.mark.slow
+def test_a_journal_of_a_former_version_goes_on_under_the_name_of_that_time(keeping: Broker, tmp_path: Path):
+    made, source = bench(keeping, tmp_path, **{keeping.position: "streams"})
+    with receiving(source):
+        keeping.send(values(1, 2))
+        wait_for_messages(source, 2)
+    (files_of(source).directory / "notes.json").unlink()
+    keeping.send(values(3))
+    made, source = bench(keeping, tmp_path)
+    with receiving(source):
+        assert reported(source, "place", " streams")
+        wait_for_messages(source, 3)
+    assert numbers(made) == Counter([1, 2, 3])
+    former, another = files_of(source), JournalFiles(tmp_path / "another")
+    another.make()
+    another.take_over(former)
+    assert another.noted() == former.noted()
 
 
 @pytest.mark.slow

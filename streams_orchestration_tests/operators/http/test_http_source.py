@@ -22,6 +22,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.http.bodies import BodyError, messages_of
+from streams_orchestration.operators.journal import writing
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 from streams_orchestration.operators.standard.http_sink import HttpSink
 from streams_orchestration.operators.standard.http_source import HttpSource
@@ -102,12 +103,30 @@ def test_a_request_is_answered_when_it_is_in_the_journal_and_its_tuples_come_aga
 def test_what_is_posted_again_under_its_key_is_there_once_also_over_another_host(tmp_path: Path):
     made, source = bench(tmp_path)
     keyed = JSON | {"Idempotency-Key": '"app/out/1"'}
-    for number in range(3):
+    for _ in range(3):
         with receiving(source):
-            assert post(source, b'{"k": "a", "n": %d}' % number, keyed).json() == {"messages": 1}
+            assert post(source, b'{"k": "a", "n": 0}', keyed).json() == {"messages": 1}
         (tmp_path / "_outputs" / "HttpSource" / "journal" / "receiver.json").unlink()
     made.produce()
     assert made.rows() == [("a", 0)]
+
+
+def test_a_key_that_comes_again_with_another_body_is_answered_409_also_over_hosts_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writing, "SEGMENT_BYTES", 200)
+    made, source = bench(tmp_path)
+    body = b'{"k": "a", "n": %d}'
+    for other in range(1, 4):
+        with receiving(source):
+            first = post(source, body % 0, JSON | {"Idempotency-Key": "one"})
+            again = post(source, body % other, JSON | {"Idempotency-Key": "one"})
+            assert (first.status_code, again.status_code) == (202, 409)
+            assert "Idempotency-Key: another body came under this key" in again.json()["error"]
+            assert post(source, body % other, JSON | {"Idempotency-Key": str(other)}).status_code == 202
+        (tmp_path / "_outputs" / "HttpSource" / "journal" / "receiver.json").unlink()
+    made.produce()
+    assert made.rows() == [("a", 0), ("a", 1), ("a", 2), ("a", 3)]
 
 
 def test_what_an_http_sink_posts_comes_once_whoever_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

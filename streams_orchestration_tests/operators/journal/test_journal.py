@@ -37,7 +37,7 @@ def values(reader: JournalReader, number: int = 1, limit: int = 10**6) -> list[i
 
 @given(st.lists(st.binary(max_size=40), max_size=5), st.text(max_size=5), st.integers(1, 2**63), st.text(max_size=5))
 def test_a_record_is_what_was_written_and_no_other(messages: list[bytes], origin: str, first: int, key: str):
-    record = Record(first, Arrival(messages, origin, 1.5, key), ("a", "b"))
+    record = Record(first, Arrival(messages, origin, 1.5, key), {"a": "", "b": "digest"})
     content = record.dump()
     assert load(content) == record
     for at in range(4, len(content)):

@@ -57,8 +57,8 @@ def test_a_complete_epoch_is_delivered_whole_and_once(local: LocalApplication, t
 
 def test_what_a_sink_needs_is_loaded_ahead_and_that_this_fails_is_no_failure(local: LocalApplication, tmp_path: Path):
     LOADED.clear()
-    Publisher(local.catalog, local.name, local.deliverers).load()
-    assert LOADED.wait(60)
+    Publisher(local.catalog, local.name).deliver_to(local.deliverers)
+    assert LOADED.is_set()
     local.commit(boundary=True)
     local.publish()
     assert len(letters(tmp_path)) == 1
@@ -241,7 +241,7 @@ def test_a_tuple_that_a_target_never_takes_is_named_and_set_aside_where_that_is_
     local.commit()
     local.commit(boundary=True)
     if by == "person":
-        with pytest.raises(OutputError, match=r"operator Out: table t, row \d+ of epoch 1.*route.*nothing is lost"):
+        with pytest.raises(OutputError, match=r"operator Out: table t, row \d+ of epoch 1.*route sets such tuples aside"):
             local.publish()
         assert route(local.catalog, local.name, "Out") == 1
     local.run()

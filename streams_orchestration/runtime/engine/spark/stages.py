@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from streams_orchestration.compiler.pe_program import PeProgram, Task
-from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.errors import DataError, RefusedError
 from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.operators.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
@@ -81,7 +81,8 @@ def _run(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> lis
     except Exception as error:
         log = operator_logger("task", directories.log, directories.log_size)
         log.exception("batch %s failed", plan.batch)
-        permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, DataError | StateError)
+        final = DataError | RefusedError | StateError
+        permanent = isinstance(error, OperatorError) and isinstance(error.__cause__, final)
         result = TaskResult(
             task.level, task.partition, error=explained(error), permanent=permanent,
             failure=error.failure if isinstance(error, OperatorError) else None, outside=is_outside(error),

@@ -1,0 +1,85 @@
+"""The position of a source at its broker: the name under which the broker keeps it, and the log that it is in.
+
+The broker keeps the position. So two applications must not read under one name, and a log that was deleted and made
+anew must not be read on as if nothing had happened: its messages have numbers that the journal may know already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from typing import Any
+
+from streams_orchestration.operators.errors import RefusedError
+from streams_orchestration.operators.journal.intake import Intake
+
+FORMER_NAME = "streams"
+"""Name under which all sources read by default before names were unique; journals of that time go on under it."""
+
+
+class BrokerPosition:
+    """The position of one source in one log, which the journal's notes tell from a later log of the same name."""
+
+    def __init__(self, intake: Intake, log: str, name: str | None, on_lost_data: str) -> None:
+        """Look the name up in the journal's notes.
+
+        Args:
+            intake: of the journal.
+            log: name of the log at the broker.
+            name: as the user gives it; None for one that is unique to catalog, application and operator.
+            on_lost_data: fail or skip.
+        """
+        self._intake, self._skips = intake, on_lost_data == "skip"
+        noted = intake.journal.files.noted()
+        self._notes: dict[str, Any] = {"name": FORMER_NAME} if noted is None else noted
+        self.name = name or self._notes.setdefault("name", unique_name(intake.owner, intake.operator))
+        self._log = log
+        self._known: dict[str, str] | None = self._notes.get("logs", {}).get(self._place)
+
+    @property
+    def _place(self) -> str:
+        return f"{self._log}/{self.name}"
+
+    @property
+    def is_known(self) -> bool:
+        """Return True if this source has read the log under this name before."""
+        return self._known is not None
+
+    def key(self, number: object) -> str:
+        """Return the key of a message by which the journal knows it again."""
+        mark = (self._known or {}).get("keys", "")
+        return f"{self._log}{mark}/{number}"
+
+    def enter(self, identity: str, *, kept: bool, about: str) -> None:
+        """Note the log that is read, and see that it is the one that was read before.
+
+        Args:
+            identity: of the log; another one if it was deleted and made anew, as far as the broker tells.
+            kept: False if the broker does not have the position any more.
+            about: the log and the name, for messages.
+
+        Raises:
+            RefusedError: the log or the position was deleted, and the application is to stop then.
+        """
+        known = self._known
+        if known is not None and (known["identity"] != identity or not kept):
+            what = f"{about}: it was deleted since it was read, or made anew; what was not read is lost"
+            if not self._skips:
+                message = f"{what}; onLostData: skip reads what is there from its beginning, --fresh begins anew"
+                raise RefusedError(message)
+            self._intake.count("made anew", "%s; what is there is read from its beginning", what)
+            self._note({"identity": identity, "keys": f"@{uuid.uuid4().hex[:8]}"})
+        elif known is None:
+            self._note({"identity": identity, "keys": ""})
+
+    def _note(self, known: dict[str, str]) -> None:
+        self._known = known
+        self._notes["logs"] = self._notes.get("logs", {}) | {self._place: known}
+        self._intake.journal.files.note(self._notes)
+
+
+def unique_name(owner: str, operator: str) -> str:
+    """Return a name at the broker that no other operator of any catalog has; every broker takes its characters."""
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "_", f"{owner.rpartition('/')[2]}-{operator}").strip("_-")[:80]
+    return f"streams-{readable}-{hashlib.blake2b(f'{owner}/{operator}'.encode(), digest_size=6).hexdigest()}"
