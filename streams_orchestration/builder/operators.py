@@ -1002,7 +1002,7 @@ def NATSSource(
         user: that the broker knows.
         password: as ${env:NAME} or ${file:PATH}.
         subject: filter; else all subjects of the stream.
-        consumer: durable; made if it is missing.
+        consumer: durable, made if it is missing; by default the operator's own.
         token: as ${env:NAME} or ${file:PATH}.
         start_at: of a new consumer.
     """
@@ -1171,7 +1171,7 @@ def RedisSource(
         on_lost_data: messages that are not there any more.
         user: that the broker knows.
         password: as ${env:NAME} or ${file:PATH}.
-        group: consumer group; it is made if it is missing.
+        group: consumer group, made if it is missing; by default the operator's own.
         field: of an entry, that has the message.
         start_at: of a new group.
     """

@@ -130,3 +130,51 @@ def test_what_is_wrong_with_the_table_is_no_fault_of_rows(tmp_path: Path, target
         operator.deliver(KEY._replace(epoch=2, number=2), read_batches(file.pending))
     operator.close()
     assert aside(tmp_path) == []
+
+
+def test_a_number_that_sqlite_would_store_as_null_is_named_or_set_aside(tmp_path: Path, request: pytest.FixtureRequest):
+    with target_of("sqlite", tmp_path, request) as target:
+        target.run("CREATE TABLE totals (k TEXT, n DOUBLE)")
+        rows: list[Row] = [("a", 1.5), ("b", float("nan")), ("c", 3.0)]
+        with pytest.raises(DatabaseError, match=r"row 2 of epoch 1, column n: a number is NaN, .*; onUndeliverable"):
+            deliver(sink(tmp_path, target, "k string, n double"), rows)
+        assert target.rows() == []
+        deliver(sink(tmp_path, target, "k string, n double", onUndeliverable="route"), rows)
+        assert target.rows() == [rows[0], rows[2]]
+        assert [(each["row"], each["column"]) for each in aside(tmp_path)] == [(2, "n")]
+
+
+DEFERRED = {
+    "a key": ("k TEXT, n BIGINT UNIQUE DEFERRABLE INITIALLY DEFERRED", [("a", 1), ("b", 1), ("c", 3)], 2),
+    "a reference": (
+        "k TEXT, n BIGINT PRIMARY KEY, parent BIGINT REFERENCES totals (n) DEFERRABLE INITIALLY DEFERRED",
+        [("a", 1, 2), ("b", 2, None), ("c", 3, 9)],
+        3,
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", DEFERRED)
+def test_a_row_that_a_constraint_refuses_at_the_commit_is_named_or_set_aside(
+    tmp_path: Path, request: pytest.FixtureRequest, case: str
+):
+    columns, rows, wrong = DEFERRED[case]
+    schema = "k string, n bigint" + (", parent bigint" if len(rows[0]) == 3 else "")
+    with target_of("postgresql", tmp_path, request) as target:
+        target.run(f"CREATE TABLE totals ({columns})")
+        for policy in ("fail", "route"):
+            bench = sink(tmp_path, target, schema, onUndeliverable=policy)
+            (file,) = bench.send(rows).commit()
+            operator = bench.operator
+            assert isinstance(operator, EpochSink)
+            operator.open()
+            if policy == "fail":
+                with pytest.raises(DatabaseError, match=rf"table totals, row {wrong} of epoch 1.*; onUndeliverable: r"):
+                    operator.deliver_files(KEY, [file.pending])
+                assert target.rows() == []
+            else:
+                operator.deliver_files(KEY, [file.pending])
+            operator.close()
+        assert target.rows() == [row for number, row in enumerate(rows, 1) if number != wrong]
+        assert [each["row"] for each in aside(tmp_path)] == [wrong]

@@ -178,7 +178,7 @@ class DeltaTarget(LakeTarget):
             if batch is not None and name.startswith(_CHECK):
                 with suppress(ValueError):
                     holds = evaluate(parse_condition(text, batch.schema, name), batch)
-                    refused = pc.indices_nonzero(pc.invert(pc.fill_null(holds, fill_value=True))).to_pylist()
+                    refused = pc.indices_nonzero(pc.invert(pc.fill_null(holds, fill_value=False))).to_pylist()
                     broken |= {row: f"{name.removeprefix(_CHECK)} ({text})" for row in refused if row not in broken}
         return broken
 

@@ -20,6 +20,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
 from pyiceberg.schema import assign_fresh_schema_ids
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.upsert_util import create_match_filter
 from pyiceberg.transforms import IdentityTransform
 
 from streams_orchestration.operators.arrow_types import type_name
@@ -115,8 +116,12 @@ class IcebergTarget(LakeTarget):
         }
         tuples = self._without_nulls(key, tuples, self._required(fitting) | keys, set_aside, nan=self.wanted.key)
         tuples = self._last_of_each_key(tuples)
-        transaction = _begun(table, key)
-        transaction.upsert(self._as_in_table(table, tuples), self.wanted.key, snapshot_properties=_summary(key))
+        transaction, rows, summary = _begun(table, key), self._as_in_table(table, tuples), _summary(key)
+        if _has_new_columns(table):
+            # an upsert of the library reads the rows with the columns of the last commit, and then misses the new ones
+            transaction.overwrite(rows, create_match_filter(rows, self.wanted.key), snapshot_properties=summary)
+        else:
+            transaction.upsert(rows, self.wanted.key, snapshot_properties=summary)
         sync_files(iceberg_files(transaction.commit_transaction(), 1))
 
     def _fit(self, table: Table) -> Fit:
@@ -204,6 +209,12 @@ def _summary(key: DeliveryKey) -> dict[str, str]:
         "streams.operator": key.operator,
         "streams.epoch": str(key.epoch),
     }
+
+
+def _has_new_columns(table: Table) -> bool:
+    """Return True if the table has got another schema since its last commit."""
+    snapshot = table.current_snapshot()
+    return snapshot is not None and snapshot.schema_id != table.schema().schema_id
 
 
 def _other_transforms(table: Table) -> bool:

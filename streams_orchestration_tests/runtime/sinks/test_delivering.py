@@ -241,7 +241,7 @@ def test_a_tuple_that_a_target_never_takes_is_named_and_set_aside_where_that_is_
     local.commit()
     local.commit(boundary=True)
     if by == "person":
-        with pytest.raises(OutputError, match=r"operator Out: table t, row \d+ of epoch 1.*route sets such tuples aside"):
+        with pytest.raises(OutputError, match=r"Out: table t, row \d+ of epoch 1.*route sets such tuples aside"):
             local.publish()
         assert route(local.catalog, local.name, "Out") == 1
     local.run()

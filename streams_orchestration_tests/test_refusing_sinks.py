@@ -1,0 +1,83 @@
+"""`streams run` with a sink whose target refuses for good: it says so once and ends; once mended, nothing is lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.commands import streams
+from streams_orchestration_tests.targets import target_of
+
+pytestmark = [pytest.mark.java, pytest.mark.slow]
+SPEC = """
+specVersion: 1
+application: refused
+graph:
+- name: Rows
+  operator: FileSource
+  outputs: [{{stream: Rows, schema: "k string, n bigint"}}]
+  parameters: {{file: rows.jsonl, format: jsonl}}
+  annotations: {{consistent: {{trigger: periodic, period: 0.3}}}}
+- name: Out
+  operator: SqlSink
+  inputs: [Rows]
+  parameters: {{url: "{url}", table: totals}}
+"""
+COUNT = 20
+
+
+def rows(tmp_path: Path, text: str = "x") -> None:
+    lines = (f'{{"k": "{text if number == 7 else "y"}", "n": {number}}}\n' for number in range(COUNT))
+    (tmp_path / "rows.jsonl").write_text("".join(lines))
+
+
+def run(tmp_path: Path, url: str) -> tuple[int, str]:
+    spec = tmp_path / "refused.yaml"
+    spec.write_text(SPEC.format(url=url))
+    with streams(Home(tmp_path / "home"), "run", str(spec)) as process:
+        output, _ = process.communicate(timeout=240)
+    return process.returncode, output
+
+
+def test_a_table_that_is_missing_ends_the_run_which_goes_on_when_it_is_there(
+    tmp_path: Path, request: pytest.FixtureRequest
+):
+    rows(tmp_path)
+    with target_of("postgresql", tmp_path, request) as target:
+        status, output = run(tmp_path, target.url)
+        assert status != 0
+        assert "Out: there is no table totals; say createTable: true, or make it" in output
+        assert "Mend the cause, and run it again: it goes on where it stood" in output
+        target.run("CREATE TABLE totals (k TEXT, n BIGINT)")
+        status, output = run(tmp_path, target.url)
+        assert status == 0, output
+        assert sorted(n for _, n in target.rows()) == list(range(COUNT))
+
+
+def test_a_text_that_the_target_never_takes_ends_the_run_by_its_row(tmp_path: Path, request: pytest.FixtureRequest):
+    rows(tmp_path, "a\\u0000b")
+    with target_of("postgresql", tmp_path, request) as target:
+        target.run("CREATE TABLE totals (k TEXT, n BIGINT)")
+        status, output = run(tmp_path, target.url)
+        assert status != 0
+        assert "Out: table totals, row 8 of epoch" in output
+        assert "onUndeliverable: route sets such tuples aside" in output
+
+
+def test_a_variable_that_is_not_set_ends_the_run_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rows(tmp_path)
+    url = "sqlite:///{{env:TEST_TARGET}}"
+    monkeypatch.delenv("TEST_TARGET", raising=False)
+    status, output = run(tmp_path, url)
+    assert status != 0
+    assert "Out: url: the environment variable TEST_TARGET is not set in the host's process" in output
+    monkeypatch.setenv("TEST_TARGET", str(tmp_path / "target.db"))
+    with closing(sqlite3.connect(tmp_path / "target.db")) as connection:
+        connection.execute("CREATE TABLE totals (k TEXT, n BIGINT)")
+        status, output = run(tmp_path, url)
+        assert status == 0, output
+        assert connection.execute("SELECT COUNT(*) FROM totals").fetchone() == (COUNT,)
