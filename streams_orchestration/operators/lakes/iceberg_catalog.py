@@ -77,7 +77,11 @@ def load_parts(properties: Mapping[str, str]) -> None:
     """Import the parts of the library that it would import when it is used."""
     kind = properties.get("type") or ("sql" if properties["uri"].startswith(("sqlite", "postgresql")) else "rest")
     import_modules(
-        "pyiceberg.catalog", f"pyiceberg.catalog.{kind}", "pyiceberg.io.pyarrow", "pyiceberg.table.upsert_util"
+        "pyiceberg.catalog",
+        f"pyiceberg.catalog.{kind}",
+        "pyiceberg.io.pyarrow",
+        "pyiceberg.table.upsert_util",
+        "pyarrow.acero",
     )
 
 

@@ -90,6 +90,7 @@ class HttpSource(JournalSource):
             "starlette.responses",
             "uvicorn.protocols.http.auto",
             "uvicorn.lifespan.on",
+            "uvicorn.lifespan.off",
         )
 
     async def receive(self, intake: Intake) -> None:

@@ -184,9 +184,7 @@ def test_a_row_that_a_check_of_a_delta_table_refuses_is_named_or_set_aside(tmp_p
     lake.make_empty()
     deltalake.DeltaTable(lake.place).alter.add_constraint({"small": "n < 100"})
     rows = [("a", 1), ("b", 100), ("c", None)]
-    with pytest.raises(
-        LakeRefusedError, match=r"refuses row 2 of epoch 1 by its constraint small \(n < 100\); .*route"
-    ):
+    with pytest.raises(LakeRefusedError, match=r"row 2 of epoch 1 by its constraint small \(n < 100\); .*route"):
         deliver(lake.sink(key=key), rows)
     bench = lake.sink(key=key, onUndeliverable="route")
     for _ in range(2):

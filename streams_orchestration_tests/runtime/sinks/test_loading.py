@@ -1,4 +1,4 @@
-"""Modules that threads of a host need are imported on its main thread: none of a library is first imported by another."""
+"""Modules that threads of a host need are imported on its main thread, before these threads are there."""
 
 from __future__ import annotations
 
