@@ -82,6 +82,7 @@ def load_parts(properties: Mapping[str, str]) -> None:
         "pyiceberg.io.pyarrow",
         "pyiceberg.table.upsert_util",
         "pyarrow.acero",
+        "pyiceberg.avro.decoder_fast",
     )
 
 
