@@ -143,6 +143,8 @@ class LogicalOperator:
     engine: EngineKind = "tuples"
     uid: str = ""
     """The uid that the spec declares for it or for a composite around it; empty without one."""
+    expressions: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
+    """Expressions of one that was checked to run here: parameter, text, and the canonical text; see `noted`."""
 
     def location_of(self, parameter: str) -> Location | None:
         """Where a parameter stands, as far as that is known; else the operator."""

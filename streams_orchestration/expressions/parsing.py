@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable
 
 from streams_orchestration.expressions.errors import ExpressionError
-from streams_orchestration.expressions.hints import type_hint
 from streams_orchestration.expressions.junctions import between, joined
 from streams_orchestration.expressions.literals import (
     binary_constant,
@@ -21,7 +20,11 @@ from streams_orchestration.expressions.literals import (
 from streams_orchestration.expressions.reading import LEVELS, RESERVED, UNITS, TokenReader
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax, is_higher
 from streams_orchestration.expressions.tokens import tokenize
-from streams_orchestration.expressions.types import BOOLEAN, INT, STRING, VOID, Type, parse_type
+from streams_orchestration.expressions.types import (
+    BOOLEAN,
+    STRING,
+    VOID,
+)
 
 _SAME = {"==": "=", "!=": "<>"}
 _DEPTH = 50
@@ -175,7 +178,7 @@ class _Parser(TokenReader):
                 tree = Apply("[]", (tree, self.expression()), offset)
                 self.expect("]")
             elif self.accept("::"):
-                tree = Convert(tree, self._type(), offset)
+                tree = Convert(tree, self.type(), offset)
             else:
                 return tree
 
@@ -274,7 +277,7 @@ class _Parser(TokenReader):
                     message = f"{word.upper()} needs a type: {word.upper()}(value AS INT)"
                     raise ExpressionError(message, self.next.offset)
                 self.expect("as")
-                kind = self._type()
+                kind = self.type()
                 self.expect(")")
                 return Convert(argument, kind, offset, lenient=word == "try_cast")
             case "extract":
@@ -373,21 +376,3 @@ class _Parser(TokenReader):
                 unit += " to " + self.take().text.lower()
             parts.append((sign + number, unit))
         return interval_constant(parts, offset)
-
-    def _type(self) -> Type:
-        """Read a type, up to where it ends."""
-        start, depth, words = self.next, 0, list[str]()
-        while self.next.kind in ("word", "quoted", "number", "mark"):
-            token = self.next
-            if depth == 0 and words and not self.at("(", "<"):
-                break
-            depth += token.text.count("<") + (token.text == "(") - token.text.count(">") - (token.text == ")")
-            if depth < 0:
-                break
-            self.take()
-            words.append(f"`{token.text}`" if token.kind == "quoted" else token.text)
-        try:
-            return parse_type(" ".join(words)) if words else INT
-        except ValueError as error:
-            hint = type_hint(start.text) if str(error) == f"there is no type {start.text}" else ""
-            raise ExpressionError(str(error) + hint, start.offset) from error

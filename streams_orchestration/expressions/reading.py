@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from streams_orchestration.expressions.errors import ExpressionError
-from streams_orchestration.expressions.hints import MARKS, WORDS
+from streams_orchestration.expressions.hints import MARKS, WORDS, type_hint
 from streams_orchestration.expressions.tokens import Token
+from streams_orchestration.expressions.types import DAY, DAY_TIME, INT, YEAR_MONTH, Type, parse_type
 
 RESERVED = frozenset(
     ("and", "or", "not", "case", "when", "then", "else", "end", "is", "in", "between", "like", "ilike", "rlike", "as")
@@ -36,6 +37,14 @@ UNITS = frozenset(
     ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
 )
 """Units of time that stand as words in front of the arguments of some functions."""
+KEYWORDS = frozenset(
+    (
+        *("true", "false", "null", "current_date", "current_timestamp", "localtimestamp", "interval", "date"),
+        *("timestamp", "timestamp_ntz", "timestamp_ltz", "select", "with", "distinct", "both", "leading", "trailing"),
+        *("any", "some", "all", "escape", "div", "over", "filter", "from", "for", "placing", "regexp", "to"),
+    )
+).union(RESERVED, UNITS)
+"""Words that mean something somewhere; a name like one of them is safe in quotes only."""
 
 
 class TokenReader:
@@ -125,3 +134,33 @@ class TokenReader:
         if token.kind in values and before is not token and (before.kind in values or before.text in (")", "]")):
             return "" if before.text.lower() in RESERVED else "an operator between two values is missing"
         return ""
+
+    def type(self) -> Type:
+        """Read a type, up to where it ends."""
+        start, depth, words = self.next, 0, list[str]()
+        if self.accept("interval"):
+            return self._interval_type(start.offset)
+        while self.next.kind in ("word", "quoted", "number", "mark"):
+            token = self.next
+            if depth == 0 and words and not self.at("(", "<"):
+                break
+            depth += token.text.count("<") + (token.text == "(") - token.text.count(">") - (token.text == ")")
+            if depth < 0:
+                break
+            self.take()
+            words.append(f"`{token.text}`" if token.kind == "quoted" else token.text)
+        try:
+            return parse_type(" ".join(words)) if words else INT
+        except ValueError as error:
+            hint = type_hint(start.text) if str(error) == f"there is no type {start.text}" else ""
+            raise ExpressionError(str(error) + hint, start.offset) from error
+
+    def _interval_type(self, offset: int) -> Type:
+        words = ["interval", self.take().text.lower()]
+        if self.accept("to"):
+            words += ["to", self.take().text.lower()]
+        kind = Type(" ".join(words))
+        if kind in (DAY, DAY_TIME, YEAR_MONTH):
+            return kind
+        message = f"there is no type {kind}; there are {DAY}, {DAY_TIME} and {YEAR_MONTH}"
+        raise ExpressionError(message, offset)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 from pydantic import BeforeValidator
 
@@ -78,6 +80,12 @@ class Expression:
 
         return vector_function(self.node, UTC)
 
+    def canonical(self) -> str:
+        """Return its canonical text."""
+        from streams_orchestration.expressions.canonical import canonical
+
+        return canonical(self.node)
+
     def fault(self, message: str) -> FaultyExpressionError:
         """Return the error that the expression does not fit its parameter."""
         return FaultyExpressionError(f"{self.parameter}: {message}", self.parameter, self.text)
@@ -99,6 +107,34 @@ class Expression:
         if isinstance(self.node, Literal) and self.node.value is None:
             return replace(self, node=Literal(None, kind))
         return replace(self, node=Cast(self.node, kind))
+
+
+class Noted(NamedTuple):
+    """An expression that was read: its parameter with dots, its text, and the canonical one."""
+
+    parameter: str
+    text: str
+    canonical: str
+
+
+_NOTES: ContextVar[list[Noted] | None] = ContextVar("notes", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[list[Noted]]:
+    """Note all expressions that are read within the block."""
+    notes = list[Noted]()
+    token = _NOTES.set(notes)
+    try:
+        yield notes
+    finally:
+        _NOTES.reset(token)
+
+
+def note(parameter: str, text: str, canonical: Callable[[], str]) -> None:
+    """Note an expression if that is wanted."""
+    if (notes := _NOTES.get()) is not None:
+        notes.append(Noted(parameter, text, canonical()))
 
 
 def parse_expression(text: str, schema: pa.Schema, parameter: str) -> Expression:
@@ -126,6 +162,7 @@ def parse_expression(text: str, schema: pa.Schema, parameter: str) -> Expression
     if any(part.is_interval for part in (node.type, *node.type.parts)):
         message = f"{_in_one_line(text)} is {node.type}, which no attribute can be"
         raise expression.fault(message)
+    note(parameter, text, expression.canonical)
     return expression
 
 

@@ -21,6 +21,7 @@ from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.model.secrets import hidden_in
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
+from streams_orchestration.operators.expressions import Noted, noted
 from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.implementation import ImplementationError, wrong_method
 from streams_orchestration.operators.mentions import Mentions
@@ -41,11 +42,12 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
     return [*found, *_advice(done, standard)]
 
 
-def check_operators(done: Stages) -> list[Diagnostic]:
+def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -> list[Diagnostic]:
     """Return all that keeps an application from running here, and what of it will not act.
 
     Args:
         done: its logical graph at least; the expanded graph is missing where errors hide it.
+        notes: gets the expressions of each operator, by its number.
     """
     logical = need(done.logical)
     diagnostics = [*running_limits(logical)]
@@ -58,7 +60,10 @@ def check_operators(done: Stages) -> list[Diagnostic]:
         except ImplementationError as error:
             diagnostics.append(_diagnostic("SO5001", operator, str(error)))
             continue
-        diagnostics += (finding.diagnostic for finding in _findings(done, operator, places))
+        with noted() as found:
+            diagnostics += (finding.diagnostic for finding in _findings(done, operator, places))
+        if notes is not None and found:
+            notes[operator.index] = found
     return diagnostics
 
 

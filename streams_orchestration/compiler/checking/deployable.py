@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from streams_orchestration.compiler.compilation import Compilation, CompileError, need
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.misleading import trusted_of_operators
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of, in_order
+
+if TYPE_CHECKING:
+    from streams_orchestration.operators.expressions import Noted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,15 @@ def deployable(compilation: Compilation) -> Deployable:
     from streams_orchestration.compiler.checking.checking import check_operators
 
     plan = need(compilation.deployment)
-    diagnostics = (*compilation.diagnostics, *check_operators(compilation))
+    notes: dict[int, list[Noted]] = {}
+    diagnostics = (*compilation.diagnostics, *check_operators(compilation, notes))
     if plan.refusal and not errors_of(diagnostics):
         diagnostics = (*diagnostics, Diagnostic.of("SO5009", plan.refusal))
     if errors_of(diagnostics):
         raise ApplicationError(diagnostics)
-    return Deployable(replace(compilation, diagnostics=diagnostics), fingerprint(compilation))
+    operators = (
+        replace(each, expressions=tuple(tuple(note) for note in dict.fromkeys(notes.get(each.index, ()))))
+        for each in compilation.logical.operators
+    )
+    logical = replace(compilation.logical, operators=tuple(operators))
+    return Deployable(replace(compilation, logical=logical, diagnostics=diagnostics), fingerprint(compilation))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.model.schema import parse_schema
-from streams_orchestration.operators.contract import Operator
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.expressions import noted
 
 _WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
@@ -20,20 +23,32 @@ _WIDER = {
 """Type of an attribute -> those that hold all its values."""
 
 
-def lost_meaning(old: OperatorProgram, new: OperatorProgram, kind: type[Operator], *, alike: bool) -> str:
+Expressions = Collection[tuple[str, str, str]]
+"""Parameters, texts and canonical texts of an operator's expressions."""
+
+
+def lost_meaning(
+    old: OperatorProgram, new: OperatorProgram, kind: type[Operator], known: Expressions, *, alike: bool
+) -> str:
     """Why a state cannot be kept, whatever the channels; empty when it can.
+
+    Expressions are compared by their canonical texts over the same input streams.
 
     Args:
         old: the operator as it is deployed, of any of its channels.
         new: as it is wanted, of the same channel where there is one.
         kind: its class now.
+        known: the expressions as they were when the operator was deployed; none if an older version has deployed it.
         alike: parameters that hold channel functions may differ, since channels go into one another.
     """
     if old.implementation != new.implementation:
         return f"was made by {old.implementation}, and {new.implementation} takes its place"
     if len(old.query) != len(new.query) or (not alike and old.query != new.query):
         return f"was made by one query of {', '.join(old.query)}; it would be one of {', '.join(new.query)}"
-    before, after = (dict(each.parameters) for each in (old, new))
+    present = _expressions(new, new, kind)
+    former = known if known and old.inputs == new.inputs else _expressions(old, new, kind)
+    before = _canonical(old.parameters, former if present else ())
+    after = _canonical(new.parameters, present)
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     if changed and not alike and not _means_the_same(kind, before, after):
         noun = "parameter" if len(changed) == 1 else "parameters"
@@ -43,11 +58,50 @@ def lost_meaning(old: OperatorProgram, new: OperatorProgram, kind: type[Operator
     if new.query and old.inputs != new.inputs:
         port = next(port for port, pair in enumerate(zip(old.inputs, new.inputs, strict=True)) if pair[0] != pair[1])
         return f"is Spark's, and was made of tuples of input port {port} with other attributes"
-    held = kind.state_attributes(_parameters(kind, after))
+    held = kind.state_attributes(_parameters(kind, dict(new.parameters)))
     for port, (former, present) in enumerate(zip(old.inputs, new.inputs, strict=True)):
         if problem := _narrowed(former, present, held):
             return f"was made of tuples of input port {port} {problem}"
     return ""
+
+
+def _expressions(program: OperatorProgram, ports: OperatorProgram, kind: type[Operator]) -> Expressions:
+    """Return the expressions in the parameters of one program over the streams of another; none if they do not fit."""
+    text = json.dumps(program.parameters, sort_keys=True, default=str)
+    return _noted(kind, text, ports.inputs, ports.outputs, ports.ports)
+
+
+@functools.lru_cache(maxsize=256)
+def _noted(
+    kind: type[Operator],
+    parameters: str,
+    inputs: tuple[str, ...],
+    outputs: tuple[str | None, ...],
+    ports: tuple[str, ...],
+) -> Expressions:
+    with noted() as notes:
+        try:
+            context = OperatorContext.declared("", inputs, outputs, ports=ports)
+            kind.check(context, kind.Parameters.model_validate(json.loads(parameters)))
+        except Exception:  # noqa: BLE001  whatever the code of a user's operator raises
+            return ()
+    return tuple(notes)
+
+
+def _canonical(parameters: Mapping[str, Any], expressions: Expressions) -> dict[str, Any]:
+    """Return parameters with the canonical texts of their expressions."""
+    texts: dict[str, dict[str, str]] = {}
+    for parameter, text, canonical in expressions:
+        texts.setdefault(parameter.partition(".")[0], {})[text] = canonical
+    return {name: _replaced(value, texts.get(name, {})) for name, value in parameters.items()}
+
+
+def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(each, texts) for key, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_replaced(each, texts) for each in cast("list[Any]", value)]
+    return texts.get(value, value) if isinstance(value, str) else value
 
 
 def conversions(old: OperatorProgram, new: OperatorProgram, kind: type[Operator]) -> str:

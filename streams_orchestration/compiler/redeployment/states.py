@@ -140,7 +140,9 @@ class Decisions:
         first = self.old.programs[next(iter(before.values()))]
         if reads_by_channel(self.new.model(identity).parameters, kind):
             return self._own_sources(identity, kind)
-        reason = lost_meaning(first, self.new.programs[name], kind, alike=_same_text(self.old, self.new, identity))
+        known = self.old.model(identity).expressions
+        alike = _same_text(self.old, self.new, identity)
+        reason = lost_meaning(first, self.new.programs[name], kind, known, alike=alike)
         if not reason:
             sharding = sharding_of(self.new.programs[name], kind, self._known_keys(before))
             if reason := divisible(sharding, levels[0], levels[1], changed):
@@ -157,11 +159,15 @@ class Decisions:
             if channels not in after:
                 yield self._action(name, name, "dropped", "a channel less, without state")
 
+    def _lost_meaning(self, identity: str, former: str, name: str, kind: type[Operator]) -> str:
+        known = self.old.model(identity).expressions
+        return lost_meaning(self.old.programs[former], self.new.programs[name], kind, known, alike=False)
+
     def _same_channels(self, identity: str, kind: type[Operator]) -> Decided:
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         pairs = [(before[channels], name) for channels, name in after.items()]
         for former, name in pairs:
-            if reason := lost_meaning(self.old.programs[former], self.new.programs[name], kind, alike=False):
+            if reason := self._lost_meaning(identity, former, name, kind):
                 return self._refused(identity, reason)
         return self._carried(pairs, kind)
 
@@ -186,7 +192,7 @@ class Decisions:
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         common = [(before[channels], name) for channels, name in after.items() if channels in before]
         for former, name in common:
-            if reason := lost_meaning(self.old.programs[former], self.new.programs[name], kind, alike=False):
+            if reason := self._lost_meaning(identity, former, name, kind):
                 return self._refused(identity, reason)
         gone = [name for channels, name in before.items() if channels not in after]
         if gone:

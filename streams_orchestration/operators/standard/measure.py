@@ -11,7 +11,7 @@ from streams_orchestration.expressions.naming import Part, outer_call
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
-from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
+from streams_orchestration.operators.expressions import Expression, evaluate, note, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.value_measures import (
@@ -164,6 +164,20 @@ def _largest(values: np.ndarray) -> int:
 
 
 def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure | ValueMeasure:
+    """Read an output function, as `_measure` does, and note its canonical text."""
+    measure = _measure(text, schema, parameter)
+    note(parameter, text, lambda: _canonical(text, schema, parameter))
+    return measure
+
+
+def _canonical(text: str, schema: pa.Schema, parameter: str) -> str:
+    call = outer_call(text)
+    assert call is not None
+    arguments = (_argument(text, part, schema, parameter).canonical() for part in call.arguments)
+    return f"{call.name}({', '.join(arguments)})"
+
+
+def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure | ValueMeasure:
     """Read an output function, for example `Average(dep_delay > 15)`.
 
     Args:

@@ -1,0 +1,88 @@
+"""A state means the same where the expressions that it was made by have the same canonical texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.compiling import compile_application
+from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.compiler.redeployment.preview import preview
+from streams_orchestration.compiler.redeployment.states import StateFacts
+from streams_orchestration_tests.specs import read
+
+SPEC = """
+specVersion: 1
+application: app
+schemas: {Row: "k string, n int"}
+graph:
+  - {name: Source, operator: Beacon, outputs: [{stream: Source, schema: Row}], parameters: {iterations: 9}}
+  - {name: First, operator: DeDuplicate, inputs: [Source], parameters: {key: KEY}}
+  - name: Sums
+    operator: Aggregate
+    inputs: [First]
+    outputs: [{stream: Sums, schema: "s double"}]
+    parameters: {window: "tumbling, count(10)", output: {s: MEASURE}}
+  - {name: Out, operator: FileSink, inputs: [Sums], parameters: {file: out}}
+"""
+STATES = {name: StateFacts(3, 300) for name in ("First", "Sums")}
+
+
+def compiled(key: str = "[k, n>15]", measure: str = '"Average(n + 1)"', row: str = "n int") -> Compilation:
+    """Return an application as it is deployed: with what was noted of its expressions."""
+    text = SPEC.replace("KEY", key).replace("MEASURE", measure).replace("n int", row)
+    return deployable(compile_application(read(text))).compilation
+
+
+def lost(before: Compilation, after: Compilation) -> dict[str, str]:
+    """Return the operators whose state would be lost, with the reasons."""
+    outcome = preview(before, after, states=STATES)
+    return {each.operator: each.reason for each in outcome.operators if each.action == "refused" or each.lossy}
+
+
+@pytest.mark.parametrize("key", ["[k, n > 15]", "[(K), (n > 15)]", "['`k`', '((N)>(15)) -- late']"])
+def test_another_way_of_writing_keeps_the_state(key: str):
+    assert lost(compiled(), compiled(key, '"Average( (n+1) )"')) == {}
+
+
+@pytest.mark.parametrize("key", ["[k, n > 16]", "[k, n >= 15]", "[k, n > 15L]", "[n > 15, k]", "[k]"])
+def test_another_meaning_loses_the_state(key: str):
+    assert "another value of the parameter key" in lost(compiled(), compiled(key))["First"]
+
+
+def test_output_functions_are_compared_likewise():
+    assert list(lost(compiled(), compiled(measure='"Average(n + 2)"'))) == ["Sums"]
+    assert list(lost(compiled(), compiled(measure='"Sum(n + 1.0e0)"'))) == ["Sums"]
+
+
+def test_a_wider_attribute_is_no_other_meaning():
+    assert lost(compiled(), compiled("[k, n > 15]", '"Average((n + 1))"', row="n bigint")) == {}
+
+
+def test_a_plan_of_an_older_version_is_compared_as_well():
+    old = compiled()
+    operators = tuple(replace(each, expressions=()) for each in old.logical.operators)
+    older = replace(old, logical=replace(old.logical, operators=operators))
+    assert lost(older, compiled("[k, (n > 15)]")) == {}
+    assert list(lost(older, compiled("[k, n > 16]"))) == ["First"]
+
+
+def test_a_text_that_a_later_version_reads_otherwise_is_another_meaning():
+    old = compiled()
+    operators = tuple(
+        replace(each, expressions=tuple((p, t, c.replace("> 15", "> 15L")) for p, t, c in each.expressions))
+        for each in old.logical.operators
+    )
+    assert list(lost(replace(old, logical=replace(old.logical, operators=operators)), compiled())) == ["First"]
+
+
+def test_what_is_deployed_has_the_canonical_texts():
+    compilation = replace(load(Compilation, dump(replace(compiled(), deployment=None))), deployment=None)
+    first = next(each for each in compilation.logical.operators if each.name == "First")
+    assert first.expressions == (("key", "k", "k"), ("key", "n>15", "n > 15"))
+    assert first.parameters == {"key": ["k", "n>15"]}
+    sums = next(each for each in compilation.logical.operators if each.name == "Sums")
+    assert ("output.s", "Average(n + 1)", "Average(n + 1)") in sums.expressions
