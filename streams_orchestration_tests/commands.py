@@ -31,7 +31,7 @@ def streams(home: Home, *arguments: str, limit: int = 65_536) -> Iterator[subpro
     environment = os.environ | {
         "STREAMS_HOME": str(home.root),
         "STREAMS_SOURCE_LIMIT": str(limit),
-        "PYTHONPATH": str(SPECS.parent),
+        "PYTHONPATH": os.pathsep.join([str(SPECS.parent), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     environment.pop("DAGSTER_HOME", None)
     command = [sys.executable, "-m", "streams_orchestration", *arguments]

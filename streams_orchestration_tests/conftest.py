@@ -43,6 +43,7 @@ def pytest_configure() -> None:
     """
     gc.disable()
     write_turns.watch()
+    write_turns.watch_children()
     atexit.register(_end, os.getpid())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -53,6 +54,8 @@ def _end(registered: int) -> None:
     A worker ends at once: it would take seconds to free millions of objects one by one. The `gc.freeze` that the
     command line registers is undone otherwise, since DuckDB reports frozen objects as leaks.
     """
+    if os.getpid() == registered:
+        write_turns.end()
     if os.getpid() == registered and "PYTEST_XDIST_WORKER" in os.environ:
         os._exit(0)
     gc.unfreeze()
@@ -81,11 +84,10 @@ def pytest_runtestloop() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """A test of the runtime fails that did under the catalog's write lock what others would wait for."""
+    """A test fails that did under the catalog's write lock what others would wait for."""
     write_turns.watch_stores()
     try:
-        watched = "/runtime/" in item.nodeid and kind(item) != "deep" and not item.get_closest_marker("java")
-        with write_turns.watched(really=watched):
+        with write_turns.watched():
             yield
     finally:
         news = write_turns.found()

@@ -29,7 +29,19 @@ COMPILER_LAYERS = (
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
-    *("limits", "errors", "log_rotation", "logs", "recurring", "clock", "forks", "open_files", "processes", "settings"),
+    *(
+        "limits",
+        "errors",
+        "log_rotation",
+        "logs",
+        "recurring",
+        "clock",
+        "forks",
+        "open_files",
+        "patience",
+        "processes",
+        "settings",
+    ),
     *(
         "storage",
         "catalog",
@@ -241,7 +253,7 @@ def test_wrong_values_of_standard_operators_are_found_without_arrow_and_polars(t
 
 def test_java_is_looked_for_with_the_standard_library_alone():
     loaded = loaded_by("import streams_orchestration.runtime.engine.spark.java")
-    ours = {"streams_orchestration", "__main__"}
+    ours = {"streams_orchestration", "__main__", "sitecustomize"}  # the last one begins the guard of the tests
     assert {name for name in loaded - ours if name not in sys.stdlib_module_names and "distutils" not in name} == set()
 
 

@@ -1,5 +1,8 @@
 """A guard of the catalog's write lock: no test passes in which a transaction that writes touches files or processes.
 
+Processes that a test starts - hosts, their workers, commands - are watched, too: `guarded/sitecustomize.py` begins the
+guard in them, and what it finds fails the test that runs.
+
 The interpreter reports each such call before it is made (`sys.addaudithook`). Files of the database are opened in C and
 are not reported. Three things are not reported and guarded here by themselves: looks at a file, which the product does
 by `Path.stat`, waits, and requests to an object store, which are made in C++.
@@ -8,7 +11,10 @@ by `Path.stat`, waits, and requests to an object store, which are made in C++.
 from __future__ import annotations
 
 import functools
+import os
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +33,12 @@ EVENTS = {
 _found: list[str] = []
 _watched: list[bool] = []
 """Empty while the test that runs is not watched."""
+_reports: list[Path] = []
+"""The file to which processes that tests have started report; of the process of the tests the one that it reads."""
+_started_by_a_test: list[bool] = []
+_reading = [0]
+"""Bytes of the reports that were read."""
+_noting = threading.local()
 
 
 class UnderWriteLockError(Exception):
@@ -38,6 +50,30 @@ def watch() -> None:
     sys.addaudithook(_look)
     Path.stat = _guarded(Path.stat)  # type: ignore[method-assign]
     time.sleep = _guarded(time.sleep)
+
+
+def watch_children() -> None:
+    """Have the Python processes that this one starts from now on watched."""
+    number, report = tempfile.mkstemp(prefix="write-turns-")
+    os.close(number)
+    _reports.append(Path(report))
+    guard = str(Path(__file__).parent / "guarded")
+    paths = [guard, *(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each not in ("", guard))]
+    os.environ |= {"STREAMS_TEST_WRITE_TURNS": report, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def watch_here(report: Path) -> None:
+    """Watch this process, which a test has started; it reports what it finds, and prevents nothing."""
+    _reports.append(report)
+    _started_by_a_test.append(True)
+    _watched.append(True)
+    watch()
+
+
+def end() -> None:
+    """Remove the reports of the processes that this one has started."""
+    for report in _reports:
+        report.unlink(missing_ok=True)
 
 
 def watch_stores() -> None:
@@ -58,9 +94,9 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def watched(*, really: bool) -> Iterator[None]:
+def watched() -> Iterator[None]:
     """Watch what is done within the block."""
-    _watched.extend([True] * really)
+    _watched.append(True)
     try:
         yield
     finally:
@@ -71,6 +107,11 @@ def found() -> list[str]:
     """Return what was done under the lock since the last call, each with its place."""
     news = [*_found]
     _found.clear()
+    for report in _reports:
+        with report.open("rb") as file:
+            file.seek(_reading[0])
+            news += file.read().decode().splitlines()
+            _reading[0] = file.tell()
     return news
 
 
@@ -81,6 +122,8 @@ def _look(event: str, arguments: tuple[Any, ...]) -> None:
 
 def has_turn() -> bool:
     """Whether this thread is in such a transaction, of a catalog that may not be loaded yet."""
+    if getattr(_noting, "held", False):
+        return False
     catalog = sys.modules.get(CATALOG)
     asked = getattr(catalog, "has_turn", None) if _watched else None
     return asked is not None and asked()
@@ -96,9 +139,23 @@ def refuse(what: str) -> None:
         frame = frame.f_back
     if not frames:
         return
-    places = " < ".join(frames[:6])
-    _found.append(f"under the catalog's write lock: {what[:200]} at {places}")
-    raise UnderWriteLockError(_found[-1])
+    message = f"under the catalog's write lock: {what[:200]} at {' < '.join(frames[:6])}"
+    if _started_by_a_test:
+        _report(" ".join(message.splitlines()))
+        return
+    _found.append(message)
+    raise UnderWriteLockError(message)
+
+
+def _report(line: str) -> None:
+    _noting.held = True
+    try:
+        with _reports[0].open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+    except FileNotFoundError:
+        pass  # the tests are over
+    finally:
+        _noting.held = False
 
 
 def _is_own(event: str, arguments: tuple[Any, ...]) -> bool:

@@ -59,8 +59,8 @@ def deploy_compiled(
             fresh = False
         jobs.deploy(spec, wanted.compilation, fresh=fresh)
     status = jobs.status()
-    text = f"{name} is {status.state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
-    return answer(lambda: {**facts, "state": status.state, "status": status_document(home, status)}, text)
+    text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
+    return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)
 
 
 def stop_orphans(jobs: Jobs) -> None:
@@ -79,7 +79,8 @@ def cancel(application: str, timeout: float) -> int:
     jobs.cancel(timeout)
     status = jobs.status()
     return answer(
-        lambda: {"state": status.state, "status": status_document(home, status)}, f"{application} is {status.state}."
+        lambda: {"state": status.shown_state, "status": status_document(home, status)},
+        f"{application} is {status.shown_state}.",
     )
 
 
@@ -111,7 +112,7 @@ def reset(application: str, unit: str | None, *, force: bool) -> int:
         show_error(error)
     status = jobs.status()
     return answer(
-        lambda: {"state": status.state, "units": outcomes, "status": status_document(home, status)},
+        lambda: {"state": status.shown_state, "units": outcomes, "status": status_document(home, status)},
         "\n".join(lines),
         status=APPLICATION if refused else 0,
         error=error,

@@ -48,7 +48,7 @@ class Display:
     def wait(self, text: str) -> None:
         """Show that something is under way about which nothing is known yet."""
         if self._live:
-            self._live.update(Spinner("dots", text))
+            self._live.update(Spinner("dots", Text(text)))
         else:
             self.say(text)
 
@@ -77,4 +77,4 @@ class Display:
 
     def say(self, text: str) -> None:
         """A message that stays."""
-        self._console.print(text, soft_wrap=True, markup=False, highlight=False)
+        self._console.print(text, soft_wrap=True)

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import click
 
-from streams_orchestration.cli.output import printable, write, write_rendered
+from streams_orchestration.cli.output import write, write_rendered
 from streams_orchestration.model.diagnostics import Diagnostic
+from streams_orchestration.model.printable import printable
 
 ErrorKind = Literal["usage", "application", "runtime", "interrupted", "unexpected"]
 

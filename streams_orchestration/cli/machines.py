@@ -23,6 +23,7 @@ from streams_orchestration.runtime.hosts.launcher import LocalLauncher
 from streams_orchestration.runtime.machines.agent import Agent, Machine
 from streams_orchestration.runtime.machines.register import MachineStatus, forget, read_machines, set_state
 from streams_orchestration.runtime.machines.standbys import Standbys
+from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.redeployment.moving import drain_machine
 from streams_orchestration.runtime.redeployment.tending import Tending
 from streams_orchestration.runtime.settings import Settings
@@ -38,6 +39,7 @@ def agent(name: str | None, tags: str, cores: int | None, standbys: int) -> int:
             "Set STREAMS_CATALOG to its address, such as postgresql://user@host/database"
         )
         raise MachineError(message)
+    require_open_files("the agent of this machine")
     carried = tuple(dict.fromkeys(filter(None, (tag.strip() for tag in tags.split(",")))))
     machine = Machine(name or socket.gethostname(), carried, cores or os.cpu_count() or 1)
     log_to_standard_error(logging.INFO, "%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -9,24 +9,12 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 from collections.abc import Iterable
 
 import click
 
-_LINE_END = re.compile(r"\r+(?=\n|\Z)")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Matches control characters but tabs and line ends, marks that reorder a line, and halves of characters."""
-
-
-def printable(text: str) -> str:
-    r"""Return a text with `\u001b` and the like in place of control characters; tabs and line ends stay.
-
-    >>> printable("a\x1b[2Jb\tc\r\n")
-    'a\\u001b[2Jb\tc\n'
-    """
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", _LINE_END.sub("", text))
+from streams_orchestration.model.printable import printable
 
 
 def plain() -> bool:

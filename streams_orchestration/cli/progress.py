@@ -92,7 +92,12 @@ def progress_table(
         )
     errors = [Text(f"PE {pe.id}: {_message(pe)}", "red") for pe in status.pes if pe.error and pe.unit not in reported]
     errors += [Text(f"host {host.id}: {_first_line(host.error)}", "red") for host in status.hosts if host.error]
-    return Group(head, *(_unit(unit) for unit in status.units if _worth_a_line(unit, status)), table, *errors)
+    return Group(
+        head,
+        *(_unit(unit, status.state_of_unit(unit)) for unit in status.units if _worth_a_line(unit, status)),
+        table,
+        *errors,
+    )
 
 
 def progress_line(status: ApplicationStatus, rates: Mapping[int, float]) -> str:
@@ -111,8 +116,8 @@ def progress_line(status: ApplicationStatus, rates: Mapping[int, float]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _unit(unit: UnitStatus) -> Text:
-    line = Text.assemble((unit.name, "bold"), "  ", styled_state(unit.state))
+def _unit(unit: UnitStatus, state: str) -> Text:
+    line = Text.assemble((unit.name, "bold"), "  ", styled_state(state))
     if _has_epochs(unit):
         line.append(f"  epoch {unit.completed_epoch} complete")
     if _has_epochs(unit) and unit.state != "COMPLETED":

@@ -114,7 +114,7 @@ def _redeploy(
     status = jobs.status()
     facts = outcome.document() | {
         "reverted": None if reverted is None else reverted.cause,
-        "state": status.state,
+        "state": status.shown_state,
         "status": status_document(home, status),
     }
     if reverted is not None:
@@ -127,7 +127,7 @@ def _redeploy(
         if outcome.measured_seconds is None
         else f" What has changed stood still for {outcome.measured_seconds:.1f} s."
     )
-    return answer(lambda: facts, f"{name} is {status.state}.{paused}")
+    return answer(lambda: facts, f"{name} is {status.shown_state}.{paused}")
 
 
 def _revert(home: Home, name: str, drop_state: tuple[str, ...], within: float, *, dry_run: bool) -> int:
@@ -141,8 +141,8 @@ def _revert(home: Home, name: str, drop_state: tuple[str, ...], within: float, *
             jobs = Jobs(home, name)
             stop_orphans(jobs)
             status = jobs.status()
-            facts = {"reverted": BY_HAND, "state": status.state, "status": status_document(home, status)}
-            return answer(lambda: facts, f"{name} is {status.state}, with the plan before the last redeploy.")
+            facts = {"reverted": BY_HAND, "state": status.shown_state, "status": status_document(home, status)}
+            return answer(lambda: facts, f"{name} is {status.shown_state}, with the plan before the last redeploy.")
     before = plan_before(home, name)
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:

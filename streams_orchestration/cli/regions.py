@@ -27,7 +27,7 @@ def region_lines(status: ApplicationStatus, now: float, failing: Collection[str]
         if unit.region is None and not unit.resets and unit.lost is None:
             continue
         operators = tuple(name for pe in status.pes if pe.id in unit.pes for name in pe.operators)
-        head = Text.assemble((unit.name, "bold"), f"  {unit.state} for {duration(now - unit.since)}")
+        head = Text.assemble((unit.name, "bold"), f"  {status.state_of_unit(unit)} for {duration(now - unit.since)}")
         head.append(
             f"; {'PE' if len(unit.pes) == 1 else 'PEs'} {', '.join(map(str, unit.pes))}: {short_list(operators)}"
         )

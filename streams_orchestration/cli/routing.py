@@ -25,7 +25,7 @@ def route(application: str, sink: str) -> int:
         what = f"is no sink{nearest(sink, names)}" if found is None else "writes files, which take every tuple"
         message = f"{sink} of {application} {what}"
         show_error(message)
-        return answer(lambda: {"state": status.state}, status=APPLICATION, error=message)
+        return answer(lambda: {"state": status.shown_state}, status=APPLICATION, error=message)
     epoch = route_sink(opened_catalog(home, application), application, sink)
     place = home.results(application) / DIRECTORY
     text = (
@@ -34,7 +34,7 @@ def route(application: str, sink: str) -> int:
     )
     return answer(
         lambda: {
-            "state": status.state,
+            "state": status.shown_state,
             "epoch": epoch,
             "status": status_document(home, read_status(home, application)),
         },

@@ -14,14 +14,18 @@ from rich.segment import Segment
 from rich.text import Text
 
 from streams_orchestration.cli.invocation import Verbosity, current, write_output
-from streams_orchestration.cli.output import plain, printable
+from streams_orchestration.cli.output import plain
+from streams_orchestration.model.printable import printable
 
 WIDTH = 110
 """Width of text that goes to a file."""
 
 
 class _Console(Console):
-    """A console that shows control characters instead of sending them to the terminal."""
+    """A console that shows control characters instead of sending them to the terminal, and takes no text as markup."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
         """See `Console.render_str`."""
@@ -29,13 +33,16 @@ class _Console(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """See `Console.render`; a text is changed before it is laid out, so that nothing of it is cut off."""
-        if isinstance(renderable, Text) and (seen := printable(renderable.plain)) != renderable.plain:
-            renderable = Text(
-                seen, renderable.style, justify=renderable.justify, overflow=renderable.overflow,
-                no_wrap=renderable.no_wrap, end=renderable.end,
-            )  # fmt: skip
+        renderable = printable_text(renderable) if isinstance(renderable, Text) else renderable
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=printable(segment.text))
+
+
+def printable_text(text: Text) -> Text:
+    """Return a text with its control characters shown; it keeps one style for all of it where there were any."""
+    if (seen := printable(text.plain)) == text.plain:
+        return text
+    return Text(seen, text.style, justify=text.justify, overflow=text.overflow, no_wrap=text.no_wrap, end=text.end)
 
 
 def rendered(what: RenderableType, *, colour: bool, width: int | None = None) -> str:
@@ -43,7 +50,7 @@ def rendered(what: RenderableType, *, colour: bool, width: int | None = None) ->
     width = width or (shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH)
     text = StringIO()
     system = "auto" if colour and not plain() else None
-    _Console(file=text, force_terminal=colour, color_system=system, width=width, highlight=False).print(what)
+    _Console(file=text, force_terminal=colour, color_system=system, width=width).print(what)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
@@ -64,6 +71,4 @@ def messages() -> Console:
 
 def _console(file: TextIO, *, quiet: bool = False) -> Console:
     system = None if plain() else "auto"
-    return _Console(
-        file=file, highlight=False, quiet=quiet, color_system=system, width=None if file.isatty() else WIDTH
-    )
+    return _Console(file=file, quiet=quiet, color_system=system, width=None if file.isatty() else WIDTH)

@@ -63,7 +63,8 @@ def snapshot(
             for pe in status.pes
         ],
         "units": [
-            _unit(unit, cuts.get(unit.name, ()), now) | {"broken": _broken(status, unit, failed)}
+            _unit(unit, cuts.get(unit.name, ()), now)
+            | {"state": status.state_of_unit(unit), "broken": _broken(status, unit, failed)}
             for unit in status.units
         ],
         "failures": [
@@ -152,7 +153,6 @@ def _unit(unit: UnitStatus, cuts: Sequence[Cut], now: float) -> Document:
     return {
         "name": unit.name,
         "region": unit.region,
-        "state": unit.state,
         "since": unit.since,
         "generation": unit.generation,
         "completed_epoch": unit.completed_epoch,

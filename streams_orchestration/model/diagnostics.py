@@ -71,7 +71,7 @@ class Diagnostic:
         return self.location if self.column is None else f"{self.location}:{self.column}"
 
     def __str__(self) -> str:
-        place = ": ".join(part for part in (self.place, self.operator) if part)
+        place = " ".join(": ".join(part for part in (self.place, self.operator) if part).splitlines())
         return f"{place + ': ' if place else ''}{self.severity} {self.code}: {self.message}"
 
 

@@ -78,7 +78,7 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
         if age > max(LATE_PERIODS * unit.period, LATE_SECONDS):
             cause = f": {unit.cause}" if unit.cause else ""
             late.append(
-                f"{unit.name} is {unit.state} and has completed no epoch for {age:.0f} s; "
+                f"{unit.name} is {status.state_of_unit(unit)} and has completed no epoch for {age:.0f} s; "
                 f"one is to come every {unit.period:g} s{cause}"
             )
     lost = tuple(

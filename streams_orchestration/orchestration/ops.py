@@ -5,11 +5,13 @@
 import functools
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import dagster as dg
 from pydantic import Field
 
+from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import put_in_place
@@ -51,6 +53,11 @@ class DeployApplication(dg.Config):
     )
     drop_state: list[str] = Field(
         default=[], description="Operators whose state may be lost when another plan takes over, as --drop-state names."
+    )
+    revert: bool = Field(
+        default=False,
+        description="Bring the plan before the last redeploy back, as `streams redeploy --revert` does. Nothing is "
+        "compiled then, and `drop_state` is the only other value that may be set.",
     )
     savepoint: str = Field(
         default="",
@@ -101,13 +108,37 @@ class ResetUnit(dg.Config):
     force: bool = Field(default=False, description="Reset even if no attempt is left; as many as configured are added.")
 
 
+def reverts(context: dg.OpExecutionContext) -> bool:
+    """Return True if the run brings the plan before back; all of its steps need to know."""
+    step: Any = context.run.run_config
+    for key in ("ops", write_wanted_state.name, "config"):
+        step = step.get(key) or {}
+    return bool(step.get("revert"))
+
+
+@contextmanager
+def printable_errors() -> Iterator[None]:
+    """Show control characters in the errors of the block: Dagster writes them to its log, and so to a terminal."""
+    try:
+        yield
+    except Exception as error:
+        each: BaseException | None = error
+        while each is not None:
+            each.args = tuple(printable(part) if isinstance(part, str) else part for part in each.args)
+            if isinstance(each, dg.Failure):
+                each.description = printable(each.description or "")
+            each = each.__cause__ or each.__context__
+        raise
+
+
 def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
     """An op that may be repeated: it is, when the catalog could not be used."""
 
     @functools.wraps(op)
     def tried(*arguments: Any, **named: Any) -> Result:
         try:
-            return op(*arguments, **named)
+            with printable_errors():
+                return op(*arguments, **named)
         except CatalogUnavailableError as error:
             raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
 
@@ -126,6 +157,13 @@ def write_wanted_state(
 ) -> None:
     """Write what the compiled stages say into the catalog; refused when they do not belong to one compilation."""
     application = application_of(context)
+    if config.revert:
+        if config.fresh or config.savepoint:
+            message = "revert brings the plan before back with its state. Leave fresh and savepoint out."
+            raise dg.Failure(description=message, allow_retries=False)
+        put_in_place(context, lambda: deployments.revert(application, config.drop_state))
+        context.log.info("%s runs with the plan before the last redeploy", application)
+        return
     compilation = artifact_store.compilation(application)
     if config.savepoint:
         for text in deployments.restore(compilation, config.savepoint, config.drop_state, fresh=config.fresh):
@@ -133,7 +171,7 @@ def write_wanted_state(
     elif config.fresh or not config.redeploys:
         deployments.write(compilation, fresh=config.fresh)
     else:
-        put_in_place(context, deployments, compilation, config.drop_state)
+        put_in_place(context, lambda: deployments.write_changed(compilation, config.drop_state))
     context.log.info("%s: %d PEs are wanted", application, len(compilation.fusion.pes))
 
 
@@ -202,12 +240,20 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deploy
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
     """
+    with printable_errors():
+        units = _claimed(context, config, deployments)
+    if units:
+        yield dg.Output(units)
+
+
+def _claimed(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Units:
+    """Begin the resets; none of a unit whose cause is gone."""
     application = application_of(context)
     try:
         gone = _past(deployments, application, config)
         if gone is not None:
             context.log.info("nothing is left to do: %s", gone)
-            return
+            return {}
         units = [config.unit] if config.unit else list(failed_units(deployments.status(application), clock.now()))
         generations = [
             deployments.reset(application, unit, generation=config.generation, force=config.force) for unit in units
@@ -224,7 +270,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deploy
             context.log.info("%s goes back to its last cut as soon as its hosts are there", unit)
         else:
             context.log.info("%s goes on from its last cut as generation %d", unit, generation)
-    yield dg.Output(dict.fromkeys(units, config.generation))
+    return dict.fromkeys(units, config.generation)
 
 
 def _past(deployments: Deployments, application: str, config: ResetUnit) -> str | None:

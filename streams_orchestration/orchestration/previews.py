@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import dagster as dg
 
-from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 
 KEEPS_STATE = "redeploy_keeps_state"
@@ -21,23 +19,19 @@ LISTED = 100
 _COLUMNS = {"what": "string", "name": "string", "action": "string", "rows": "int", "bytes": "int", "reason": "string"}
 
 
-def put_in_place(
-    context: dg.OpExecutionContext, deployments: Deployments, compilation: Compilation, drop: Collection[str] = ()
-) -> None:
+def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment | None]) -> None:
     """Deploy, or put another plan in the place of the deployed one, and show in the run what became of everything.
 
     Args:
         context: of the op.
-        deployments: of the state directory.
-        compilation: the application as it is to be.
-        drop: operators whose state may be lost.
+        put: does it; returns None when nothing that was deployed had to give way.
 
     Raises:
         Failure: state would be lost that may not be, and the application stays as it is; or the new plan did not
             work, and the plan before was brought back.
     """
     try:
-        outcome = deployments.write_changed(compilation, drop)
+        outcome = put()
     except RedeployRefusedError as error:
         _record(context, error.redeployment)
         raise dg.Failure(

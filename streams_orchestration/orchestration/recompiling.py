@@ -14,7 +14,7 @@ from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.ops import NOTHING
+from streams_orchestration.orchestration.ops import NOTHING, reverts
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.stage_assets import (
     ApplicationSource,
@@ -45,7 +45,10 @@ def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
     def compile_stages(
         context: dg.OpExecutionContext, config: RedeployOptions, artifact_store: ArtifactStore, deployments: Deployments
     ) -> None:
-        """Compile every stage and check it."""
+        """Compile every stage and check it; nothing where the plan before is brought back."""
+        if reverts(context):
+            context.log.info("the plan before the last redeploy is brought back, so nothing is compiled")
+            return
         options = chosen(context.log, config, source, artifact_store, deployments)
         compile_all(context, source, artifact_store, options, deployments.deployed(source.name))
 

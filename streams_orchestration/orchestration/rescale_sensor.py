@@ -114,7 +114,7 @@ def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: s
         return f"{failed[0].unit} of {application} has failed: {failed[0].reason}"
     unsettled = next((unit for unit in status.units if not unit.works), None)
     if unsettled is not None:
-        return f"{unsettled.name} of {application} is {unsettled.state}"
+        return f"{unsettled.name} of {application} is {status.state_of_unit(unsettled)}"
     if under_way := deployments.redeploying(application):
         return under_way
     runs = instance.get_runs(dg.RunsFilter(tags={APPLICATION_TAG: application}, statuses=UNDER_WAY))

@@ -19,6 +19,8 @@ from types import FrameType
 from streams_orchestration.orchestration.instance import LOCATION, dagster_home, dagster_instance
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.log_rotation import rotate
+from streams_orchestration.runtime.open_files import raise_open_files, require_open_files
+from streams_orchestration.runtime.patience import Patience
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 
@@ -27,7 +29,7 @@ WEBSERVER = "streams_orchestration.orchestration.webserver"
 HOSTS = "STREAMS_UI_HOSTS"
 """Environment variable: further values of Host that the web server answers, with commas between them."""
 START_LIMIT = 90.0
-"""Seconds the web server may take until it answers."""
+"""Seconds of a machine with nothing else to do that the web server may take until it answers."""
 STOP_LIMIT = 15.0
 """Seconds a child may take to stop before it is killed."""
 
@@ -50,8 +52,11 @@ def serve(home: Home, port: int, specs: Path, hosts: Sequence[str] = ()) -> int:
 
     Raises:
         UserInterfaceError: the port is taken, or a process of the UI ended by itself; the message names its log.
+        HostLaunchError: its processes may have too few files open.
     """
     _require_free(port)
+    require_open_files("Dagster's UI")
+    raise_open_files()
     log_size = Settings.from_environment().log_size
     with dagster_instance(home.prepare()):
         pass
@@ -121,15 +126,16 @@ def _start(command: list[str], environment: Mapping[str, str], log: Path) -> sub
 
 
 def _await_ready(port: int, children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
-    deadline = time.monotonic() + START_LIMIT
-    while time.monotonic() < deadline:
+    patience, passed = Patience(), 0.0
+    while patience.used < START_LIMIT:
+        passed = patience.look()
         _require_alive(children)
         try:
             with urllib.request.urlopen(f"http://{ADDRESS}:{port}/server_info", timeout=5):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
-    message = f"the web server did not answer within {START_LIMIT:.0f} s. Its log: {next(iter(children))}"
+    message = f"the web server did not answer within {passed:.0f} s. Its log: {next(iter(children))}"
     raise UserInterfaceError(message)
 
 

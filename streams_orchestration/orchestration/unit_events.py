@@ -83,7 +83,7 @@ def _standing(status: ApplicationStatus, unit: UnitStatus, now: float) -> dict[s
     age = None if unit.completed_at is None else f"{max(now - unit.completed_at, 0.0):.1f} s old"
     return {
         "unit": unit.name,
-        "state": _both(unit.state, " since ", _time(unit.since or None, now)),
+        "state": _both(status.state_of_unit(unit), " since ", _time(unit.since or None, now)),
         "epoch": unit.completed_epoch,
         "last cut (UTC)": _both(_time(unit.completed_at, now), ", ", age),
         "drain (s)": _lasted(unit.drain_times),

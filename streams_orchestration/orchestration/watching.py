@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.cut_checks import Judgement, judge
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.healing import Known, ResetRequest, heal
-from streams_orchestration.runtime.units.status import PeStatus
+from streams_orchestration.runtime.units.status import LOST, PeStatus
 
 if TYPE_CHECKING:
     from streams_orchestration.runtime.machines.register import MachineStatus
@@ -117,7 +118,7 @@ def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequen
         known=healing.known,
         owed=memory.owed | {reset.failure.unit: _owed(status, reset) for reset in healing.resets},
         looked_at=now,
-        remark=_remark(status, healing.exhausted),
+        remark=printable(_remark(status, healing.exhausted)),
         checks={check.name: check.passed for check in judged},
     )
     if report:
@@ -164,7 +165,12 @@ def _remark(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> st
         return " ".join(f"{failure.unit}: {failure.reason}. {failure.remedy}" for failure in exhausted)[:600]
     if status.state != "RUNNING":
         return f"{status.application} is {status.state}"
-    waiting = [f"{unit.name} is {unit.state}" for unit in status.units if unit.waits or unit.state == "RESETTING"]
+    states = {unit.name: status.state_of_unit(unit) for unit in status.units}
+    waiting = [
+        f"{unit.name} is {states[unit.name]}"
+        for unit in status.units
+        if unit.waits or states[unit.name] in ("RESETTING", LOST)
+    ]
     return f"{status.application} is on the way back to its last cut: {', '.join(waiting)}" if waiting else ""
 
 

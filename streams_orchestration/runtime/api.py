@@ -18,7 +18,7 @@ from streams_orchestration.runtime.observing.watching import observed_status, wa
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.redeployment.redeploying import deploy_or_redeploy
-from streams_orchestration.runtime.redeployment.reverting import taken_back
+from streams_orchestration.runtime.redeployment.reverting import bring_back, taken_back
 from streams_orchestration.runtime.savepoints.places import savepoint_of
 from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.sinks.results import first_rows
@@ -28,6 +28,7 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 __all__ = [
     "Run",
     "await_running",
+    "bring_back",
     "cancel",
     "deploy",
     "deploy_or_redeploy",

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import streams_orchestration.cli
+from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.entry import main
 from streams_orchestration.cli.invocation import begun, write_json
 from streams_orchestration.cli.logs import follow_logs, here
 from streams_orchestration.cli.messages import error
-from streams_orchestration.cli.output import printable
 from streams_orchestration.cli.terminal import messages, rendered, results
+from streams_orchestration.model.printable import printable
 
 ESCAPE = "\x1b]0;owned\x07\x9b2J\x7f"
 SHOWN = "\\u001b]0;owned\\u0007\\u009b2J\\u007f"
@@ -41,6 +44,7 @@ graph:
         ("a\tb\nc\r\nd\r", "a\tb\nc\nd"),
         ("over\rwritten", "over\\u000dwritten"),
         ("\u202egnp", "\\u202egnp"),
+        ("\u200f1\u061c2\u2028error", "\\u200f1\\u061c2\\u2028error"),
         ("\ud800", "\\ud800"),
         ("Grüße • 漢字 🙂", "Grüße • 漢字 🙂"),
     ],
@@ -91,6 +95,29 @@ def test_tables_and_messages_show_control_characters(capfd: pytest.CaptureFixtur
     assert err.count("\\u009b") == 2
     assert is_clean(err)
     assert "\x9b" not in rendered(tables[0], colour=True)
+
+
+@pytest.mark.parametrize("text", ["[link=http://else.where]x[/link]", "[/]", "[red]x", ":warning:"])
+def test_a_text_is_shown_as_it_is_and_never_taken_for_markup(capfd: pytest.CaptureFixture[str], text: str):
+    table = Table("a", title=text)
+    table.add_row(text)
+    with begun([]):
+        results().print(table, text)
+    assert capfd.readouterr().out.count(text) == 3
+    assert rendered(table, colour=True, width=60).count(text) == 2
+    display = Display(Console(file=StringIO(), force_terminal=True))
+    with display:
+        display.wait(text)
+
+
+def test_a_name_with_line_ends_begins_no_line_of_its_own(capfd: pytest.CaptureFixture[str], tmp_path: Path):
+    forged = "error SO0001: all is well"
+    name = json.dumps(f"Src\n{forged}")
+    (tmp_path / "tiny.yaml").write_text(SPEC.replace("name: Src", f"name: {name}"))
+    main(["check", str(tmp_path / "tiny.yaml")])
+    lines = capfd.readouterr().err.splitlines()
+    assert any(forged in line for line in lines)
+    assert not any(line.startswith(forged) for line in lines)
 
 
 def test_lines_of_logs_are_shown_without_control_characters(tmp_path: Path, capfd: pytest.CaptureFixture[str]):

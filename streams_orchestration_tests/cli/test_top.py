@@ -239,6 +239,25 @@ def test_what_is_held_does_not_look():
     played(play, snapshot(), FAILED)
 
 
+def test_no_control_character_of_a_name_or_an_error_reaches_the_terminal():
+    hostile = "\x1b]52;c;ZXZpbA==\x07\x1b]8;;http://else.where\x07\x9b2J\u202e\u200f"
+    bad = pe(1, unit="pe-1", operators=("Out",), state="FAILED", error=f"boom{hostile}")
+    custom = (CustomMetric("errors", "counter", 1, hostile),)
+    measured = metrics(operators=(operator_metrics("Out", pe=1, custom=custom), operator_metrics(f"In{hostile}")))
+    observed = status(units=UNITS, pes=(PES[0], bad))
+    shown = Snapshot(NOW, (Observed(observed, measured, failures(observed, NOW)),), (), 1, 2)
+
+    async def play(pilot: Pilot[None], screen: Screen) -> None:
+        screen.show(shown, f"the catalog is away {hostile}")
+        screen.table.move_cursor(row=next(place for place, row in enumerate(screen.shown) if "boom" in row.trouble))
+        await pilot.pause()
+        lines = ["".join(each.text for each in strip) for strip in screen.screen._compositor.render_strips()]
+        assert any("boom" in line for line in lines)
+        assert not {each for line in lines for each in line if not each.isprintable()}
+
+    played(play, shown)
+
+
 def test_nothing_deployed_is_shown():
     async def play(pilot: Pilot[None], screen: Screen) -> None:
         assert "nothing is deployed" in text_of(screen, "#head")

@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from sqlalchemy import update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
@@ -16,13 +17,14 @@ from streams_orchestration.orchestration.application import build_application_de
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
+from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.dropping import forget
-from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
+from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
-from streams_orchestration.runtime.redeployment import redeploying, trying
+from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.storage.home import Home
@@ -153,6 +155,26 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     assert "launch" not in runtime.names, "what runs is not touched"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("job", ["redeploy_demo", "cancel_demo", "reset_demo"])
+def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
+    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], job: str
+):
+    def fail(*_: Any, **__: Any) -> None:
+        message = "PE 0 failed: boom \x1b]52;c;ZXZpbA==\x07\x9b2J\u202e"
+        raise StreamsRuntimeError(message)
+
+    for name in ("deploy_or_redeploy", "cancel", "reset", "read_status"):
+        monkeypatch.setattr(runtime, name, fail)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
+        (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert "boom \\u001b]52" in str(failure.step_failure_data.error)
+    written = capfd.readouterr()
+    assert "boom" in written.err
+    assert not any(each in written.err + written.out for each in ("\x1b]", "\x07", "\x9b", "\u202e"))
+
+
 def test_a_table_begins_with_what_is_lost_and_ends():
     many = outcome(*[MOVED] * LISTED, LOST, units=2)
     (table,) = [each for each in redeploy_metadata(many).values() if isinstance(each, dg.TableMetadataValue)]
@@ -267,6 +289,36 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
     assert tick(spec, home) is None
     edit(spec, "width: 4", "width: 2")
     assert "nothing has changed" in (tick(spec, home) or "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", ["redeploy_demo", "deploy_demo"])
+@pytest.mark.parametrize("trial", ["OPEN", "PASSED"])
+def test_a_run_brings_the_plan_before_back(
+    spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, job: str, trial: str
+):
+    for where in (trying, reverting):
+        monkeypatch.setattr(where, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(Deployments, "launch", lambda *_, **__: ())
+    monkeypatch.setattr(Deployments, "await_running", lambda self, name, *_: self.status(name))
+    first = deployable(compile_spec(spec))
+    deploy(home, first)
+    edit(spec, "width: 2", "width: 3")
+    redeploying.begin_redeploy(home, deployable(compile_spec(spec)))
+    if trial == "PASSED":
+        with create_catalog(home).write() as connection:
+            connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
+        monkeypatch.setattr(reverting, "redeploy", redeploying.begin_redeploy)
+    edit(spec, "operator: Beacon", "operator: Nothing")  # of a spec with errors the plan before is brought back, too
+    job_def = build_application_definitions(spec, home).resolve_job_def(job)
+    config = {"ops": {"write_wanted_state": {"config": {"revert": True}}}}
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert job_def.execute_in_process(config, instance=instance).success
+        config["ops"]["write_wanted_state"]["config"]["fresh"] = True
+        refused = job_def.execute_in_process(config, instance=instance, raise_on_error=False)
+    assert read_status(home, "demo").fingerprint == first.fingerprint
+    (failure,) = [event for event in refused.all_events if event.event_type_value == "STEP_FAILURE"]
+    assert "Leave fresh and savepoint out" in str(failure.step_failure_data.user_failure_data)
 
 
 @pytest.mark.slow

@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import resource
+from pathlib import Path
 
 import pytest
 
+from streams_orchestration.cli.machines import agent
+from streams_orchestration.orchestration.ui import serve
 from streams_orchestration.runtime.errors import HostLaunchError, explained
 from streams_orchestration.runtime.open_files import LEAST_FILES, WANTED_FILES, raise_open_files, require_open_files
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.servers.jars import free_port
 
 
 @pytest.fixture
@@ -41,6 +46,19 @@ def test_a_higher_limit_stays(limits: dict[str, tuple[int, int]]):
     limits["of files"] = (1 << 16, 1 << 20)
     raise_open_files()
     assert limits["of files"] == (1 << 16, 1 << 20)
+
+
+def test_what_starts_processes_of_its_own_says_so_before_it_begins(
+    limits: dict[str, tuple[int, int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    limits["of files"] = (64, 64)
+    monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
+    monkeypatch.setenv("STREAMS_CATALOG", "postgresql://nobody@localhost:1/nothing")
+    with pytest.raises(HostLaunchError, match=r"agent of this machine .* 64 files open"):
+        agent("north", "", 1, 0)
+    with pytest.raises(HostLaunchError, match=r"Dagster's UI .* 64 files open"):
+        serve(Home(tmp_path), free_port(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])

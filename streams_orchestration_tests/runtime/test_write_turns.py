@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +95,29 @@ def test_a_test_may_do_as_it_likes_in_a_transaction_of_its_own(place: Place):
     with Catalog(place.home).write():
         assert (place.home.root / "data" / "app" / "file").read_bytes() == b"here"
     assert write_turns.found() == []
+
+
+IN_A_PROCESS = """
+import sys
+from pathlib import Path
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.storage.home import Home
+
+home = Home(Path(sys.argv[1]))
+with Catalog(home).write():
+    if sys.argv[2:]:
+        home.store.size("data/app/file")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looks", [True, False])
+def test_a_process_that_a_test_starts_is_watched(place: Place, looks: bool):
+    command = [sys.executable, "-c", IN_A_PROCESS, str(place.home.root), *["look"] * looks]
+    subprocess.run(command, check=True)  # it is not prevented, so that all of them are found
+    news = write_turns.found()
+    assert all("Path.stat" in line and "runtime/storage/" in line for line in news), news
+    assert bool(news) is looks
 
 
 def test_a_transaction_within_another_holds_the_lock_until_the_outer_one_ends(place: Place):

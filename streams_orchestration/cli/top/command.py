@@ -12,7 +12,7 @@ from streams_orchestration.cli.extras import require
 from streams_orchestration.cli.invocation import current
 from streams_orchestration.cli.loading import load
 from streams_orchestration.cli.messages import detail
-from streams_orchestration.cli.terminal import results
+from streams_orchestration.cli.terminal import printable_text, results
 from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
 from streams_orchestration.runtime.observing.snapshots import Snapshot, read_snapshot
 from streams_orchestration.runtime.storage.home import Home
@@ -56,6 +56,6 @@ def indent(row: Row) -> str:
 def cells(row: Row, *, tree: bool) -> list[Text]:
     """The figures of a row as texts: red when something is wrong with it."""
     style = "bold red" if row.trouble else "bold" if row.kind == "application" else ""
-    texts = [Text(column.text(row), style) for column in COLUMNS]
+    texts = [printable_text(Text(column.text(row), style)) for column in COLUMNS]
     name = f"{indent(row)}{row.name}" if tree else "/".join((row.path[0], row.name))
-    return [Text(name, style, overflow="ellipsis"), *texts[1:]]
+    return [printable_text(Text(name, style, overflow="ellipsis")), *texts[1:]]

@@ -154,7 +154,7 @@ def _application(observed: Observed) -> Iterator[Row]:
             continue
         mine = _sum(row for row, pe in zip(pes, status.pes, strict=True) if pe.unit == unit.name)
         yield replace(
-            mine, path=(observed.name, unit.name), kind="region", state=unit.state, resets=unit.resets,
+            mine, path=(observed.name, unit.name), kind="region", state=status.state_of_unit(unit), resets=unit.resets,
             trouble=_trouble(failed.get(unit.name)),
         )  # fmt: skip
     yield from pes

@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import DataTable, Footer, Input, Static
 
 from streams_orchestration.cli.metrics import facts
+from streams_orchestration.cli.terminal import printable_text
 from streams_orchestration.cli.top.command import cells
 from streams_orchestration.cli.top.rows import COLUMNS, Arrangement, Row, rows_of
 from streams_orchestration.compiler.brief import plural
@@ -151,7 +152,7 @@ class Screen(App[None]):
         if rows > MOST_ROWS:
             lines.append(Text(f"{plural(rows - MOST_ROWS, 'row')} more: / filters", "yellow"))
         standing_out = [line for each in self.snapshot.applications for line in facts(each.metrics)]
-        return Group(*lines, *standing_out[:MOST_FACTS])
+        return Group(*map(printable_text, (*lines, *standing_out[:MOST_FACTS])))
 
     def _line(self) -> Text:
         failed = sum(len(each.failures) for each in self.snapshot.applications)
@@ -168,7 +169,7 @@ class Screen(App[None]):
     def _detail(self) -> None:
         row = self.selected
         trouble = f"{' / '.join(row.path)}: {row.trouble}" if row is not None and row.trouble else ""
-        self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else Text(trouble))
+        self.query_one("#detail", Static).update(Text(HELP, "dim") if self._keys else printable_text(Text(trouble)))
 
     def _arrange(self, **facts: object) -> None:
         self.arrangement = replace(self.arrangement, **facts)  # type: ignore[arg-type]

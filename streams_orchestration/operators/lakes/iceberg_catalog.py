@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, field_validator
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.lakes.errors import lake_error
+from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.libraries import import_modules
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved, without
 
@@ -58,6 +59,8 @@ def check_catalog(properties: Mapping[str, str]) -> None:
             raise ValueError(message)
 
 
+DURABLE = "streams_orchestration.operators.lakes.durable_io.DurableFileIO"
+"""Access to files for tables on this machine's disk."""
 DEFAULT_NAME = "default"
 """Name of a catalog that has none."""
 
@@ -80,6 +83,7 @@ def load_parts(properties: Mapping[str, str]) -> None:
         "pyiceberg.catalog",
         f"pyiceberg.catalog.{kind}",
         "pyiceberg.io.pyarrow",
+        "streams_orchestration.operators.lakes.durable_io",
         "pyiceberg.table.upsert_util",
         "pyarrow.acero",
         "pyiceberg.avro.decoder_fast",
@@ -88,9 +92,11 @@ def load_parts(properties: Mapping[str, str]) -> None:
 
 def load_catalog(properties: Mapping[str, str]) -> Any:
     """The library's catalog; raises LakeError, and ReferenceError."""
-    from pyiceberg import catalog
+    from pyiceberg import catalog, io
 
     values = {name: resolved(value, f"catalog: {name}") for name, value in properties.items()}
+    if local_path(values.get(io.WAREHOUSE, "s3:")) is not None:
+        values.setdefault(io.PY_IO_IMPL, DURABLE)
     try:
         return catalog.load_catalog(values.pop("name", DEFAULT_NAME), **values)
     except Exception as error:

@@ -17,6 +17,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
 )
+from pyiceberg.io import PY_IO_IMPL
 from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
 from pyiceberg.schema import assign_fresh_schema_ids
 from pyiceberg.table import Table, Transaction
@@ -34,8 +35,8 @@ from streams_orchestration.operators.lakes.data_files import (
 )
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
-from streams_orchestration.operators.lakes.iceberg_catalog import load_catalog, without_secrets
-from streams_orchestration.operators.lakes.on_disk import REPEATED, iceberg_files, local_path, sync_files
+from streams_orchestration.operators.lakes.iceberg_catalog import DURABLE, load_catalog, without_secrets
+from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.undeliverable import SetAside
 
@@ -61,13 +62,20 @@ class IcebergTarget(LakeTarget):
         if self._catalog is None:
             self._catalog = load_catalog(self.properties)
         try:
-            return self._catalog.load_table(self.name)
+            return self._durable(self._catalog.load_table(self.name))
         except (NoSuchTableError, NoSuchNamespaceError):
             if not self.wanted.create:
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
                 message = f"there is no table {self.name}; say createTable: true, or make it with {columns}"
                 raise LakeRefusedError(message) from None
-        return self._made()
+        return self._durable(self._made())
+
+    def _durable(self, table: Table) -> Table:
+        """Return the table such that its files are on disk once written, where it is on this machine's disk."""
+        if local_path(table.location()) is None or PY_IO_IMPL in self._catalog.properties:
+            return table
+        self._catalog.properties[PY_IO_IMPL] = DURABLE
+        return self._catalog.load_table(self.name)
 
     def _made(self) -> Table:
         namespace = self.name.rpartition(".")[0]
@@ -88,7 +96,6 @@ class IcebergTarget(LakeTarget):
     def _append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None) -> None:
         table = self._load()
         if _was_made(table, key):
-            sync_files(iceberg_files(table, REPEATED))  # its process may have ended before it had done so
             return
         table, fitting = self._fitted(table)
         if set_aside is not None and not fitting.required:
@@ -102,12 +109,11 @@ class IcebergTarget(LakeTarget):
             places = [self._place(table, file) for file in files]
             sync_names(path for place in places if (path := local_path(place)) is not None)
             transaction.add_files(places, snapshot_properties=_summary(key), check_duplicate_files=False)
-        sync_files(iceberg_files(transaction.commit_transaction(), 1))
+        transaction.commit_transaction()
 
     def _merge(self, key: DeliveryKey, tuples: pa.Table, set_aside: SetAside | None) -> None:
         table = self._load()
         if _was_made(table, key):
-            sync_files(iceberg_files(table, REPEATED))  # its process may have ended before it had done so
             return
         table, fitting = self._fitted(table)
         keys = {
@@ -122,7 +128,7 @@ class IcebergTarget(LakeTarget):
             transaction.overwrite(rows, create_match_filter(rows, self.wanted.key), snapshot_properties=summary)
         else:
             transaction.upsert(rows, self.wanted.key, snapshot_properties=summary)
-        sync_files(iceberg_files(transaction.commit_transaction(), 1))
+        transaction.commit_transaction()
 
     def _fit(self, table: Table) -> Fit:
         schema = table.schema().as_arrow()

@@ -1,22 +1,19 @@
 """Files of lake tables on this disk: what a commit names is on disk before it, and the commit before it counts.
 
 The libraries synchronise nothing. Data files that a sink has brought in have their names on disk before the commit that
-names them. What the library has written with the commit - its log entry or its metadata, and data files of its own - is
-synchronised before the delivery counts as made, since the waiting files are removed then.
+names them. What pyiceberg writes itself is on disk before its commit, too (`durable_io.py`). What deltalake writes with
+the commit - its log entry, and data files of its own - is synchronised before the delivery counts as made, since the
+waiting files are removed then.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from streams_orchestration.operators.durable_files import sync_contents, sync_names
-
-if TYPE_CHECKING:
-    from pyiceberg.table import Table
 
 REPEATED = 100
 """Newest commits of a table that are synchronised where a delivery had been made before its process ended."""
@@ -51,17 +48,3 @@ def delta_files(table: Path, versions: Iterable[int]) -> Iterator[Path]:
         for line in entry.read_text(encoding="utf-8").splitlines():
             if "add" in (action := json.loads(line)):
                 yield table / unquote(action["add"]["path"])
-
-
-def iceberg_files(table: Table, newest: int) -> Iterator[Path]:
-    """Yield the metadata of an Iceberg table on this machine, and what its newest snapshots have added."""
-    yield from _local([table.metadata_location])
-    for snapshot in table.snapshots()[-newest:]:
-        manifests = [each for each in snapshot.manifests(table.io) if each.added_snapshot_id == snapshot.snapshot_id]
-        yield from _local([snapshot.manifest_list, *(each.manifest_path for each in manifests)])
-        for manifest in manifests:
-            yield from _local([entry.data_file.file_path for entry in manifest.fetch_manifest_entry(table.io)])
-
-
-def _local(addresses: Sequence[str]) -> Iterator[Path]:
-    yield from (path for each in addresses if (path := local_path(each)) is not None)

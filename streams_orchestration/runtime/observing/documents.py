@@ -11,7 +11,7 @@ from streams_orchestration.runtime.units.failures import failures
 
 
 def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
-    """The status with what has failed and what was measured.
+    """The status with what has failed and what was measured; states are those that `streams status` shows.
 
     Args:
         status: as read from the catalog.
@@ -21,9 +21,13 @@ def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float)
     failed = [asdict(failure) for failure in failures(status, now)]
     described = {**asdict(status), "failures": failed, "metrics": asdict(metrics)}
     for each, host in zip(described["hosts"], status.hosts, strict=True):
-        each["lost"] = host.lost
+        each |= {"lost": host.lost, "state": host.shown_state}
+    described["state"] = status.shown_state
+    for each, pe in zip(described["pes"], status.pes, strict=True):
+        each["state"] = status.state_of(pe)
     for each, unit in zip(described["units"], status.units, strict=True):
         each |= {
+            "state": status.state_of_unit(unit),
             "phases": unit.phases,
             "average_drain_seconds": unit.drain_times.average,
             "average_reset_seconds": unit.reset_times.average,

@@ -85,6 +85,20 @@ def plan_before(home: Home, application: str) -> Deployable:
     return deployable(compile_again(compilation))
 
 
+def bring_back(home: Home, application: str, *, drop: Collection[str] = ()) -> Redeployment | None:
+    """Bring the plan before the last redeploy back: at its cut within the trial, else by a redeploy.
+
+    Returns:
+        The redeploy; None within the trial, where no state is lost.
+
+    Raises:
+        What `plan_before` and `return_to` raise.
+    """
+    if on_trial(home, application) and end_trial_by_hand(home, application):
+        return None
+    return return_to(home, plan_before(home, application), drop=drop)
+
+
 def return_to(
     home: Home, before: Deployable, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
 ) -> Redeployment:

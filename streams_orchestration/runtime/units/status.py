@@ -189,6 +189,12 @@ class UnitsStatus:
         lost = pe.state in ("WANTED", "STARTING", "RUNNING") and any(h.id == pe.host and h.lost for h in self.hosts)
         return LOST if lost else pe.state
 
+    def state_of_unit(self, unit: UnitStatus) -> str:
+        """Return the state of a unit as it is now: `LOST` while a PE of it is lost and the unit was not told."""
+        unaware = unit.state in ("STARTED", "PROCESSING", "DRAINING") and not unit.waits
+        lost = unaware and any(pe.id in unit.pes and self.state_of(pe) == LOST for pe in self.pes)
+        return LOST if lost else unit.state
+
     @property
     def log_places(self) -> str:
         """Return where the logs of its hosts are, in words."""

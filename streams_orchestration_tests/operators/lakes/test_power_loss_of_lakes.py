@@ -10,6 +10,7 @@ from typing import Any
 import deltalake
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from sqlalchemy import Engine, event
 
 from streams_orchestration.operators.lakes import on_disk
 from streams_orchestration_tests.operators.lakes.lakes import LAKES, Delta, deliver, delivery
@@ -81,12 +82,30 @@ def test_a_delivery_counts_when_all_of_its_commit_is_on_disk(disk: Disk, lake: t
         assert [path for path in of_table(table) if not disk.keeps(path)] == []
 
 
-def test_a_delivery_that_was_made_before_is_on_disk_too(
-    disk: Disk, lake: tuple[str, Delta], monkeypatch: pytest.MonkeyPatch
-):
-    kind, table = lake
+@pytest.mark.parametrize("key", [[], ["k"]], ids=["appended", "by key"])
+def test_an_iceberg_catalog_names_only_what_is_on_disk(disk: Disk, key: list[str]):
+    table = LAKES["iceberg"](disk.root)
+    sink = table.sink(key=key) if key else table.sink()
+    commits: list[int] = []
+
+    def check(_connection: Any) -> None:
+        files = of_table(table)
+        assert [path for path in files if not disk.keeps(path)] == []
+        commits.append(len(files))
+
+    event.listen(Engine, "commit", check)
+    try:
+        for epoch in (1, 2):
+            deliver(sink, [("a", epoch), ("b", 2)], delivery(epoch))
+    finally:
+        event.remove(Engine, "commit", check)
+    assert commits[-1] > commits[0]
+
+
+def test_a_delivery_to_delta_that_was_made_before_is_on_disk_too(disk: Disk, monkeypatch: pytest.MonkeyPatch):
+    table = LAKES["delta"](disk.root)
     with monkeypatch.context() as ended:
-        ended.setattr(f"streams_orchestration.operators.lakes.{kind}_table.sync_files", lambda _: None)
+        ended.setattr("streams_orchestration.operators.lakes.delta_table.sync_files", lambda _: None)
         deliver(table.sink(), ROWS, delivery(1))
     assert not all(map(disk.keeps, of_table(table)))
     deliver(table.sink(), ROWS, delivery(1))

@@ -112,7 +112,11 @@ _UNITS = (
         ("region",),
         lambda unit: ("" if unit.status.region is None else str(unit.status.region),),
     ),
-    UNIT.states("state of the unit of recovery", _states(UnitState), lambda unit: unit.status.state),
+    UNIT.states(
+        "state of the unit of recovery; LOST while a host of it is gone, and nothing has noticed that yet",
+        (*_states(UnitState), LOST),
+        lambda unit: unit.shown_state,
+    ),
     UNIT.gauge("failed", "1 when the unit needs a reset", lambda unit: unit.failure is not None),
     UNIT.gauge(
         "given_up",

@@ -42,6 +42,7 @@ class Unit:
     failure: UnitFailure | None
     deployed_at: float
     """Unix seconds."""
+    shown_state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ def units(snapshot: Snapshot) -> Iterator[tuple[Labels, Unit]]:
     for each in snapshot.applications:
         failed = {failure.unit: failure for failure in each.failures}
         for unit in each.status.units:
-            yield (each.name, unit.name), Unit(unit, failed.get(unit.name), each.status.deployed_at)
+            state = each.status.state_of_unit(unit)
+            yield (each.name, unit.name), Unit(unit, failed.get(unit.name), each.status.deployed_at, state)
 
 
 def hosts(snapshot: Snapshot) -> Iterator[tuple[Labels, HostStatus]]:

@@ -12,12 +12,11 @@ import pytest
 
 from streams_orchestration.runtime.engine.spark.frames import analysis
 from streams_orchestration.runtime.engine.spark.frames.analysis import (
-    LONGEST,
     SECONDS,
     TELL_SECONDS,
     AnalysisError,
-    Patience,
 )
+from streams_orchestration.runtime.patience import LONGEST, Patience
 
 
 class Child:
@@ -44,7 +43,7 @@ def test_seconds_count_by_the_share_of_the_machine(load: float, factor: float):
 
 def awaited(monkeypatch: pytest.MonkeyPatch, directory: Path, child: Child, load: float) -> None:
     monkeypatch.setattr(analysis, "time", SimpleNamespace(monotonic=lambda: child.now))
-    monkeypatch.setattr(analysis, "_load", lambda: load)
+    monkeypatch.setattr(analysis, "machine_load", lambda: load)
     stands_in: Any = child
     analysis._await(stands_in, directory)
 

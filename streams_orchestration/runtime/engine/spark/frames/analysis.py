@@ -15,7 +15,7 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPT
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
 from streams_orchestration.runtime.open_files import require_open_files
+from streams_orchestration.runtime.patience import Patience, machine_load
 from streams_orchestration.runtime.storage.directories import directories_of
 from streams_orchestration.runtime.storage.home import Home
 
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 
 SECONDS = 120.0
 """Seconds of a machine with nothing else to do, for the whole analysis; it needs some, most of them to start Spark."""
-LONGEST = 10.0
-"""Times as long as that is waited at most, on a busy machine."""
 LOOK_SECONDS = 0.25
 TELL_SECONDS = 10.0
 """Seconds between two messages on how far it is."""
@@ -111,38 +110,13 @@ def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
     return replace(answer, columns=dict(_of_all(alike, answer)))
 
 
-class Patience:
-    """The time that a process has had, in seconds of a machine with nothing else to do.
-
-    Args:
-        clock: seconds that never go back.
-        load: processes that want to run, for each processor.
-    """
-
-    def __init__(self, clock: Callable[[], float], load: Callable[[], float]) -> None:
-        self._clock, self._load = clock, load
-        self._began = self._at = clock()
-        self.used = 0.0
-
-    def look(self) -> float:
-        """Count the time since the last look, by the load of now; return the seconds since the beginning."""
-        now = self._clock()
-        self.used += (now - self._at) / min(max(self._load(), 1.0), LONGEST)
-        self._at = now
-        return now - self._began
-
-
-def _load() -> float:
-    return os.getloadavg()[0] / (os.cpu_count() or 1)
-
-
 def _await(child: subprocess.Popen[bytes], directory: Path) -> None:
     """Wait until the child has ended, and tell how far it is.
 
     Raises:
         AnalysisError: it has had its time.
     """
-    patience = Patience(time.monotonic, _load)
+    patience = Patience(time.monotonic, machine_load)
     tell_at = TELL_SECONDS
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):

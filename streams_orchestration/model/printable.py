@@ -1,0 +1,18 @@
+"""Texts of users and of data as a terminal may be sent them: with control characters in words."""
+
+from __future__ import annotations
+
+import re
+
+_LINE_END = re.compile(r"\r+(?=\n|\Z)")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Matches control characters but tabs and line ends, Unicode's line ends and marks of direction, and surrogates."""
+
+
+def printable(text: str) -> str:
+    r"""Return a text with `\u001b` and the like in place of control characters; tabs and line ends stay.
+
+    >>> printable("a\x1b[2Jb\tc\r\n")
+    'a\\u001b[2Jb\tc\n'
+    """
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", _LINE_END.sub("", text))

@@ -1,0 +1,42 @@
+"""Files of Iceberg on this machine's disk: what the library writes is on disk before the commit that names it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+
+from streams_orchestration.operators.lakes.on_disk import local_path, sync_files
+
+
+class DurableFileIO(PyArrowFileIO):
+    """The library's access to files, by which those of this machine are on disk, with their names, once closed."""
+
+    def new_output(self, location: str) -> PyArrowFile:
+        """See `FileIO.new_output`."""
+        output = super().new_output(location)
+        return output if local_path(location) is None else _DurableFile(location, output._path, output._filesystem)
+
+
+class _DurableFile(PyArrowFile):
+    def create(self, overwrite: bool = False) -> Any:  # noqa: FBT001, FBT002  as the library has it
+        """See `OutputFile.create`."""
+        if not overwrite and self.exists():
+            message = f"Cannot create file, already exists: {self.location}"
+            raise FileExistsError(message)
+        return _Stream(Path(self._path))
+
+
+class _Stream(io.BufferedWriter):
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        super().__init__(io.FileIO(path, "wb"), 1 << 20)
+        self._path = path
+
+    def close(self) -> None:
+        """See `IOBase.close`; of a file that is closed twice only the first time counts."""
+        if not self.closed:
+            super().close()
+            sync_files([self._path])
