@@ -57,7 +57,7 @@ def test_what_is_searched_for_is_unfolded_and_chosen(seen: Seen):
     seen.expect(".panel h2").to_have_text("Operator PerKey[1].Totals")
     seen.expect(operator("PerKey[1].Totals")).to_have_class("leaf operator region-0 selected")
     seen.page.locator("#search").fill("nothing of the kind")
-    seen.expect(".hits").to_contain_text("No operator, stream or PE has this name")
+    seen.expect(".hits").to_contain_text("No operator, stream, PE or region has this name")
 
 
 def test_from_a_failure_to_its_cause(seen: Seen, application: Deployed):

@@ -44,6 +44,8 @@ const PADDING = { left: 18, right: 18, top: 40, bottom: 14 };
 export const LEAST_TEXT = 11;
 /** Scale from which operators show all lines of text, in letters of at least the least size. */
 export const READABLE = 0.7;
+/** Scale at which the kind of an operator has room. At smaller ones a long kind is cut, since graphs would be folded. */
+const KIND_SCALE = 0.85;
 /** Room beside a text for the button that unfolds a box. */
 const TEXT_ROOM = 18;
 const OPTIONS = {
@@ -108,11 +110,11 @@ export function kindOf(each: Item): string {
   return only.operator ? label(only) : `${each.operators.length} operators`;
 }
 
-/** A shape has room for its texts at every scale at which all of them are shown. */
+/** A shape has room for its name at every scale at which all texts are shown, and for its kind at most of them. */
 export function sizeOf(each: Item): { width: number; height: number } {
   const beside = each.box ? 34 + TEXT_ROOM : each.operator!.marks.length ? 36 : 24;
   const name = (textWidth(label(each)) * LEAST_TEXT) / READABLE / 13 + beside;
-  const kind = textWidth(kindOf(each), "11px system-ui, sans-serif") / READABLE + (each.box ? 34 + TEXT_ROOM : 20);
+  const kind = textWidth(kindOf(each), "11px system-ui, sans-serif") / KIND_SCALE + (each.box ? 34 + TEXT_ROOM : 20);
   const wide = Math.max(name, kind, 112);
   return { width: Math.min(Math.ceil(wide / 20) * 20, 260), height: 66 };
 }

@@ -164,7 +164,7 @@ export class Panel {
             legend: { show: false },
             cursor: { y: false },
             scales: { y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.1 : 1] } },
-            axes: [{ ...axis, size: 28, space: 76, values: (_plot, ticks) => ticks.map(clock) }, { ...axis, size: 52, values: (_plot, ticks) => ticks.map(words) }],
+            axes: [{ ...axis, size: 28, space: 76, values: (_plot, ticks) => ticks.map(clock) }, { ...axis, size: 60, values: (_plot, ticks) => ticks.map(words) }],
             series: [{}, { stroke: accentColor, width: 1.5, fill: "#2563eb22", spanGaps: false }],
           },
           [series.at, values],
