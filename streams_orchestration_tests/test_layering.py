@@ -22,7 +22,7 @@ LAYERS = ("model", "expressions", "operators", "compiler", "runtime", "builder",
 COMPILER_LAYERS = (
     *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
-    *("query_columns", "pe_program", "deployment_plan", "compilation", "sections", "stage"),
+    *("query_columns", "column_sources", "pe_program", "deployment_plan", "compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
     *("deployment", "stages", "compiling"),
     *("plan", "fingerprint", "checking", "drawing", "changes", "redeployment", "explain"),

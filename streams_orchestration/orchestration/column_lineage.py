@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from streams_orchestration.compiler.column_sources import Port, column_sources, port_of
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
-from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import Connection
 from streams_orchestration.model.schema import parse_schema
 
@@ -26,12 +25,6 @@ class Origin:
 
 Origins = Mapping[str, Origin]
 """Column -> its origin."""
-
-PASSING = ("Filter", "Split", "Union", "Throttle", "DeDuplicate", "Punctor")
-"""Operators that submit attributes as they come."""
-ASSIGNING = ("Functor", "Aggregate")
-"""Operators with an expression for each attribute that does not come through as it is."""
-_WORDS = re.compile(r"'(?:[^']|'')*'|`((?:[^`]|``)+)`|\b([A-Za-z_]\w*)\b(?!\s*\()")
 
 
 class ColumnOrigins:
@@ -75,16 +68,26 @@ class ColumnOrigins:
             return self._same(operator, port, f"sources/{self._physical.operators[operator].name}")
         if model.name in self._queries:
             return self._of_query(operator, port)
-        kind = short_kind(model.kind)
-        if not model.standard or kind not in (*PASSING, *ASSIGNING):
+        if not model.standard:
             return {}
-        inputs = self.of_inputs(operator)
-        assigned = _assigned(model, port) if kind in ASSIGNING else {}
-        by_column: dict[str, Origin] = {}
-        for column in self._columns(operator, port):
-            names = _mentioned(assigned[column], inputs) if column in assigned else {column}
-            by_column[column] = _union(inputs[name] for name in names if name in inputs)
+        ports = [self._port_type(operator, number) for number in range(len(model.inputs))]
+        columns = self._columns(operator, port)
+        sources = column_sources(short_kind(model.kind), model.parameters, ports, columns, port)
+        inputs = [self.of_inputs(operator, number) for number in range(len(ports))]
+        by_column = {
+            column: _union(inputs[number][name] for number, name in sorted(of) if name in inputs[number])
+            for column, of in sources.items()
+        }
         return _known(by_column)
+
+    def _port_type(self, operator: int, port: int) -> Port:
+        """Return the tuple type of an input port; it has no attributes where no schema is known."""
+        for number in self._incoming[operator]:
+            connection = self._physical.connections[number]
+            schema = self._models[connection.source].outputs[connection.source_port].schema
+            if connection.target_port == port and schema:
+                return port_of(schema)
+        return {}
 
     def _of_query(self, operator: int, port: int) -> Origins:
         by_column: dict[str, Origin] = {}
@@ -115,17 +118,3 @@ def _union(origins: Iterable[Origin]) -> Origin:
 
 def _known(origins: Origins) -> Origins:
     return {column: origin for column, origin in origins.items() if origin.columns}
-
-
-def _assigned(model: LogicalOperator, port: int) -> dict[str, str]:
-    """Attribute -> its expression, of one output port."""
-    output = model.parameters.get("output") or {}
-    if isinstance(output, list):
-        output = output[port] if port < len(output) else {}
-    return {str(name): str(text) for name, text in output.items()} if isinstance(output, Mapping) else {}
-
-
-def _mentioned(expression: str, columns: Origins) -> set[str]:
-    """The columns that an expression names."""
-    words = ((quoted or word or "").replace("``", "`") for quoted, word in _WORDS.findall(expression))
-    return {word for word in words if word in columns}

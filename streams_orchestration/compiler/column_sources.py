@@ -1,0 +1,120 @@
+"""The attributes of the input streams from which standard operators make those of their outputs.
+
+The names come from the typed trees of the expressions, so a text in quotes, a field of a struct or a function is never
+taken for an attribute.
+
+>>> ports = [port_of("carrier string, delay double")]
+>>> column_sources("Functor", {"output": {"late": "Delay > 15"}}, ports, ["carrier", "late"])
+{'carrier': frozenset({(0, 'carrier')}), 'late': frozenset({(0, 'delay')})}
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.naming import outer_call
+from streams_orchestration.expressions.tree import attributes
+from streams_orchestration.expressions.types import Type, parse_type
+from streams_orchestration.expressions.typing import typed
+from streams_orchestration.model.schema import parse_schema
+
+Port = Mapping[str, Type]
+"""The tuple type of an input port: attribute -> type."""
+Sources = frozenset[tuple[int, str]]
+"""Input ports with an attribute of each."""
+
+_FIRST_PORT = frozenset(
+    (
+        *("Filter", "Split", "Throttle", "DeDuplicate", "Delay", "DynamicFilter", "Gate", "Sort", "Switch"),
+        *("ThreadedSplit", "Lookup"),
+    )
+)
+"""Operators that submit attributes of their first input port as they come; the others control or decide."""
+_ALL_PORTS = frozenset(("Union", "Merge", "Pair"))
+"""Operators that submit attributes of all input ports as they come."""
+_ASSIGNING = frozenset(("Functor", "Punctor", "Aggregate"))
+"""Operators with an expression for each attribute that does not come through as it is."""
+_JOINED = {"Join": ("lhs_{}", "rhs_{}"), "Barrier": ("in{0}_{1}",)}
+"""The same over the attributes of all ports: the names of an attribute that several ports have."""
+
+
+def port_of(ddl: str) -> Port:
+    """Return the tuple type of a port from its DDL."""
+    return {each.name: parse_type(each.type) for each in parse_schema(ddl).attributes}
+
+
+def column_sources(
+    kind: str, parameters: Mapping[str, Any], ports: Sequence[Port], columns: Sequence[str], output: int = 0
+) -> dict[str, Sources]:
+    """Return for each attribute of an output port the attributes that its value is made from.
+
+    Attributes that only decide whether, where or when a tuple comes, such as those of a filter, are not among them.
+
+    Args:
+        kind: of a standard operator, without its namespace.
+        parameters: as the spec has them.
+        ports: the tuple types of the input ports.
+        columns: the attributes of the output port.
+        output: the number of the output port.
+
+    Returns:
+        Nothing for operators whose code makes the values.
+    """
+    scope = _scope(kind, ports)
+    assigned = _assigned(parameters, output) if kind in _ASSIGNING or kind in _JOINED else {}
+    taken: Mapping[str, Any] = parameters.get("take") or {} if kind == "Lookup" else {}
+    types = {name: ports[min(of)[0]][min(of)[1]] for name, of in scope.items()}
+    return {
+        column: _made(assigned[column], kind, scope, types)
+        if column in assigned
+        else frozenset[tuple[int, str]]()
+        if column in taken
+        else scope.get(column, frozenset[tuple[int, str]]())
+        for column in columns
+    }
+
+
+def _scope(kind: str, ports: Sequence[Port]) -> dict[str, Sources]:
+    """Return the names that expressions may use, and what each stands for."""
+    if kind in _JOINED:
+        several = Counter(name for port in ports for name in port)
+        forms = _JOINED[kind]
+        return {
+            name if several[name] == 1 else _renamed(forms, number, name): frozenset({(number, name)})
+            for number, port in enumerate(ports)
+            for name in port
+        }
+    if kind not in _FIRST_PORT | _ALL_PORTS | _ASSIGNING:
+        return {}
+    scope: dict[str, Sources] = {}
+    for number, port in enumerate(ports if kind in _ALL_PORTS else ports[:1]):
+        for name in port:
+            scope[name] = scope.get(name, frozenset[tuple[int, str]]()) | {(number, name)}
+    return scope
+
+
+def _renamed(forms: Sequence[str], number: int, name: str) -> str:
+    return forms[number].format(name) if len(forms) > 1 else forms[0].format(number, name)
+
+
+def _assigned(parameters: Mapping[str, Any], output: int) -> dict[str, str]:
+    """Attribute -> its expression, of one output port."""
+    clause: Any = parameters.get("output") or {}
+    if isinstance(clause, list):
+        clauses: list[Any] = clause
+        clause = clauses[output] if output < len(clauses) else {}
+    return {str(name): str(text) for name, text in clause.items()} if isinstance(clause, Mapping) else {}
+
+
+def _made(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Sources:
+    """Return what an expression, or the arguments of an output function, are made from."""
+    try:
+        call = outer_call(text) if kind == "Aggregate" else None
+        texts = [text] if call is None else [part.text for part in call.arguments]
+        names = [name for each in texts for name in attributes(typed(each, types))]
+    except ExpressionError:
+        return frozenset()  # checking the operator reports it
+    return frozenset(pair for name in names for pair in scope[name])

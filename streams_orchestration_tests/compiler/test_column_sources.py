@@ -1,0 +1,69 @@
+"""The attributes from which operators make those of their outputs, by the types of the expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streams_orchestration.compiler.column_sources import column_sources, port_of
+
+READING = "sensor string, value double, date date, place struct<city: string, value: int>, codes array<int>"
+OTHER = "sensor string, name string"
+CASES: list[tuple[str, dict[str, Any], list[str], dict[str, set[tuple[int, str]]]]] = [
+    ("Filter", {"filter": "value > 1"}, [READING], {"sensor": {(0, "sensor")}}),
+    ("Split", {"index": "length(sensor)"}, [READING], {"value": {(0, "value")}}),
+    ("Sort", {"sortBy": ["value"]}, [READING], {"sensor": {(0, "sensor")}}),
+    ("DeDuplicate", {"key": "upper(sensor)"}, [READING], {"sensor": {(0, "sensor")}, "value": {(0, "value")}}),
+    ("Switch", {"status": "name = 'a'"}, [READING, OTHER], {"sensor": {(0, "sensor")}}),
+    ("Gate", {}, [READING, OTHER], {"sensor": {(0, "sensor")}}),
+    ("DynamicFilter", {"key": "sensor", "addKey": "name"}, [READING, OTHER], {"sensor": {(0, "sensor")}}),
+    ("Union", {}, [OTHER, OTHER], {"name": {(0, "name"), (1, "name")}}),
+    ("Merge", {"orderBy": "sensor"}, [OTHER, OTHER], {"name": {(0, "name"), (1, "name")}}),
+    ("Pair", {}, [OTHER, OTHER], {"sensor": {(0, "sensor"), (1, "sensor")}}),
+    ("Lookup", {"key": "sensor", "take": {"owner": "name"}}, [READING], {"value": {(0, "value")}, "owner": set()}),
+    ("Functor", {"output": {"up": "upper(sensor)"}}, [READING], {"up": {(0, "sensor")}, "value": {(0, "value")}}),
+    ("Functor", {"output": [{}, {"up": "value + 1"}]}, [READING], {"up": set()}),
+    ("Functor", {"output": {"up": "VALUE + 1"}}, [READING], {"up": {(0, "value")}}),
+    ("Functor", {"output": {"up": 'concat("value", \'sensor\')'}}, [READING], {"up": set()}),
+    ("Functor", {"output": {"up": "place.value"}}, [READING], {"up": {(0, "place")}}),
+    ("Functor", {"output": {"up": "CAST(sensor AS date)"}}, [READING], {"up": {(0, "sensor")}}),
+    ("Functor", {"output": {"up": "date + INTERVAL 1 DAY"}}, [READING], {"up": {(0, "date")}}),
+    ("Functor", {"output": {"up": "codes[0] -- sensor"}}, [READING], {"up": {(0, "codes")}}),
+    ("Functor", {"output": {"up": "if(value > 1, sensor, '')"}}, [READING], {"up": {(0, "value"), (0, "sensor")}}),
+    ("Functor", {"output": {"up": "value >"}}, [READING], {"up": set()}),
+    ("Punctor", {"punctuate": "value > 1", "output": {"up": "sensor"}}, [READING], {"up": {(0, "sensor")}}),
+    (
+        "Aggregate",
+        {"groupBy": ["sensor"], "output": {"n": "Count()", "best": "ArgMax(date, value)", "up": "Average(value > 15)"}},
+        [READING],
+        {"sensor": {(0, "sensor")}, "n": set(), "best": {(0, "date"), (0, "value")}, "up": {(0, "value")}},
+    ),
+    ("Aggregate", {"output": {"all": "CollectList(sensor, 5)"}}, [READING], {"all": {(0, "sensor")}}),
+    (
+        "Join",
+        {"match": "value > 1", "output": {"both": "concat(lhs_sensor, rhs_sensor)"}},
+        [READING, OTHER],
+        {"both": {(0, "sensor"), (1, "sensor")}, "value": {(0, "value")}, "name": {(1, "name")}},
+    ),
+    (
+        "Barrier",
+        {"output": {"both": "concat(in0_sensor, in2_sensor, value)"}},
+        [OTHER, READING, OTHER],
+        {"both": {(0, "sensor"), (2, "sensor"), (1, "value")}, "in1_sensor": {(1, "sensor")}},
+    ),
+    ("Custom", {"function": "m:f"}, [READING], {"sensor": set()}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "parameters", "ports", "right"), CASES)
+def test_an_attribute_is_made_from_those_that_its_expression_uses(
+    kind: str, parameters: dict[str, Any], ports: list[str], right: dict[str, set[tuple[int, str]]]
+):
+    assert column_sources(kind, parameters, list(map(port_of, ports)), list(right)) == right
+
+
+def test_an_output_port_has_expressions_of_its_own():
+    clauses = {"output": [{"up": "sensor"}, {"up": "value"}]}
+    found = [column_sources("Functor", clauses, [port_of(READING)], ["up"], port) for port in (0, 1)]
+    assert found == [{"up": {(0, "sensor")}}, {"up": {(0, "value")}}]
