@@ -47,7 +47,7 @@ audit: setup ## compare requirements.lock with the known vulnerabilities; needs 
 docs: setup ## write anew what comes from tables: diagnostics, operators, functions, the operators of Python, metrics
 	@$(BIN)/python -m streams_orchestration.model.diagnostics_page
 	@$(BIN)/python -m streams_orchestration.builder.operators_page
-	@$(BIN)/python -m streams_orchestration.expressions.functions_page
+	@$(BIN)/python -m streams_orchestration.builder.functions_page
 	@$(BIN)/python -m streams_orchestration.runtime.observing.exposition.page
 	@$(BIN)/python -m streams_orchestration.builder.operators_source
 	@$(BIN)/python -m streams_orchestration.builder.functions_source

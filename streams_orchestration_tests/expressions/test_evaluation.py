@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.builder.functions_page import PAGE, functions_page
 from streams_orchestration.expressions.arrow import arrow_type, values_of
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.choices import CHOICES
-from streams_orchestration.expressions.functions_page import PAGE, functions_page
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.table import Form, Function
 from streams_orchestration.expressions.times import UTC

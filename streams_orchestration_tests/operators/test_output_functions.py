@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import random
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.standard.aggregate import Aggregate
-from streams_orchestration.operators.standard.measure import FUNCTIONS
-from streams_orchestration.operators.standard.value_measures import output_functions
+from streams_orchestration.operators.standard.measure import FUNCTIONS, parse_measure
+from streams_orchestration.operators.standard.output_functions import EXAMPLE_ROWS, EXAMPLE_SCHEMA, OUTPUT_FUNCTIONS
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, division
 
@@ -117,10 +118,18 @@ def test_nulls_alone_have_the_value_that_spark_gives(function: str, kind: str):
     assert found == OF_NOTHING.get(function.partition("(")[0])
 
 
-def test_every_function_is_covered_and_documented():
+def test_every_function_is_covered_and_has_examples():
     assert {function.partition("(")[0] for function, _, _ in CASES} == set(FUNCTIONS)
-    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert "\n".join(output_functions()) in reference
+    assert [name for name, each in FUNCTIONS.items() if not each.examples or not each.forms] == []
+
+
+@pytest.mark.parametrize(("function", "value"), [example for each in OUTPUT_FUNCTIONS for example in each.examples])
+def test_an_example_of_the_documentation_is_right(function: str, value: Any):
+    schema = arrow_schema(EXAMPLE_SCHEMA)
+    kind = type_name(parse_measure(function, schema, "it").result_type)
+    aggregate = Bench(Aggregate, [EXAMPLE_SCHEMA], [f"it {kind}"], window=WINDOWS[0], output={"it": function})
+    ((found,),) = aggregate.send(EXAMPLE_ROWS).mark(Punctuation.WINDOW).rows()
+    assert found == value
 
 
 WRONG = [
@@ -187,20 +196,41 @@ def test_spark_gives_the_same_values_and_types(tmp_path: Path):
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate().newSession()
     spark.conf.set("spark.sql.ansi.enabled", "true")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
-    batch = TupleBatch.from_columns(columns_of(ROWS), arrow_schema(INPUT)).arrow
-    pq.write_table(pa.Table.from_batches([batch]), tmp_path / "rows.parquet")
-    spark.read.parquet(str(tmp_path / "rows.parquet")).coalesce(1).createOrReplaceTempView("Rows")
-    texts = (f"CAST({in_spark_sql(function)} AS {kind}) AS c{n}" for n, (function, kind, _) in enumerate(CASES))
-    result = spark.sql(f"SELECT {', '.join(texts)} FROM Rows").toArrow().to_pylist()[0]
+    rnd, texts = random.Random(20261126), [in_spark_sql(function) for function, _, _ in CASES]
+    wrong: list[Any] = []
+    for number, rows in enumerate([ROWS, *(random_rows(rnd) for _ in range(12))]):
+        file = tmp_path / f"rows{number}.parquet"
+        batch = TupleBatch.from_columns(columns_of(rows), arrow_schema(INPUT)).arrow
+        pq.write_table(pa.Table.from_batches([batch]), file)
+        spark.read.parquet(str(file)).coalesce(1).createOrReplaceTempView("Rows")
+        query = ", ".join(
+            f"CAST({text} AS {kind}) AS c{n}" for n, (text, (_, kind, _)) in enumerate(zip(texts, CASES, strict=True))
+        )
+        result = spark.sql(f"SELECT {query} FROM Rows").toArrow().to_pylist()[0]
+        ours = [bench(function, kind).send(rows).mark(Punctuation.WINDOW).rows()[0][0] for function, kind, _ in CASES]
+        wrong += [(rows, case[0], one, other) for case, one, other in zip(CASES, ours, result.values(), strict=True)
+                  if one != other and repr(one) != repr(other)]  # fmt: skip
     exact = spark.sql("SELECT " + ", ".join(in_spark_sql(function) for function, _, _ in CASES) + " FROM Rows")
     kinds = [field.dataType.simpleString().replace(",", ", ") for field in exact.schema]
     assert kinds == [kind for _, kind, _ in CASES]
-    ours = [bench(function, kind).send(ROWS).mark(Punctuation.WINDOW).rows()[0][0] for function, kind, _ in CASES]
-    wrong = [(case[0], one, other) for case, one, other in zip(CASES, ours, result.values(), strict=True)
-             if one != other and repr(one) != repr(other)]  # fmt: skip
     if mine:
         spark.stop()
     assert wrong == []
+
+
+def random_rows(rnd: random.Random) -> list[tuple[Any, ...]]:
+    """Return the tuples of random groups; those of a group stand together, and some values repeat."""
+    values: list[list[Any]] = [
+        [None, 1, 3, -7, 2**40],
+        [None, NAN, 0.0, -0.0, 1.5, -2.25, math.inf],
+        [None, "", "a", "b", "\u00e9"],
+        [None, True, False],
+        [None, b"", b"\x01", b"\xff"],
+        [None, *map(day, (1, 2, 3))],
+        [None, *(day(number).date() for number in (1, 2, 3))],
+        [None, Decimal("1.50"), Decimal("-2.25"), Decimal("0.01")],
+    ]
+    return [tuple(rnd.choice(each) for each in values) for _ in range(rnd.choice((1, 2, 3, 8, 30)))]
 
 
 def columns_of(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:

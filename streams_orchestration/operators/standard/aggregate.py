@@ -21,8 +21,8 @@ from streams_orchestration.operators.partition_eviction import Evicted, Partitio
 from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding, names_in
 from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters
-from streams_orchestration.operators.standard.measure import Measure, parse_measure
-from streams_orchestration.operators.standard.value_measures import GroupError, ValueMeasure
+from streams_orchestration.operators.standard.measure import parse_measure
+from streams_orchestration.operators.standard.value_measures import GroupError, Measure
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tumbling_windows import TumblingWindows
 from streams_orchestration.operators.window_ranges import groups_of, whole_windows
@@ -84,9 +84,7 @@ class Aggregate(Operator):
         cls._compile(context, parameters)
 
     @staticmethod
-    def _compile(
-        context: OperatorContext, parameters: AggregateParameters
-    ) -> tuple[Window, dict[str, Measure | ValueMeasure]]:
+    def _compile(context: OperatorContext, parameters: AggregateParameters) -> tuple[Window, dict[str, Measure]]:
         source, target = context.inputs[0], context.output_schema()
         check_failure_port(context, parameters, source)
         window = parse_window(parameters.window).resolved(source, parameters.time_attribute)

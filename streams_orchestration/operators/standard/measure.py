@@ -14,20 +14,23 @@ from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import Expression, evaluate, note, parse_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS, OutputFunction
 from streams_orchestration.operators.standard.value_measures import (
     DECIMAL_FUNCTIONS,
     VALUE_FUNCTIONS,
     GroupError,
+    Measure,
     ValueFunction,
     ValueMeasure,
     collect_list,
 )
 from streams_orchestration.operators.window_ranges import reduce_ranges
 
-FUNCTIONS = tuple(dict.fromkeys(("Count", "Sum", "Average", *VALUE_FUNCTIONS, "CollectList")))
+FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in OUTPUT_FUNCTIONS}
+"""The table of output functions by name."""
 
 
-class Measure:
+class NumberMeasure:
     """One output function over all groups: running values that do not depend on how tuples came in batches.
 
     Sums are added tuple by tuple in order of arrival (`numpy.add.at`), so that a replay with other batch borders gives
@@ -44,14 +47,7 @@ class Measure:
         self.start = {"Min": most, "Max": least}.get(function, 0)
 
     def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
-        """Take in a batch whose tuple i belongs to group `groups[i]`; null values are left out.
-
-        Args:
-            counts: of every group the values so far, which is written to.
-            values: their sum or extreme, likewise; 0 for a group without values.
-            groups: of every tuple.
-            batch: the tuples.
-        """
+        """Take in a batch, as `Measure.add` says; the running value is the sum or the extreme."""
         if self.expression is None:
             counts += np.bincount(groups, minlength=len(counts))
             return
@@ -163,7 +159,7 @@ def _largest(values: np.ndarray) -> int:
     return max(int(values.max()), -int(values.min())) if len(values) else 0
 
 
-def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure | ValueMeasure:
+def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
     """Read an output function, as `_measure` does, and note its canonical text."""
     measure = _measure(text, schema, parameter)
     note(parameter, text, lambda: _canonical(text, schema, parameter))
@@ -177,7 +173,7 @@ def _canonical(text: str, schema: pa.Schema, parameter: str) -> str:
     return f"{call.name}({', '.join(arguments)})"
 
 
-def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure | ValueMeasure:
+def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
     """Read an output function, for example `Average(dep_delay > 15)`.
 
     Args:
@@ -205,10 +201,10 @@ def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure | ValueMea
         if parts:
             message = "Count() takes no argument"
             raise fault(message, parts[0].offset)
-        return Measure(function)
+        return NumberMeasure(function)
     if function == "CollectList":
         if len(parts) != 2 or not parts[1].text.isdecimal() or int(parts[1].text) < 1:
-            message = "CollectList(e, n) takes a value and the most values to keep, a number from 1 on"
+            message = f"{FUNCTIONS[function].call} takes a value and the most values to keep, a number from 1 on"
             raise fault(message)
         limited = collect_list(int(parts[1].text))
         return _value_measure(function, limited, [_argument(text, parts[0], schema, parameter)], fault)
@@ -230,7 +226,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure | ValueMea
     if not (whole or pa.types.is_floating(kind)):
         message = f"{function} needs a number or a condition, {parts[0].text!r} is {type_name(kind)}"
         raise fault(message, parts[0].offset)
-    return Measure(function, expression, whole=whole)
+    return NumberMeasure(function, expression, whole=whole)
 
 
 def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str) -> Expression:
@@ -249,7 +245,7 @@ def _value_measure(
     fault: Callable[[str], FaultyExpressionError],
 ) -> ValueMeasure:
     if len(expressions) != len(function.accepts):
-        message = f"{name}({', '.join(function.arguments)}) does not take {len(expressions)} arguments"
+        message = f"{FUNCTIONS[name].call} does not take {len(expressions)} arguments"
         raise fault(message)
     types = [expression.arrow_type for expression in expressions]
     for expression, kind, accepts in zip(expressions, types, function.accepts, strict=True):

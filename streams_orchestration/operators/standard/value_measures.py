@@ -6,11 +6,11 @@ import decimal
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import evaluate
+from streams_orchestration.operators.expressions import Expression, evaluate
 from streams_orchestration.operators.keys import normalised
 from streams_orchestration.operators.libraries import np, pa
 
@@ -23,7 +23,6 @@ class ValueFunction:
     """A function of the table: how it takes in values, and what comes out.
 
     Attributes:
-        arguments: their names, as documentation writes them.
         accepts: the types of the first argument, and of the second.
         state: the type of a group's state, from the arguments' types; each state is in a list or a struct.
         result: the type of the value, from the arguments' types.
@@ -31,17 +30,14 @@ class ValueFunction:
         merge: the state of two parts of a group, the first one of earlier tuples.
         finish: the value of a state.
         takes_null: whether tuples whose first argument is null count.
-        documentation: a line that says what the value is.
     """
 
-    arguments: tuple[str, ...]
     accepts: tuple[Callable[[pa.DataType], bool], ...]
     state: Callable[[Sequence[pa.DataType]], pa.DataType]
     result: Callable[[Sequence[pa.DataType]], pa.DataType]
     step: Callable[[Any, Sequence[Any]], Any]
     merge: Callable[[Any, Any], Any]
     finish: Callable[[Any, pa.DataType], Any]
-    documentation: str
     takes_null: bool = False
 
 
@@ -51,6 +47,58 @@ class GroupError(DataError):
     def __init__(self, message: str, group: int) -> None:
         super().__init__(message)
         self.group = group
+
+
+class Measure(Protocol):
+    """An output function over all groups of an Aggregate. Batches and windows make no difference to its values.
+
+    Every group has a count and a running value, which are kept as state; two parts of a group are merged into one.
+    """
+
+    @property
+    def expressions(self) -> Sequence[Expression]:
+        """The arguments."""
+        ...
+
+    @property
+    def state_type(self) -> pa.DataType:
+        """The Arrow type of the running values."""
+        ...
+
+    @property
+    def result_type(self) -> pa.DataType:
+        """The Arrow type of the values."""
+        ...
+
+    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Take in a batch whose tuple i belongs to group `groups[i]`.
+
+        Args:
+            counts: of every group the tuples so far that count, which is written to.
+            values: the running values, likewise; 0 or None for a group without tuples.
+            groups: of every tuple.
+            batch: the tuples.
+        """
+        ...
+
+    def merge(
+        self,
+        counts: np.ndarray,
+        values: np.ndarray,
+        groups: np.ndarray,
+        more_counts: np.ndarray,
+        more_values: np.ndarray,
+    ) -> None:
+        """Take in counts and running values of later parts of groups, as `add` takes in tuples."""
+        ...
+
+    def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+        """Return the values of ranges of tuples, which may overlap."""
+        ...
+
+    def result(self, counts: np.ndarray, values: np.ndarray) -> pa.Array:
+        """Return the values of groups."""
+        ...
 
 
 class ValueMeasure:
@@ -243,41 +291,34 @@ ORDERED, ANY, NUMBER = (is_ordered,), (_anything,), (_is_number,)
 
 VALUE_FUNCTIONS: dict[str, ValueFunction] = {
     "Min": ValueFunction(
-        ("e",), ORDERED, _listed, _first_type, *_LEAST, _only, "the smallest value of any type with an order"
+        ORDERED, _listed, _first_type, *_LEAST, _only,
     ),
     "Max": ValueFunction(
-        ("e",), ORDERED, _listed, _first_type, *_MOST, _only, "the largest one; NaN is above all numbers"
+        ORDERED, _listed, _first_type, *_MOST, _only,
     ),
     "First": ValueFunction(
-        ("e",), ANY, _listed, _first_type, lambda state, row: state or [row[0]], lambda one, _: one, _only,
-        "the value of the first tuple, null where that is null", takes_null=True,
+        ANY, _listed, _first_type, lambda state, row: state or [row[0]], lambda one, _: one, _only, takes_null=True,
     ),
     "Last": ValueFunction(
-        ("e",), ANY, _listed, _first_type, lambda _, row: [row[0]], lambda _, other: other, _only,
-        "the value of the last tuple, null where that is null", takes_null=True,
+        ANY, _listed, _first_type, lambda _, row: [row[0]], lambda _, other: other, _only, takes_null=True,
     ),
     "ArgMin": ValueFunction(
-        ("e", "by"), (_anything, is_ordered), _pair, _first_type, *_LEAST_BY,
+        (_anything, is_ordered), _pair, _first_type, *_LEAST_BY,
         lambda state, _: None if state is None else state["value"],
-        "e of the tuple with the smallest `by`, of the last one of several; null in `by` is left out",
     ),
     "ArgMax": ValueFunction(
-        ("e", "by"), (_anything, is_ordered), _pair, _first_type, *_MOST_BY,
+        (_anything, is_ordered), _pair, _first_type, *_MOST_BY,
         lambda state, _: None if state is None else state["value"],
-        "the same with the largest `by`",
     ),
     "CountDistinct": ValueFunction(
-        ("e",), ORDERED, _listed, _bigint, _distinct, lambda one, other: {*map(_same, one), *map(_same, other)},
+        ORDERED, _listed, _bigint, _distinct, lambda one, other: {*map(_same, one), *map(_same, other)},
         lambda state, _: 0 if state is None else len(state),
-        "how many different values there are, exactly; all of them are state",
     ),
     "StdDev": ValueFunction(
-        ("e",), NUMBER, _doubles, _double, _moments, _merged_moments, _deviation(sample=True),
-        "the standard deviation of a sample; null for a single value",
+        NUMBER, _doubles, _double, _moments, _merged_moments, _deviation(sample=True),
     ),
     "StdDevPop": ValueFunction(
-        ("e",), NUMBER, _doubles, _double, _moments, _merged_moments, _deviation(sample=False),
-        "the standard deviation of a population",
+        NUMBER, _doubles, _double, _moments, _merged_moments, _deviation(sample=False),
     ),
 }  # fmt: skip
 """Name -> function; numbers have quicker `Min` and `Max` in `measure`."""
@@ -293,9 +334,8 @@ def collect_list(limit: int) -> ValueFunction:
         return known
 
     return ValueFunction(
-        ("e", "n"), ANY, _listed, _listed, step, lambda one, other: [*one, *other][:limit],
+        ANY, _listed, _listed, step, lambda one, other: [*one, *other][:limit],
         lambda state, _: [] if state is None else state,
-        "the first n values that are not null, in order of arrival",
     )  # fmt: skip
 
 
@@ -337,25 +377,10 @@ def _together(one: Any, other: Any) -> Any:
 
 DECIMAL_FUNCTIONS: dict[str, ValueFunction] = {
     "Sum": ValueFunction(
-        ("e",), (_is_decimal,), _totals, _precision(10, 0), _total, _together, _sum_of,
-        "the sum, a decimal with ten more digits",
+        (_is_decimal,), _totals, _precision(10, 0), _total, _together, _sum_of,
     ),
     "Average": ValueFunction(
-        ("e",), (_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of,
-        "the mean, a decimal with four more digits behind the point",
+        (_is_decimal,), _totals, _precision(4, 4), _total, _together, _mean_of,
     ),
 }  # fmt: skip
 """The functions of decimals, which stay decimals."""
-
-
-def output_functions() -> list[str]:
-    """Return a line of Markdown for each output function of Aggregate, as the reference lists them."""
-    others = {
-        "Count()": "the number of tuples",
-        "Sum(e)": "the sum: `bigint` of whole numbers and conditions, where one beyond that is an error that names the "
-        "group; `double`; a decimal with ten more digits",
-        "Average(e)": "the mean: `double`; a decimal with four more digits, behind the point, of decimals",
-        "CollectList(e, n)": collect_list(1).documentation,
-    }
-    others |= {f"{name}({', '.join(each.arguments)})": each.documentation for name, each in VALUE_FUNCTIONS.items()}
-    return [f"| `{call}` | {text} |" for call, text in sorted(others.items())]

@@ -1,4 +1,4 @@
-"""The page of all functions, made from their table: `python -m streams_orchestration.expressions.functions_page`."""
+"""The page of all functions, made from their table: `python -m streams_orchestration.builder.functions_page`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from pathlib import Path
 from streams_orchestration.expressions.catalog import GROUPS, REFUSED
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.table import Form, Function
+from streams_orchestration.operators.standard.output_functions import (
+    EXAMPLE_ROWS,
+    EXAMPLE_SCHEMA,
+    OUTPUT_FUNCTIONS,
+    OutputFunction,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 
@@ -29,6 +35,23 @@ example with Spark.
 and of a clock or of chance ({clocks}).
 """
 
+_OUTPUT = """## Output functions
+
+The functions of several tuples, which an `Aggregate` takes in `output`. Their values, their types and the handling of
+null and NaN are those of Spark in ANSI mode, which a test compares. Each takes tuples in one after another, and merges
+the running values of two parts of a group, so a window that markers close can be divided among channels.
+
+`Count`, and `Sum`, `Average`, `Min` and `Max` of numbers and conditions are calculated for all groups at once. The
+others take in about a million values a second. There is no approximate count of different values.
+
+The examples are over tuples of the type `{schema}`:
+{tuples}.
+
+| function | value | null | example |
+|---|---|---|---|
+{rows}
+"""
+
 
 def functions_page() -> str:
     """Return the page as Markdown."""
@@ -42,7 +65,22 @@ def functions_page() -> str:
         listed: list[Function | Form] = [*group.functions, *(CHOICES if group.heading == "Conditions" else ())]
         rows = "\n".join(map(_row, listed))
         parts.append(f"## {group.heading}\n\n| function | value | example |\n|---|---|---|\n{rows}\n")
+    rows = "\n".join(map(_output_row, OUTPUT_FUNCTIONS))
+    tuples = ", ".join(f"`({', '.join(map(_sql, row))})`" for row in EXAMPLE_ROWS)
+    parts.append(_OUTPUT.format(schema=EXAMPLE_SCHEMA, tuples=tuples, rows=rows))
     return "\n".join(parts)
+
+
+def _output_row(function: OutputFunction) -> str:
+    forms = "<br>".join(map(_code, function.forms))
+    examples = "<br>".join(f"{_code(call)} is {_code(_sql(value))}" for call, value in function.examples)
+    return f"| {forms} | {function.summary} | {function.nulls} | {examples} |"
+
+
+def _sql(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return "NULL" if value is None else str(value)
 
 
 def _row(function: Function | Form) -> str:
