@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import outer_call
@@ -103,10 +103,8 @@ def _renamed(forms: Sequence[str], number: int, name: str) -> str:
 def _assigned(parameters: Mapping[str, Any], output: int) -> dict[str, str]:
     """Attribute -> its expression, of one output port."""
     clause: Any = parameters.get("output") or {}
-    if isinstance(clause, list):
-        clauses: list[Any] = clause
-        clause = clauses[output] if output < len(clauses) else {}
-    return {str(name): str(text) for name, text in clause.items()} if isinstance(clause, Mapping) else {}
+    ports = cast("list[Mapping[str, Any]]", clause if isinstance(clause, list) else [clause] * (output + 1))
+    return {name: str(text) for name, text in ports[output].items()} if output < len(ports) else {}
 
 
 def _made(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Sources:
