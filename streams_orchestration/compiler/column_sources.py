@@ -39,6 +39,20 @@ _ASSIGNING = frozenset(("Functor", "Punctor", "Aggregate"))
 """Operators with an expression for each attribute that does not come through as it is."""
 _JOINED = {"Join": ("lhs_{}", "rhs_{}"), "Barrier": ("in{0}_{1}",)}
 """The same over the attributes of all ports: the names of an attribute that several ports have."""
+_TYPED: Mapping[str, Mapping[str, int]] = {
+    "DeDuplicate": {"key": 0},
+    "DynamicFilter": {"key": 0, "addKey": 1, "removeKey": 2},
+    "Filter": {"filter": 0},
+    "Functor": {"filter": 0},
+    "Gate": {"numTuplesToAck": 1},
+    "Join": {"match": 0},
+    "MetricsSink": {"metrics": 0},
+    "Punctor": {"punctuate": 0},
+    "Sort": {"sortBy": 0},
+    "Split": {"index": 0, "key": 0},
+    "Switch": {"status": 1},
+}
+"""Parameters that are expressions besides `output`, with the input port whose attributes they use."""
 
 
 def port_of(ddl: str) -> Port:
@@ -66,7 +80,7 @@ def column_sources(
     scope = _scope(kind, ports)
     assigned = _assigned(parameters, output) if kind in _ASSIGNING or kind in _JOINED else {}
     taken: Mapping[str, Any] = parameters.get("take") or {} if kind == "Lookup" else {}
-    types = {name: ports[min(of)[0]][min(of)[1]] for name, of in scope.items()}
+    types = _types(kind, ports)
     return {
         column: _made(assigned[column], kind, scope, types)
         if column in assigned
@@ -75,6 +89,43 @@ def column_sources(
         else scope.get(column, frozenset[tuple[int, str]]())
         for column in columns
     }
+
+
+def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> dict[str, str]:
+    """Return the types of an operator's expressions by their parameters, such as `output.late`.
+
+    Args:
+        kind: of a standard operator, without its namespace.
+        parameters: as the spec has them.
+        ports: the tuple types of the input ports.
+
+    Returns:
+        Several types of a list are named in order; expressions without a type, which checking reports, are left out.
+    """
+    written: dict[str, tuple[list[Any], Port]] = {}
+    for name, number in _TYPED.get(kind, {}).items():
+        if name in parameters and number < len(ports):
+            value: Any = parameters[name]
+            scope = _types(kind, ports) if kind in _JOINED else ports[number]
+            written[name] = cast("list[Any]", value if isinstance(value, list) else [value]), scope
+    if kind in ("Functor", "Punctor", *_JOINED):
+        clause: Any = parameters.get("output") or {}
+        for number in range(len(cast("list[Any]", clause)) if isinstance(clause, list) else 1):
+            label = f"output[{number}]" if isinstance(clause, list) else "output"
+            for name, text in _assigned(parameters, number).items():
+                written[f"{label}.{name}"] = [text], _types(kind, ports)
+    types: dict[str, str] = {}
+    for name, (texts, scope) in written.items():
+        try:
+            types[name] = ", ".join(str(typed(str(text), scope).type) for text in texts)
+        except ExpressionError:
+            continue
+    return types
+
+
+def _types(kind: str, ports: Sequence[Port]) -> Port:
+    """Return the types of the names that the expressions of an operator may use."""
+    return {name: ports[min(of)[0]][min(of)[1]] for name, of in _scope(kind, ports).items()}
 
 
 def _scope(kind: str, ports: Sequence[Port]) -> dict[str, Sources]:

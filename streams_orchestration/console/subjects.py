@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Literal, get_args
 
+from streams_orchestration.compiler.column_sources import expression_types, port_of
 from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.explain import UnknownSubjectError, explain
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.console.answers import WrongRequestError
 from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime.logs import read_end
@@ -79,11 +82,25 @@ def _operator(compilation: Compilation, name: str) -> Document:
         "implementation": model.implementation,
         "location": None if model.location is None else str(model.location),
         "parameters": without_secrets(model.parameters),
+        "types": _types(compilation, model),
         "pe": None if physical is None else compilation.fusion.pe_of[physical.index],
         "logical": model.name,
         "physical": [each.name for each in compilation.physical.operators if each.logical == model.index],
         "outputs": [{"stream": port.stream, "schema": port.schema} for port in model.outputs],
     }
+
+
+def _types(compilation: Compilation, model: LogicalOperator) -> dict[str, str]:
+    """Return the types of a standard operator's expressions by their parameters."""
+    if not model.standard:
+        return {}
+    schemas: dict[int, str | None] = {}
+    for connection in compilation.logical.connections:
+        if connection.target == model.index:
+            source = compilation.logical.operators[connection.source].outputs[connection.source_port]
+            schemas.setdefault(connection.target_port, source.schema)
+    ports = [port_of(schemas.get(number) or "") for number in range(len(model.inputs))]
+    return expression_types(short_kind(model.kind), model.parameters, ports)
 
 
 def _stream(compilation: Compilation, name: str) -> Document:

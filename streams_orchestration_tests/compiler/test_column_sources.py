@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams_orchestration.compiler.column_sources import column_sources, port_of
+from streams_orchestration.compiler.column_sources import column_sources, expression_types, port_of
 
 READING = "sensor string, value double, date date, place struct<city: string, value: int>, codes array<int>"
 OTHER = "sensor string, name string"
@@ -67,3 +67,27 @@ def test_an_output_port_has_expressions_of_its_own():
     clauses = {"output": [{"up": "sensor"}, {"up": "value"}]}
     found = [column_sources("Functor", clauses, [port_of(READING)], ["up"], port) for port in (0, 1)]
     assert found == [{"up": {(0, "sensor")}}, {"up": {(0, "value")}}]
+
+
+TYPES: list[tuple[str, dict[str, Any], list[str], dict[str, str]]] = [
+    ("Filter", {"filter": "value > 1"}, [READING], {"filter": "boolean"}),
+    ("Filter", {"filter": True}, [READING], {"filter": "boolean"}),
+    ("Filter", {"filter": "value > ${least}"}, [READING], {}),
+    ("Sort", {"sortBy": ["value", "upper(sensor)"], "order": "ascending"}, [READING], {"sortBy": "double, string"}),
+    ("Split", {"index": "length(sensor)"}, [READING], {"index": "int"}),
+    ("Switch", {"status": "name = 'a'"}, [READING, OTHER], {"status": "boolean"}),
+    ("Functor", {"filter": "value > 1", "output": {"up": "value / 2"}}, [READING],
+     {"filter": "boolean", "output.up": "double"}),
+    ("Functor", {"output": [{}, {"up": "codes[0]"}]}, [READING], {"output[1].up": "int"}),
+    ("Join", {"match": "lhs_sensor = rhs_sensor", "output": {"it": "concat(name, '')"}}, [READING, OTHER],
+     {"match": "boolean", "output.it": "string"}),
+    ("Aggregate", {"output": {"it": "Sum(value)"}}, [READING], {}),
+    ("Custom", {"function": "m:f"}, [READING], {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "parameters", "ports", "right"), TYPES)
+def test_expressions_have_the_types_that_the_table_gives(
+    kind: str, parameters: dict[str, Any], ports: list[str], right: dict[str, str]
+):
+    assert expression_types(kind, parameters, list(map(port_of, ports))) == right
