@@ -2030,15 +2030,6 @@ def if_(condition: Value, value: Value, otherwise: Value, /) -> Column:
     return call("if", condition, value, otherwise)
 
 
-def iff(condition: Value, value: Value, otherwise: Value, /) -> Column:
-    """The value if the condition is true, else the other one; only that one is evaluated.
-
-    `iff(condition boolean, value T, otherwise T) -> T`
-    `iff(NULL, 'a', 'b')` is `b`.
-    """
-    return call("iff", condition, value, otherwise)
-
-
 def nvl2(value: Value, present: Value, missing: Value, /) -> Column:
     """The second value where the first one is not null, else the third one.
 

@@ -17,7 +17,6 @@ CHOICES = (
     _form("nvl(value T, otherwise T) -> T", _FIRST, ("nvl(NULL, 'a')", "a")),
     _form("ifnull(value T, otherwise T) -> T", _FIRST, ("ifnull(NULL, 1)", "1")),
     _form("if(condition boolean, value T, otherwise T) -> T", _CHOICE, ("if(1 < 2, 'a', 'b')", "a")),
-    _form("iff(condition boolean, value T, otherwise T) -> T", _CHOICE, ("iff(NULL, 'a', 'b')", "b")),
     _form(
         "nvl2(value any, present T, missing T) -> T",
         "The second value where the first one is not null, else the third one.",
@@ -30,4 +29,4 @@ CHOICES = (
         ("nanvl(DOUBLE('NaN'), 1.5e0)", "1.5"),
     ),
 )
-"""All of them but AND, OR and CASE."""
+"""All of them but AND, OR and CASE, and `iff`, which is `if` by the name that other systems have for it."""
