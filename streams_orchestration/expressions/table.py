@@ -134,13 +134,16 @@ class Signature:
         """Return the parameter of an argument."""
         return self.parameters[min(place, len(self.parameters) - 1)]
 
-    def accepts(self, place: int, operand: Operand) -> bool:
+    def accepts(self, place: int, operand: Operand, *, exact: bool = False) -> bool:
         """Return True if an argument may stand at its place, whatever the others are."""
         parameter = self.parameter(place)
         if parameter.constant and operand.constant is None:
             return False
         variables: dict[str, list[Type]] = {}
-        return _collect(parameter.type, operand.type, variables)
+        if not _collect(parameter.type, operand.type, variables):
+            return False
+        bound = {name: kinds[0] for name, kinds in variables.items()}
+        return not exact or operand.type in (_bound(parameter.type, operand.type, bound), VOID)
 
     def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
         """Return the types of a call in this form, or None if the arguments do not fit it."""
@@ -201,8 +204,9 @@ def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
     return parse_type(text)
 
 
-def misfit(name: str, forms: Sequence[Signature], operands: Sequence[Operand]) -> tuple[str, int]:
+def misfit(function: Function, operands: Sequence[Operand]) -> tuple[str, int]:
     """Return why arguments fit no form of a function, and the number of the argument at fault, -1 for their count."""
+    name, forms = function.name, function.signatures
     fitting = [each for each in forms if each.takes(len(operands))]
     shown = " or ".join(each.text for each in forms)
     if not fitting:
@@ -212,7 +216,7 @@ def misfit(name: str, forms: Sequence[Signature], operands: Sequence[Operand]) -
         given = f"{len(operands)} {'is' if len(operands) == 1 else 'are'} given"
         return f"{name} takes {counts} {noun}, {given}; it is called as {shown}", -1
     for place, operand in enumerate(operands):
-        left = [each for each in fitting if each.accepts(place, operand)]
+        left = [each for each in fitting if each.accepts(place, operand, exact=function.exact)]
         if not left:
             kinds = dict.fromkeys(each.parameter(place).type for each in fitting)
             wanted = " or ".join(_CLASS_NAMES.get(kind, kind) for kind in kinds)
@@ -222,6 +226,12 @@ def misfit(name: str, forms: Sequence[Signature], operands: Sequence[Operand]) -
         fitting = left
     kinds = ", ".join(str(each.type) for each in operands)
     return f"{name}({kinds}) is not possible; it is called as {shown}", -1
+
+
+def _is_exact(resolved: Resolved, operands: Sequence[Operand]) -> bool:
+    """Return True if no argument but NULL needs a conversion."""
+    pairs = zip(resolved.arguments, operands, strict=True)
+    return all(operand.type in (kind, VOID) for kind, operand in pairs)
 
 
 def _kept(resolved: Resolved, operands: Sequence[Operand]) -> int:
@@ -244,6 +254,7 @@ class Function:
         strict: the value is null if an argument is.
         fails: there may be no value for some arguments.
         lenient: a failure is null.
+        exact: arguments are of the declared types, or NULL; nothing is converted (Spark's `ExpectsInputTypes`).
     """
 
     name: str
@@ -256,12 +267,14 @@ class Function:
     strict: bool = True
     fails: bool = False
     lenient: bool = False
+    exact: bool = False
 
     def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
         """Return the types of a call, or None if no form fits its arguments."""
         if self.resolver is not None:
             return self.resolver(operands)
-        resolved = [each for each in (form.resolve(operands) for form in self.signatures) if each is not None]
+        forms = (form.resolve(operands) for form in self.signatures)
+        resolved = [each for each in forms if each is not None and (not self.exact or _is_exact(each, operands))]
         return max(resolved, key=lambda each: _kept(each, operands), default=None)
 
 

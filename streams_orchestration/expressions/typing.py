@@ -339,7 +339,7 @@ def _misfit(syntax: Apply, arguments: list[Node], operands: Sequence[Operand] = 
             hint = f"add an interval, as in {'+' if name == '+' else '-'} INTERVAL 1 HOUR"
         return ExpressionError(f"{kinds[0]} {name.upper()} {kinds[1]} is not possible; {hint}", syntax.offset)
     if function is not None and function.signatures:
-        message, place = misfit(name, function.signatures, operands)
+        message, place = misfit(function, operands)
         return ExpressionError(message, syntax.arguments[place].offset if place >= 0 else syntax.offset)
     form = _FORMS.get(name) or (function.examples[0][0] if function is not None and function.examples else "")
     hint = f"; it is called as {form}" if name in _FORMS else f"; an example is {form}" if form else ""

@@ -138,34 +138,7 @@ UNLIKE_SPARK = frozenset(
 
 
 TAKES_MORE = frozenset(
-    (
-        "format_number",
-        "overlay",
-        "soundex",
-        "mask",
-        "unix_seconds",
-        "unix_millis",
-        "unix_micros",
-        "unix_date",
-        "timestamp_millis",
-        "timestamp_micros",
-        "map_contains_key",
-        "str_to_map",
-        "array_join",
-        "array_repeat",
-        "get_json_object",
-        "json_array_length",
-        "json_object_keys",
-        "bit_count",
-        "to_unix_timestamp",
-        "unix_timestamp",
-        "to_date",
-        "to_timestamp",
-        "to_timestamp_ltz",
-        "to_timestamp_ntz",
-        "try_to_timestamp",
-        "try_to_date",
-    )
+    ("to_date", "to_timestamp", "to_timestamp_ltz", "to_timestamp_ntz", "try_to_timestamp", "try_to_date")
 )
 """Functions that convert arguments of other types, which Spark refuses for them."""
 _SIZED = frozenset(("space", "repeat", "lpad", "rpad", "array_repeat", "sequence", "format_number"))

@@ -187,6 +187,7 @@ def _arrays_overlap(binding: Binding) -> Row:
     "array_join(values array<string>, separator string, [missing string]) -> string",
     summary="The elements as one text; null ones are left out, or written as a text.",
     examples=[("array_join(array('a', NULL, 'b'), ',', '?')", "a,?,b")],
+    exact=True,
 )
 def _array_join(values: Sequence[str | None], separator: str, missing: str | None = None) -> str:
     return separator.join(
@@ -239,6 +240,7 @@ ARRAYS.function(
     "array_repeat(value T, times int) -> array<T>",
     summary=f"A value so many times, at most {_MOST:,}.",
     examples=[("array_repeat('a', 2)", "[a, a]")],
+    exact=True,
     strict=False,
     fails=True,
 )

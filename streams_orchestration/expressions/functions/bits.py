@@ -74,6 +74,12 @@ for _names, _shifted, _summary, _example in (
         BITS.bound(summary=_summary, examples=[(_call, _example)], resolver=_shift, name=_name)(_shifter(_shifted))
 
 
-@BITS.function("bit_count(value whole) -> int", summary="How many bits are set.", examples=[("bit_count(7)", "3")])
+@BITS.function(
+    "bit_count(value whole) -> int",
+    "bit_count(value boolean) -> int",
+    summary="How many bits are set.",
+    examples=[("bit_count(7)", "3")],
+    exact=True,
+)
 def _bit_count(value: int) -> int:
     return (value % (1 << 64)).bit_count()

@@ -29,7 +29,10 @@ _SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", s
 
 
 @CODES.function(
-    "soundex(value string) -> string", summary="A code of how a word sounds.", examples=[("soundex('Miller')", "M460")]
+    "soundex(value string) -> string",
+    summary="A code of how a word sounds.",
+    examples=[("soundex('Miller')", "M460")],
+    exact=True,
 )
 def _soundex(value: str) -> str:
     upper = value.upper()
@@ -62,10 +65,13 @@ CODES.function(
 
 
 @CODES.function(
-    "mask(value string, [upper string], [lower string], [digit string], [other string]) -> string",
+    "mask(value string, [upper constant string], [lower constant string], [digit constant string], "
+    "[other constant string]) -> string",
     summary="With other characters in the place of capital letters, small ones and digits; null leaves them.",
     examples=[("mask('Ab1-')", "Xxn-")],
+    exact=True,
     strict=False,
+    fails=True,
 )
 def _mask(
     value: str | None,

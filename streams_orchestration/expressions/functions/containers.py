@@ -9,7 +9,7 @@ from streams_orchestration.expressions.coercion import common, common_of
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.matching import split
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
-from streams_orchestration.expressions.types import INT, VOID, array_of, map_of, struct_of
+from streams_orchestration.expressions.types import BOOLEAN, INT, VOID, array_of, map_of, struct_of
 
 CONTAINERS = Group("Arrays, maps and structs")
 
@@ -197,10 +197,22 @@ CONTAINERS.function(
     resolver=_entries,
     name="map_entries",
 )(lambda values: tuple(values.items()))
+
+
+def _key_types(operands: Sequence[Operand]) -> Resolved | None:
+    """Resolve a map and a key of its type; numbers become the wider one, texts go with texts only."""
+    if len(operands) != 2 or operands[0].type.name != "map" or operands[1].type == VOID:
+        return None
+    key, value = operands[0].type.parts
+    together = common(key, operands[1].type, texts=False)
+    return None if together is None else Resolved((map_of(together, value), together), BOOLEAN)
+
+
 CONTAINERS.function(
-    "map_contains_key(values map<K, V>, key K) -> boolean",
     summary="True if there is a value for a key.",
     examples=[("map_contains_key(map('a', 1), 'a')", "true")],
+    resolver=_key_types,
+    name="map_contains_key",
 )(lambda values, key: key in values)
 
 
@@ -229,6 +241,7 @@ CONTAINERS.function(
     "str_to_map(value string, [pairs string], [values string]) -> map<string, string>",
     summary="The keys and values of a text, divided by regular expressions; `,` and `:` if none are named.",
     examples=[("str_to_map('a:1,b:2')", "{a -> 1, b -> 2}")],
+    exact=True,
     fails=True,
 )
 def _str_to_map(value: str, pairs: str = ",", values: str = ":") -> dict[str, str | None]:

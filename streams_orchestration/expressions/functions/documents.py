@@ -102,6 +102,7 @@ def _number(text: str) -> str:
     "get_json_object(json string, path string) -> string",
     summary="What a path such as `$.a.b[0]` finds in a JSON text; null if it finds nothing.",
     examples=[("get_json_object('{\"a\": {\"b\": [1, 2]}}', '$.a.b[1]')", "2")],
+    exact=True,
 )
 def _get_json_object(text: str, path: str) -> str | None:
     value, steps = _parsed(text), _steps(path)
@@ -120,6 +121,7 @@ def _get_json_object(text: str, path: str) -> str | None:
     "json_array_length(json string) -> int",
     summary="How many elements the array of a JSON text has; null if it is none.",
     examples=[("json_array_length('[1, 2]')", "2")],
+    exact=True,
 )
 def _json_array_length(text: str) -> int | None:
     value = _parsed(text)
@@ -130,6 +132,7 @@ def _json_array_length(text: str) -> int | None:
     "json_object_keys(json string) -> array<string>",
     summary="The outermost keys of a JSON text; null if it is no object.",
     examples=[('json_object_keys(\'{"a": 1, "b": 2}\')', "[a, b]")],
+    exact=True,
 )
 def _json_object_keys(text: str) -> tuple[str, ...] | None:
     value = _parsed(text)

@@ -10,7 +10,7 @@ from typing import Any
 
 from streams_orchestration.expressions.conversion import EXACT
 from streams_orchestration.expressions.datetime_patterns import pattern_of
-from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.arithmetic import checked
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
 from streams_orchestration.expressions.times import (
@@ -109,7 +109,7 @@ def _parsed(kind: Type, *, date: bool = False) -> Callable[[Binding], Row]:
 
 def _text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
-        if not 1 <= len(operands) <= 2 or any(each.type.is_nested for each in operands):
+        if not 1 <= len(operands) <= 2 or any(each.type.is_nested or each.type.is_interval for each in operands):
             return None
         texts = operands[0].type in (STRING, VOID)
         if not texts and not operands[0].type.is_datetime:
@@ -162,6 +162,9 @@ def _from_unixtime(binding: Binding) -> Row:
 
 
 def _unix_types(operands: Sequence[Operand]) -> Resolved | None:
+    if len(operands) == 2 and operands[1].type not in (STRING, VOID):
+        message = "the pattern must be a text"
+        raise MisfitError(message)
     resolved = _text_or(TIMESTAMP)(operands)
     return None if resolved is None else Resolved(resolved.arguments, BIGINT)
 
@@ -186,9 +189,13 @@ for _name, _unit in (("unix_seconds", SECOND), ("unix_millis", 1000), ("unix_mic
         f"{_name}(value timestamp) -> bigint",
         summary=f"Whole {_name[5:]} since 1970, rounded down.",
         examples=[(f"{_name}(TIMESTAMP '1970-01-01 00:00:01.5')", str(1_500_000 // _unit))],
+        exact=True,
     )(lambda value, unit=_unit: value // unit)
 INSTANTS.function(
-    "unix_date(value date) -> int", summary="Days since 1970-01-01.", examples=[("unix_date(DATE '1970-01-06')", "5")]
+    "unix_date(value date) -> int",
+    summary="Days since 1970-01-01.",
+    examples=[("unix_date(DATE '1970-01-06')", "5")],
+    exact=True,
 )(lambda value: value)
 INSTANTS.function(
     "date_from_unix_date(days int) -> date",
@@ -229,8 +236,9 @@ def _timestamp_seconds(binding: Binding) -> Row:
 
 for _name, _unit in (("timestamp_millis", 1000), ("timestamp_micros", 1)):
     INSTANTS.function(
-        f"{_name}(value bigint) -> timestamp",
+        f"{_name}(value whole) -> timestamp",
         summary=f"The time of {_name[10:]}econds since 1970.".replace("millise", "millise"),
+        exact=True,
         examples=[(f"{_name}(1500)", "1970-01-01 00:00:01.5" if _unit > 1 else "1970-01-01 00:00:00.0015")],
         fails=True,
     )(lambda value, unit=_unit: checked(value * unit, BIGINT))

@@ -320,6 +320,7 @@ def _conv(number: str, source: int, target: int) -> str | None:
     "format_number(value number, digits int) -> string",
     summary="The number with commas between thousands, rounded half to even to digits behind the point.",
     examples=[("format_number(12332.123456, 4)", "12,332.1235")],
+    exact=True,
     fails=True,
 )
 def _format_number(binding: Binding) -> Row:

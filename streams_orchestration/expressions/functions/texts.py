@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from streams_orchestration.expressions.coercion import common_of
+from streams_orchestration.expressions.coercion import common_of, is_implicit
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
-from streams_orchestration.expressions.types import BINARY, STRING, VOID
+from streams_orchestration.expressions.types import BINARY, INT, STRING, VOID
 
 LONGEST = 2**24
 """Characters of the longest text that a function makes of a short one, so that a wrong count takes no machine down."""
@@ -122,7 +123,7 @@ TEXTS.function(
 )(lambda value: value[::-1])
 
 
-def _part(value: str | bytes, start: int, length: int = 2**31 - 1) -> str | bytes:
+def _part(value: Any, start: int, length: int = 2**31 - 1) -> Any:
     """Return a part as Spark cuts it: from 1, or from the end for a negative start."""
     first = start - 1 if start > 0 else len(value) + start if start < 0 else 0
     end = min(first + length, len(value)) if length > 0 else first
@@ -214,14 +215,27 @@ def _translate(value: str, source: str, target: str) -> str:
     return value.translate(table)
 
 
+def _overlaid(operands: Sequence[Operand]) -> Resolved | None:
+    """Resolve two texts or two binaries, with a start and a length."""
+    kinds = [each.type for each in operands]
+    if not 3 <= len(kinds) <= 4 or not all(is_implicit(kind, INT) for kind in kinds[2:]):
+        return None
+    if BINARY in kinds[:2]:
+        fits = all(kind in (BINARY, VOID) for kind in kinds[:2])
+        return Resolved((BINARY, BINARY, INT, INT)[: len(kinds)], BINARY) if fits else None
+    fits = all(is_implicit(kind, STRING) for kind in kinds[:2])
+    return Resolved((STRING, STRING, INT, INT)[: len(kinds)], STRING) if fits else None
+
+
 @TEXTS.function(
-    "overlay(value string, replacement string, start int, [length int]) -> string",
     summary="With a text in the place of a part. Also `(value PLACING replacement FROM start FOR length)`.",
     examples=[("overlay('Spark', '_', 3)", "Sp_rk")],
+    resolver=_overlaid,
+    name="overlay",
 )
-def _overlay(value: str, replacement: str, start: int, length: int = -1) -> str:
+def _overlay(value: Any, replacement: Any, start: int, length: int = -1) -> Any:
     length = len(replacement) if length < 0 else length
-    return str(_part(value, 1, start - 1)) + replacement + str(_part(value, start + length))
+    return _part(value, 1, start - 1) + replacement + _part(value, start + length)
 
 
 TEXTS.function(

@@ -1,0 +1,81 @@
+"""Functions take what Spark's take, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from streams_orchestration.expressions.catalog import FUNCTIONS, REFUSED
+from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.types import parse_type
+from streams_orchestration.expressions.typing import typed
+
+KINDS = {name: parse_type(kind) for name, kind in (
+    ("i", "int"), ("g", "bigint"), ("x", "double"), ("m", "decimal(10, 2)"), ("s", "string"), ("w", "binary"),
+    ("b", "boolean"), ("d", "date"), ("t", "timestamp"), ("l", "array<int>"), ("k", "array<string>"),
+    ("p", "map<string, int>"), ("n", "map<int, int>"),
+)}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("unix_seconds(t)", "bigint"), ("unix_micros(NULL)", "bigint"), ("unix_date(d)", "int"),
+        ("timestamp_millis(i)", "timestamp"), ("timestamp_micros(g)", "timestamp"), ("bit_count(b)", "int"),
+        ("bit_count(g)", "int"), ("soundex(s)", "string"), ("mask(s, 'Q', NULL)", "string"),
+        ("get_json_object(s, '$.a')", "string"), ("json_array_length(NULL)", "int"), ("array_join(k, ',')", "string"),
+        ("array_repeat(x, i)", "array<double>"), ("str_to_map(s)", "map<string, string>"),
+        ("format_number(m, 2)", "string"), ("overlay(w, X'00', 1)", "binary"), ("overlay(s, i, 1)", "string"),
+        ("map_contains_key(n, g)", "boolean"), ("unix_timestamp(d)", "bigint"), ("unix_timestamp(s, 'yyyy')", "bigint"),
+    ],
+)  # fmt: skip
+def test_what_is_taken(text: str, kind: str):
+    assert typed(text, KINDS).type == parse_type(kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("unix_seconds(d)", "value is date, timestamp is wanted"),
+        ("unix_millis(s)", "value is string, timestamp is wanted"),
+        ("unix_date(t)", "value is timestamp, date is wanted"),
+        ("timestamp_millis(x)", "value is double, a whole number is wanted"),
+        ("timestamp_micros('1')", "value is string, a whole number is wanted"),
+        ("bit_count('7')", "value is string, a whole number or boolean is wanted"),
+        ("bit_count(x)", "value is double"),
+        ("soundex(i)", "value is int, string is wanted"),
+        ("mask(s, s)", "upper is string, constant string is wanted"),
+        ("mask(i)", "value is int, string is wanted"),
+        ("get_json_object(i, '$.a')", "json is int, string is wanted"),
+        ("json_object_keys(w)", "json is binary, string is wanted"),
+        ("array_join(l, ',')", "values is array<int>, array<string> is wanted"),
+        ("array_repeat(i, g)", "times is bigint, int is wanted"),
+        ("str_to_map(s, 1)", "pairs is int, string is wanted"),
+        ("format_number(s, 2)", "value is string, a number is wanted"),
+        ("format_number(x, g)", "digits is bigint, int is wanted"),
+        ("overlay(w, 'a', 1)", "not possible"),
+        ("map_contains_key(p, 1)", "not possible"),
+        ("map_contains_key(p, NULL)", "not possible"),
+        ("unix_timestamp(s, 1)", "the pattern must be a text"),
+        ("to_unix_timestamp(INTERVAL 1 DAY)", "not possible"),
+    ],
+)
+def test_what_is_not(text: str, message: str):
+    with pytest.raises(ExpressionError, match=message):
+        typed(text, KINDS)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_function_of_other_tuples_of_a_clock_or_of_chance_is_refused_with_its_reason(name: str):
+    assert name not in FUNCTIONS
+    for arguments in ("", "i", "i, s"):
+        with pytest.raises(ExpressionError) as caught:
+            typed(f"{name}({arguments})", KINDS)
+        assert str(caught.value) == f"{name}(...) {REFUSED[name]}"
+
+
+@pytest.mark.parametrize(
+    "text", ["eval('1')", "java_method('a', 'b')", "reflect('a', 'b')", "my_function(i)", "sleep(1)"]
+)
+def test_a_function_that_is_not_in_the_table_is_refused(text: str):
+    with pytest.raises(ExpressionError, match="there is no function"):
+        typed(text, KINDS)
