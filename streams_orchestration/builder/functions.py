@@ -743,13 +743,12 @@ def translate(value: Value, from_: Value, to: Value, /) -> Column:
     return call("translate", value, from_, to)
 
 
-def overlay(value: Value, replacement: Value, start: Value, length: Value = MISSING, /) -> Column:
+def overlay(*arguments: Value) -> Column:
     """With a text in the place of a part. Also `(value PLACING replacement FROM start FOR length)`.
 
-    `overlay(value string, replacement string, start int, [length int]) -> string`
     `overlay('Spark', '_', 3)` is `Sp_rk`.
     """
-    return call("overlay", value, replacement, start, length)
+    return call("overlay", *arguments)
 
 
 def instr(value: Value, search: Value, /) -> Column:
@@ -895,7 +894,7 @@ def mask(
 ) -> Column:
     """With other characters in the place of capital letters, small ones and digits; null leaves them.
 
-    `mask(value string, [upper string], [lower string], [digit string], [other string]) -> string`
+    `mask(value string, [upper constant string], [lower constant string], [digit constant string], [other constant string]) -> string`
     `mask('Ab1-')` is `Xxn-`.
     """
     return call("mask", value, upper, lower, digit, other)
@@ -1373,6 +1372,7 @@ def unix_seconds(value: Value, /) -> Column:
     """Whole seconds since 1970, rounded down.
 
     `unix_seconds(value timestamp) -> bigint`
+    `unix_seconds(value timestamp_ntz) -> bigint`
     `unix_seconds(TIMESTAMP '1970-01-01 00:00:01.5')` is `1`.
     """
     return call("unix_seconds", value)
@@ -1382,6 +1382,7 @@ def unix_millis(value: Value, /) -> Column:
     """Whole millis since 1970, rounded down.
 
     `unix_millis(value timestamp) -> bigint`
+    `unix_millis(value timestamp_ntz) -> bigint`
     `unix_millis(TIMESTAMP '1970-01-01 00:00:01.5')` is `1500`.
     """
     return call("unix_millis", value)
@@ -1391,6 +1392,7 @@ def unix_micros(value: Value, /) -> Column:
     """Whole micros since 1970, rounded down.
 
     `unix_micros(value timestamp) -> bigint`
+    `unix_micros(value timestamp_ntz) -> bigint`
     `unix_micros(TIMESTAMP '1970-01-01 00:00:01.5')` is `1500000`.
     """
     return call("unix_micros", value)
@@ -1425,7 +1427,7 @@ def timestamp_seconds(*arguments: Value) -> Column:
 def timestamp_millis(value: Value, /) -> Column:
     """The time of milliseconds since 1970.
 
-    `timestamp_millis(value bigint) -> timestamp`
+    `timestamp_millis(value whole) -> timestamp`
     `timestamp_millis(1500)` is `1970-01-01 00:00:01.5`.
     """
     return call("timestamp_millis", value)
@@ -1434,7 +1436,7 @@ def timestamp_millis(value: Value, /) -> Column:
 def timestamp_micros(value: Value, /) -> Column:
     """The time of microseconds since 1970.
 
-    `timestamp_micros(value bigint) -> timestamp`
+    `timestamp_micros(value whole) -> timestamp`
     `timestamp_micros(1500)` is `1970-01-01 00:00:00.0015`.
     """
     return call("timestamp_micros", value)
@@ -1598,13 +1600,12 @@ def map_entries(*arguments: Value) -> Column:
     return call("map_entries", *arguments)
 
 
-def map_contains_key(values: Value, key: Value, /) -> Column:
+def map_contains_key(*arguments: Value) -> Column:
     """True if there is a value for a key.
 
-    `map_contains_key(values map<K, V>, key K) -> boolean`
     `map_contains_key(map('a', 1), 'a')` is `true`.
     """
-    return call("map_contains_key", values, key)
+    return call("map_contains_key", *arguments)
 
 
 def map_from_arrays(keys: Value, values: Value, /) -> Column:
@@ -1879,6 +1880,7 @@ def bit_count(value: Value, /) -> Column:
     """How many bits are set.
 
     `bit_count(value whole) -> int`
+    `bit_count(value boolean) -> int`
     `bit_count(7)` is `3`.
     """
     return call("bit_count", value)

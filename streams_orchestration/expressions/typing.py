@@ -166,7 +166,7 @@ class _Typing:
         except MisfitError as error:
             message = f"{syntax.function}: {error}"
             raise ExpressionError(message, syntax.offset) from error
-        if resolved is None:
+        if resolved is None or not all(map(can_convert, (each.type for each in arguments), resolved.arguments)):
             raise _misfit(syntax, arguments, operands)
         converted = tuple(
             self._as(node, kind, each.offset)

@@ -35,8 +35,8 @@ def test_what_is_taken(text: str, kind: str):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("unix_seconds(d)", "value is date, timestamp is wanted"),
-        ("unix_millis(s)", "value is string, timestamp is wanted"),
+        ("unix_seconds(d)", "value is date, timestamp or timestamp_ntz is wanted"),
+        ("unix_millis(s)", "value is string, timestamp or timestamp_ntz is wanted"),
         ("unix_date(t)", "value is timestamp, date is wanted"),
         ("timestamp_millis(x)", "value is double, a whole number is wanted"),
         ("timestamp_micros('1')", "value is string, a whole number is wanted"),
@@ -55,6 +55,9 @@ def test_what_is_taken(text: str, kind: str):
         ("overlay(w, 'a', 1)", "not possible"),
         ("map_contains_key(p, 1)", "not possible"),
         ("map_contains_key(p, NULL)", "not possible"),
+        ("round(x, array(1))", "not possible"),
+        ("round(m, 'a')", "the number of digits cannot be 'a'"),
+        ("round(m, array(1))", "the number of digits cannot be"),
         ("unix_timestamp(s, 1)", "the pattern must be a text"),
         ("to_unix_timestamp(INTERVAL 1 DAY)", "not possible"),
     ],

@@ -187,6 +187,7 @@ for _name in ("unix_timestamp", "to_unix_timestamp"):
 for _name, _unit in (("unix_seconds", SECOND), ("unix_millis", 1000), ("unix_micros", 1)):
     INSTANTS.function(
         f"{_name}(value timestamp) -> bigint",
+        f"{_name}(value timestamp_ntz) -> bigint",
         summary=f"Whole {_name[5:]} since 1970, rounded down.",
         examples=[(f"{_name}(TIMESTAMP '1970-01-01 00:00:01.5')", str(1_500_000 // _unit))],
         exact=True,

@@ -35,7 +35,13 @@ def _rounded(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def _digits(constant: tuple[Any] | None) -> int:
-    return 0 if constant is None or constant[0] is None else int(constant[0])
+    if constant is None or constant[0] is None:
+        return 0
+    try:
+        return int(constant[0])
+    except (TypeError, ValueError) as error:
+        message = f"the number of digits cannot be {constant[0]!r}"
+        raise MisfitError(message) from error
 
 
 def _rounded_decimal(kind: Type, digits: int) -> Type:
