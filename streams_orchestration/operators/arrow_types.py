@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from streams_orchestration.model.schema import Attribute, Schema, parse_schema
+from streams_orchestration.model.schema import Attribute, Schema, parse_schema, quoted
 from streams_orchestration.operators.libraries import pa
 
 
@@ -102,7 +102,7 @@ def _type_ddl(name: str, kind: pa.DataType) -> str:
     if types.is_map(kind):
         return f"map<{_type_ddl(name, kind.key_type)}, {_type_ddl(name, kind.item_type)}>"
     if types.is_struct(kind):
-        return f"struct<{', '.join(f'{part.name}: {_type_ddl(name, part.type)}' for part in kind)}>"
+        return f"struct<{', '.join(f'{quoted(part.name)}: {_type_ddl(name, part.type)}' for part in kind)}>"
     message = f"{name}: {kind} is no type of an attribute"
     raise ValueError(message)
 
@@ -130,8 +130,23 @@ def fits(kind: pa.DataType, target: pa.DataType) -> bool:
         return types.is_decimal(target) or types.is_floating(target)
     if types.is_date(kind):
         return types.is_date(target) or types.is_timestamp(target)
-    alike = (types.is_timestamp, is_text, _is_binary, types.is_nested)
+    if types.is_nested(kind) or types.is_nested(target):
+        return _fits_nested(kind, target)
+    alike = (types.is_timestamp, is_text, _is_binary)
     return any(check(kind) and check(target) for check in alike)
+
+
+def _fits_nested(kind: pa.DataType, target: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_map(target):
+        return types.is_map(kind) and fits(kind.key_type, target.key_type) and fits(kind.item_type, target.item_type)
+    if types.is_struct(target):
+        names = {kind.field(i).name for i in range(kind.num_fields)} if types.is_struct(kind) else set[str]()
+        return all(part.name in names and fits(kind.field(part.name).type, part.type) for part in target)
+    lists = (types.is_list, types.is_large_list, types.is_list_view, types.is_large_list_view, types.is_fixed_size_list)
+    if not types.is_list(target) or types.is_map(kind) or not any(check(kind) for check in lists):
+        return False
+    return fits(kind.value_type, target.value_type)
 
 
 def is_text(kind: pa.DataType) -> bool:

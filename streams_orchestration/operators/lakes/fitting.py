@@ -137,13 +137,29 @@ def _shape(kind: pa.DataType) -> object:
         return tuple((field.name, _shape(field.type)) for field in kind)
     if types.is_nested(kind):
         return ("list", _shape(kind.value_type))
-    text = types.is_large_string(kind) or types.is_string_view(kind)
-    return pa.string() if text else kind
+    if types.is_large_string(kind) or types.is_string_view(kind):
+        return pa.string()
+    return pa.binary() if types.is_large_binary(kind) or types.is_binary_view(kind) else kind
+
+
+def _alike(kind: pa.DataType, target: pa.DataType) -> bool:
+    """Are both maps, lists, or structs with the same names?"""
+    types = pa.types
+    if types.is_struct(kind) and types.is_struct(target):
+        return [field.name for field in kind] == [field.name for field in target]
+    if types.is_struct(kind) or types.is_struct(target) or not types.is_nested(target):
+        return False
+    return types.is_map(kind) == types.is_map(target)
 
 
 def _widens(kind: pa.DataType, target: pa.DataType) -> bool:
     """Has every value of a type an equal one of another?"""
     types = pa.types
+    if _same(kind, target):
+        return True
+    if types.is_nested(kind):
+        parts = [(kind.field(i), target.field(i)) for i in range(kind.num_fields)] if _alike(kind, target) else []
+        return bool(parts) and all(_widens(part.type, wider.type) for part, wider in parts)
     if types.is_integer(kind):
         if types.is_integer(target):
             return kind.bit_width <= target.bit_width

@@ -36,6 +36,7 @@ from streams_orchestration.operators.lakes.data_files import (
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import DURABLE, load_catalog, without_secrets
+from streams_orchestration.operators.lakes.iceberg_nulls import keep_nulls
 from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.undeliverable import SetAside
@@ -52,6 +53,7 @@ class IcebergTarget(LakeTarget):
     def __init__(self, catalog: Mapping[str, str], name: str, wanted: WantedTable) -> None:
         """`catalog` has its properties, with references; `name` has the namespace of the table."""
         super().__init__(name, wanted)
+        keep_nulls()
         self.properties = dict(catalog)
         self._catalog: Any = None
 

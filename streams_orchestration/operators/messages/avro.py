@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.registry import RegisteredSchema
+from streams_orchestration.operators.messages.texts import text_fault
 from streams_orchestration.operators.messages.values import (
     Convert,
     UnfitError,
@@ -105,15 +105,12 @@ class AvroReader:
         Raises:
             ValueError: it was not written with the schema.
         """
-        import fastavro
-
         file = io.BytesIO(payload)
         try:
-            row: Any = fastavro.schemaless_reader(file, self._schema.parsed, None)
+            row = self._row(file)
             values = {name: converted(row[name], convert) for name, convert in self._converts.items()}
-        except UnicodeDecodeError as error:
-            message = f"a text of it: {utf8_fault(error.object)}"
-            raise ValueError(message) from None
+        except _NotUtf8Error:
+            raise
         except _BROKEN as error:
             message = f"it was not written with its schema: {type(error).__name__}: {error}"
             raise ValueError(message) from None
@@ -121,6 +118,25 @@ class AvroReader:
             message = f"it was not written with its schema: {len(payload) - file.tell()} bytes are left"
             raise ValueError(message)
         return values
+
+    def _row(self, file: io.BytesIO) -> dict[str, Any]:
+        """Return all fields; those that no attribute has may be no UTF-8 texts."""
+        import fastavro
+
+        try:
+            row: Any = fastavro.schemaless_reader(file, self._schema.parsed, None)
+        except UnicodeDecodeError:
+            file.seek(0)
+            row = fastavro.schemaless_reader(
+                file, self._schema.parsed, None, handle_unicode_errors="surrogateescape"
+            )
+            if reason := next(filter(None, (text_fault(row[name], name) for name in self._converts)), ""):
+                raise _NotUtf8Error(reason) from None
+        return row
+
+
+class _NotUtf8Error(ValueError):
+    """A text that is no UTF-8."""
 
 
 def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
@@ -216,30 +232,41 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
     Raises:
         ValueError: an attribute cannot be in a message of Avro.
     """
-    for field in schema:
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", field.name):
-            message = f"format avro: {field.name} is no name of Avro, which has letters, digits and _ only"
-            raise ValueError(message)
     name = name if before is None else AvroSchema(before).parsed["name"]
-    return json.dumps(_record(schema, name), separators=(",", ":"))
+    return json.dumps(_record(schema, name, "", set()), separators=(",", ":"))
 
 
-def _record(fields: Any, name: str) -> Avro:
-    parts = [
-        {"name": field.name, "type": ["null", _derived(field.type, f"{name}_{field.name}")], "default": None}
-        for field in fields
-    ]
+def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
+    """A record with a name that no other record of the schema has.
+
+    Args:
+        fields: of the record.
+        name: of the record, if it is free.
+        path: of the attribute that it is the type of; empty for that of the message.
+        used: names of other records.
+    """
+    while name in used:
+        name += "_"
+    used.add(name)
+    parts: list[Avro] = []
+    for field in fields:
+        place = f"{path}.{field.name}" if path else field.name
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", field.name):
+            message = f"format avro: {place} is no name of Avro, which has letters, digits and _ only"
+            raise ValueError(message)
+        kind = _derived(field.type, f"{name}_{field.name}", place, used)
+        parts.append({"name": field.name, "type": ["null", kind], "default": None})
     return {"type": "record", "name": name, "fields": parts}
 
 
-def _derived(kind: pa.DataType, name: str) -> Avro:
+def _derived(kind: pa.DataType, name: str, path: str, used: set[str]) -> Avro:
     types = pa.types
     if types.is_struct(kind):
-        return _record([kind.field(i) for i in range(kind.num_fields)], name)
+        return _record([kind.field(i) for i in range(kind.num_fields)], name, path, used)
     if types.is_list(kind):
-        return {"type": "array", "items": ["null", _derived(kind.value_type, name)]}
+        return {"type": "array", "items": ["null", _derived(kind.value_type, name, path, used)]}
     if types.is_map(kind) and types.is_string(kind.key_type):
-        return {"type": "map", "values": ["null", _derived(kind.item_type, name)]}
+        return {"type": "map", "values": ["null", _derived(kind.item_type, name, path, used)]}
     if types.is_decimal(kind):
         return {"type": "bytes", "logicalType": "decimal", "precision": kind.precision, "scale": kind.scale}
     if types.is_timestamp(kind):
@@ -253,7 +280,8 @@ def _derived(kind: pa.DataType, name: str) -> Avro:
     for check, simple in ((types.is_boolean, "boolean"), (types.is_string, "string"), (types.is_binary, "bytes")):
         if check(kind):
             return simple
-    message = f"format avro: {name} is {type_name(kind)}, which avro cannot hold"
+    remedy = "; keys of its maps are texts" if types.is_map(kind) else ""
+    message = f"format avro: {path} is {type_name(kind)}, which avro cannot hold{remedy}"
     raise ValueError(message)
 
 

@@ -12,6 +12,7 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.framing import taken_path
 from streams_orchestration.operators.messages.protobuf_schema import message_types
 from streams_orchestration.operators.messages.registry import RegisteredSchema
+from streams_orchestration.operators.messages.texts import protobuf_text_fault
 from streams_orchestration.operators.messages.values import Convert, UnfitError, converted, of_list, utf8
 
 TIMESTAMP = "google.protobuf.Timestamp"
@@ -21,6 +22,9 @@ _WRAPPERS = frozenset(
 )
 """Messages with one field, `value`, for what may be null."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+_NULL_INSIDE = "a list, or a map, has a null, which Protobuf cannot hold"
 
 
 class ProtobufReader:
@@ -69,6 +73,8 @@ class ProtobufReader:
             read.ParseFromString(content)
             return converted(read, convert)
         except (DecodeError, ValueError, OverflowError) as error:
+            if reason := protobuf_text_fault(kind.DESCRIPTOR, content):
+                raise ValueError(reason) from None
             message = f"it was not written with its schema: {error}"
             raise ValueError(message) from None
 
@@ -244,6 +250,8 @@ def _fill(message: Any, row: Mapping[str, Any]) -> None:
         if _is_map(field):
             values = field.message_type.fields_by_name["value"]
             for key, each in value:
+                if each is None:
+                    raise ValueError(_NULL_INSIDE)
                 if values.message_type is not None:
                     _fill_message(getattr(message, name)[key], each)
                 else:
@@ -252,6 +260,8 @@ def _fill(message: Any, row: Mapping[str, Any]) -> None:
             for each in value:
                 _fill_message(getattr(message, name).add(), each)
         elif field.is_repeated:
+            if None in value:
+                raise ValueError(_NULL_INSIDE)
             getattr(message, name).extend(value)
         elif field.message_type is not None:
             part = getattr(message, name)
@@ -269,7 +279,7 @@ def _fill_message(message: Any, value: Any) -> None:
         seconds, rest = divmod(moment - _EPOCH, timedelta(seconds=1))
         message.seconds, message.nanos = seconds, rest.microseconds * 1000
     elif value is None:
-        text = "a list, or a map, has a null"
+        text = _NULL_INSIDE
         raise ValueError(text)
     else:
         message.value = value

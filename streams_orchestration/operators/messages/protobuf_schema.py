@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -94,7 +94,7 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
         ValueError: an attribute cannot be in a message of Protobuf.
     """
     kind = None if before is None else message_types(before)[(0,)].DESCRIPTOR
-    lines = _message(schema, name if kind is None else kind.name, kind)
+    lines = _message(schema, name if kind is None else kind.name, kind, "")
     uses_time = any("google.protobuf.Timestamp" in line for line in lines)
     package = kind.file.package if kind is not None else ""
     head = ['syntax = "proto3";', *([f"package {package};"] if package else [])]
@@ -102,10 +102,19 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
     return "\n".join([*head, *imports, *lines, ""])
 
 
-def _message(fields: Any, name: str, before: Any) -> list[str]:
-    """A message type, with those that it alone uses within it."""
+def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
+    """A message type, with those that it alone uses within it.
+
+    Args:
+        fields: of the message.
+        name: of the type.
+        before: the type as it was; None where it is new.
+        path: of the attribute that it is the type of, with a point behind it; empty for that of the message.
+    """
     known = {} if before is None else before.fields_by_name
     names = [field.name for field in fields]
+    _check_names(names, path)
+    used = {field.message_type.name for field in known.values() if field.message_type is not None}
     gone = _reserved_numbers(before) | {field.number for each, field in known.items() if each not in names}
     next_number = max([*gone, *(field.number for field in known.values()), 0]) + 1
     lines = [f"message {name} {{"]
@@ -114,15 +123,28 @@ def _message(fields: Any, name: str, before: Any) -> list[str]:
     if former := sorted(({*known} | _reserved_names(before)) - {*names}):
         lines.append(f"  reserved {', '.join(json.dumps(each) for each in former)};")
     for field in fields:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", field.name):
-            message = f"format protobuf: {field.name} is no name of Protobuf, which has letters, digits and _ only"
-            raise ValueError(message)
         number = known[field.name].number if field.name in known else next_number
         next_number += field.name not in known
-        inner, text = _field(field.type, field.name, known.get(field.name))
+        inner, text = _field(field.type, path + field.name, known.get(field.name), used)
         lines += [f"  {line}" for line in inner]
         lines.append(f"  {text} {field.name} = {number};")
     return [*lines, "}"]
+
+
+def _check_names(names: Sequence[str], path: str) -> None:
+    """Raise ValueError when names cannot be those of fields, or not of two fields of one message."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+            message = f"format protobuf: {path}{name} is no name of Protobuf, which has letters, digits and _ only"
+            raise ValueError(message)
+        in_json = re.sub("_+(.?)", lambda match: match[1].upper(), name)
+        if (other := seen.setdefault(in_json, name)) != name:
+            message = (
+                f"format protobuf: {path}{other} and {path}{name} are both {in_json} in JSON, which protobuf does not "
+                "take; rename one"
+            )
+            raise ValueError(message)
 
 
 def _reserved_numbers(before: Any) -> set[int]:
@@ -143,29 +165,43 @@ def _proto(descriptor: Any) -> Any:
     return proto
 
 
-def _field(kind: pa.DataType, name: str, before: Any) -> tuple[list[str], str]:
-    """The message type that a field needs, and its label and type."""
+def _field(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[list[str], str]:
+    """The message type that a field needs, and its label and type.
+
+    Args:
+        kind: of the attribute.
+        name: of the attribute, with those that it is within.
+        before: the field as it was; None where it is new.
+        used: names of message types, which another one does not get.
+    """
     types = pa.types
     if types.is_list(kind):
-        inner, text = _one(kind.value_type, name, before)
+        inner, text = _one(kind.value_type, name, before, used)
         return inner, f"repeated {text}"
     if types.is_map(kind):
         if not (types.is_string(kind.key_type) or types.is_integer(kind.key_type)):
-            message = f"format protobuf: the keys of {name} are {kind.key_type}; text and whole numbers can be keys"
+            keys = type_name(kind.key_type)
+            message = f"format protobuf: the keys of {name} are {keys}; texts and whole numbers can be keys"
             raise ValueError(message)
         values = None if before is None or before.message_type is None else before.message_type.fields_by_name
-        inner, text = _one(kind.item_type, name, (values or {}).get("value"))
-        return inner, f"map<{_one(kind.key_type, name, None)[1]}, {text}>"
-    inner, text = _one(kind, name, before)
+        inner, text = _one(kind.item_type, name, (values or {}).get("value"), used)
+        return inner, f"map<{_one(kind.key_type, name, None, used)[1]}, {text}>"
+    inner, text = _one(kind, name, before, used)
     return inner, f"optional {text}"
 
 
-def _one(kind: pa.DataType, name: str, before: Any) -> tuple[list[str], str]:
+def _one(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[list[str], str]:
     types = pa.types
     if types.is_struct(kind):
         known = None if before is None else before.message_type
-        own = known.name if known is not None else "".join(part.title() for part in name.split("_")) + "Value"
-        return _message([kind.field(i) for i in range(kind.num_fields)], own, known), own
+        own = "" if known is None else known.name
+        if not own:
+            plain = name.rpartition(".")[2]
+            own = "".join(part.title() for part in plain.split("_")) + "Value"
+            while own in used:
+                own += "_"
+            used.add(own)
+        return _message([kind.field(i) for i in range(kind.num_fields)], own, known, f"{name}."), own
     if types.is_timestamp(kind) and kind.tz:
         return [], "google.protobuf.Timestamp"
     if types.is_integer(kind):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.standard.source_file import Format
@@ -25,15 +25,6 @@ class FileParameters(CsvParameters):
     parsing: Literal["strict", "permissive", "fast"] = Field(
         default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
     )
-
-    @model_validator(mode="after")
-    def _go_together(self) -> FileParameters:
-        if self.parsing == "permissive" and self.format in ("parquet", "arrow"):
-            message = (
-                f"parsing: permissive goes with csv, line and jsonl; rows of {self.format} are all readable, or none"
-            )
-            raise ValueError(message)
-        return self
 
 
 class FileSourceParameters(FileParameters):

@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.background import Background
-from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files import go_to, open_decompressed
-from streams_orchestration.operators.formats.checks import UnfitValueError, check_values, utf8_fault
+from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
-from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.read_ahead import ReadAhead
+from streams_orchestration.operators.standard.columnar_rows import ColumnarFormat, columnar_schema, read_columnar
 from streams_orchestration.operators.standard.csv_blocks import CsvBlocks
 from streams_orchestration.operators.standard.csv_file import CsvFile
 from streams_orchestration.operators.standard.csv_sieve import CsvSieve
@@ -92,7 +91,7 @@ class SourceFile:
             case "jsonl":
                 return read_json_lines(self.path, self.schema, start, permissive=self.permissive)
             case _:
-                return self._columnar(start.number)
+                return read_columnar(self.path, self.format, self.schema, start, permissive=self.permissive)
 
     @property
     def _csv(self) -> CsvFile:
@@ -118,53 +117,6 @@ class SourceFile:
                 yield Rows(batch, tuple(malformed), start)
                 start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
 
-    def _columnar(self, first: int) -> Iterator[Rows]:
-        place = "at its end"
-        try:
-            if self.format == "parquet":
-                with pq.ParquetFile(_source(self.path)) as file:
-                    for group in range(first, file.num_row_groups):
-                        place = f"row group {group + 1} of {file.num_row_groups}"
-                        names, start, rows = self.schema.names, Place(group), 0
-                        for batch in file.iter_batches(row_groups=[group], columns=names, use_threads=False):
-                            yield Rows(self._cast(batch, rows), start=start)
-                            start, rows = None, rows + batch.num_rows
-            else:
-                with _mapped(self.path) as source, pa.ipc.open_file(source) as file:
-                    for number in range(first, file.num_record_batches):
-                        place = f"record batch {number + 1} of {file.num_record_batches}"
-                        yield Rows(self._cast(file.get_batch(number)), start=Place(number))
-        except UnfitValueError as error:
-            message = f"{self.path}, {place}, {error}"
-            raise DataError(message) from error
-        except (pa.ArrowInvalid, KeyError, OSError, DataError) as error:
-            message = f"{self.path}, {place}: {error}"
-            raise DataError(message) from error
-
-    def _cast(self, batch: pa.RecordBatch, before: int = 0) -> pa.RecordBatch:
-        """The tuples of rows, the first of which follows so many others of its group.
-
-        Raises:
-            UnfitValueError: a value is none of its type, as a text that is no UTF-8.
-        """
-        batch = batch.select(self.schema.names)
-        try:
-            check_values(batch)
-        except UnfitValueError as error:
-            raise UnfitValueError(before + error.row, error.column, error.reason) from None
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        return TupleBatch.from_columns(columns, self.schema).arrow
-
-
-def _source(path: File) -> Any:
-    """What Arrow reads."""
-    return path if isinstance(path, Path) else pa.PythonFile(path.open("rb"), mode="r")
-
-
-def _mapped(path: File) -> Any:
-    """The same; a file of this machine is mapped into memory."""
-    return pa.memory_map(str(path)) if isinstance(path, Path) else _source(path)
-
 
 def _size(rows: Rows) -> int:
     return rows.batch.nbytes + sum(len(row.text) for row in rows.malformed)
@@ -184,13 +136,8 @@ def _check_csv(file: CsvFile, schema: pa.Schema, *, first_row: bool) -> None:
         raise ValueError(message)
 
 
-def _check_columnar(path: File, format: str, schema: pa.Schema) -> None:
-    try:
-        source = _source(path)
-        there = pq.read_schema(source) if format == "parquet" else pa.ipc.open_file(source).schema
-    except pa.ArrowInvalid as error:
-        message = f"{path}: not {'a Parquet' if format == 'parquet' else 'an Arrow IPC'} file: {error}"
-        raise ValueError(message) from error
+def _check_columnar(path: File, format: ColumnarFormat, schema: pa.Schema) -> None:
+    there = columnar_schema(path, format)
     _check_columns(path, there.names, schema)
     for field in schema:
         if not fits(there.field(field.name).type, field.type):

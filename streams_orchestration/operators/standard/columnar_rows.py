@@ -1,0 +1,163 @@
+"""Rows of Parquet and Arrow files as tuples; those with a value that does not fit its attribute are told apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
+from streams_orchestration.operators.libraries import pa, pq
+from streams_orchestration.operators.misfits import form_of, shortened
+from streams_orchestration.operators.standard.file_rows import Malformed, Place, Rows
+from streams_orchestration.operators.storage.port import File
+
+ColumnarFormat = Literal["parquet", "arrow"]
+_LONGEST = 4096
+"""Characters that are kept of a malformed row."""
+
+
+class _Piece(NamedTuple):
+    """Some rows of a file."""
+
+    batch: pa.RecordBatch
+    before: int
+    """Rows of the group in front of them."""
+
+
+def read_columnar(
+    path: File, format: ColumnarFormat, schema: pa.Schema, start: Place, *, permissive: bool
+) -> Iterator[Rows]:
+    """Yield the rows of a file from a group of rows on, that is a record batch in Arrow.
+
+    Args:
+        path: of the file.
+        format: of the file.
+        schema: of the tuples.
+        start: number of the group, and of its first row within the file.
+        permissive: rows that do not fit are set aside; their line is the number of the row.
+
+    Raises:
+        DataError: the file is damaged, or a row does not fit and is not to be set aside; names the place.
+    """
+    place = "at its end"
+    try:
+        for number, count, pieces in _groups(path, format, schema.names, start.number):
+            unit = "row group" if format == "parquet" else "record batch"
+            place = f"{unit} {number + 1} of {count}"
+            begin: Place | None = start
+            for piece in pieces:
+                batch, misfits = _sifted(piece.batch, schema)
+                if misfits and not permissive:
+                    raise UnfitValueError(piece.before + misfits[0].position, misfits[0].column, misfits[0].reason)
+                rows = tuple(each._replace(line=start.line + each.position) for each in misfits)
+                yield Rows(batch, rows, begin)
+                begin, start = None, Place(number, start.line + piece.batch.num_rows)
+            start = Place(number + 1, start.line)
+    except UnfitValueError as error:
+        message = f"{path}, {place}, {error}"
+        raise DataError(message) from None
+    except (pa.ArrowInvalid, KeyError, OSError, DataError) as error:
+        message = f"{path}, {place}: {error}"
+        raise DataError(message) from error
+
+
+def columnar_schema(path: File, format: ColumnarFormat) -> pa.Schema:
+    """Return the columns of a file.
+
+    Raises:
+        ValueError: the file is not of the format.
+    """
+    try:
+        source = _source(path)
+        return pq.read_schema(source) if format == "parquet" else pa.ipc.open_file(source).schema
+    except pa.ArrowInvalid as error:
+        message = f"{path}: not {'a Parquet' if format == 'parquet' else 'an Arrow IPC'} file: {error}"
+        raise ValueError(message) from error
+
+
+def _groups(
+    path: File, format: ColumnarFormat, names: list[str], first: int
+) -> Iterator[tuple[int, int, Iterator[_Piece]]]:
+    """Yield the number of each group, how many there are, and its rows."""
+    if format == "parquet":
+        with pq.ParquetFile(_source(path)) as file:
+            for number in range(first, file.num_row_groups):
+                batches = file.iter_batches(row_groups=[number], columns=names, use_threads=False)
+                yield number, file.num_row_groups, _pieces(batches, names)
+        return
+    source = pa.memory_map(str(path)) if isinstance(path, Path) else _source(path)
+    with source, pa.ipc.open_file(source) as file:
+        for number in range(first, file.num_record_batches):
+            batches = (file.get_batch(each) for each in (number,))
+            yield number, file.num_record_batches, _pieces(batches, names)
+
+
+def _pieces(batches: Iterator[pa.RecordBatch], names: list[str]) -> Iterator[_Piece]:
+    before = 0
+    for batch in batches:
+        yield _Piece(batch.select(names), before)
+        before += batch.num_rows
+
+
+def _sifted(batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, list[Malformed]]:
+    """Return the tuples of the rows that fit, and the others, found by halves."""
+    good: list[pa.RecordBatch] = []
+    misfits: list[Malformed] = []
+    pending = [(0, batch)]
+    while pending:
+        first, part = pending.pop()
+        try:
+            good.append(_tuples(part, schema))
+        except (pa.ArrowInvalid, DataError) as error:
+            if part.num_rows > 1:
+                middle = part.num_rows // 2
+                pending += [(first + middle, _copy(part, middle, part.num_rows)), (first, _copy(part, 0, middle))]
+            else:
+                misfits.append(Malformed(first, 0, *_reason(part, schema, error), _text(part)))
+    return pa.concat_batches(good) if good else pa.RecordBatch.from_pylist([], schema=schema), misfits
+
+
+def _copy(batch: pa.RecordBatch, begin: int, end: int) -> pa.RecordBatch:
+    """Some rows; a slice would be checked with what is around it."""
+    return pa.concat_batches([batch.slice(begin, end - begin), batch.slice(0, 0)])
+
+
+def _tuples(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    check_values(batch)
+    return TupleBatch.from_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), schema).arrow
+
+
+def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[str, str]:
+    """Return the column of a row that does not fit, and why."""
+    if isinstance(error, UnfitValueError):
+        return error.column, error.reason
+    for field in schema:
+        column = row.column(field.name)
+        try:
+            TupleBatch.from_columns({field.name: column}, pa.schema([field]))
+        except (pa.ArrowInvalid, DataError):
+            value = column[0].as_py()
+            form = form_of(str(value), field.type)
+            return field.name, f"{shortened(str(value))} is no {type_name(field.type)}{form}"
+    return "", " ".join(str(error).split())
+
+
+def _text(row: pa.RecordBatch) -> str:
+    """A row as an object of JSON, in which bytes that are no text are replaced."""
+    values: dict[str, Any] = {}
+    for name, column in zip(row.schema.names, row.columns, strict=True):
+        try:
+            values[name] = column[0].as_py()
+        except UnicodeDecodeError as error:
+            values[name] = bytes(error.object).decode(errors="replace")
+    return json.dumps(values, default=str, ensure_ascii=False)[:_LONGEST]
+
+
+def _source(path: File) -> Any:
+    """A file as Arrow reads it."""
+    return path if isinstance(path, Path) else pa.PythonFile(path.open("rb"), mode="r")
