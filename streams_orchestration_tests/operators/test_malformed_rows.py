@@ -6,6 +6,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +76,32 @@ def test_lines_of_json_and_text(tmp_path: Path):
     bench.produce()
     assert bench.rows() == [("a",), ("b",)]
     assert bench.rows(1) == [(str(path), 2)]
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_rows_of_parquet_and_arrow_that_do_not_fit_are_named_by_their_number(tmp_path: Path, format: str):
+    path = tmp_path / f"rows.{format}"
+    texts = pa.array([b"a", b"b\xff", b"c", b"d", None, b"f"], pa.binary()).view(pa.string())
+    table = pa.table({"n": pa.array([1, 2, 1 << 40, None, 5, -1 << 40], pa.int64()), "s": texts})
+    if format == "parquet":
+        pq.write_table(table, path, row_group_size=2)
+    else:
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=4)
+    bench = source(path, MALFORMED, format=format)
+    bench.produce()
+    assert bench.rows() == [(1, "a"), (None, "d"), (5, None)]
+    range_of = "it is out of the range -2147483648 to 2147483647"
+    assert bench.rows(1) == [
+        (2, "s", "it is not UTF-8 text: byte 2 is 0xff (invalid start byte)", '{"n": 2, "s": "b\ufffd"}'),
+        (3, "n", f"1099511627776 is no int: {range_of}", '{"n": 1099511627776, "s": "c"}'),
+        (6, "n", f"-1099511627776 is no int: {range_of}", '{"n": -1099511627776, "s": "f"}'),
+    ]
+    for at in range(1, 7):
+        first, second = (source(path, MALFORMED, format=format) for _ in range(2))
+        second.produce(first.produce(None, at).offset)
+        assert first.rows() + second.rows() == bench.rows()
+        assert first.rows(1) + second.rows(1) == bench.rows(1)
 
 
 def test_a_line_that_is_nested_too_deeply_is_malformed(tmp_path: Path):
@@ -149,7 +177,6 @@ def test_the_log_has_the_first_ones_and_then_their_number(tmp_path: Path, caplog
             {"parsing": "strict"},
             "never gets a malformed row, since one fails; say parsing: permissive",
         ),
-        ((), {"format": "parquet"}, "parsing: permissive goes with csv, line and jsonl"),
     ],
 )
 def test_what_a_second_port_cannot_be_is_said(

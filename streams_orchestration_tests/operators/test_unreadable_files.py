@@ -144,7 +144,7 @@ def test_parquet_types_are_checked_before_it_runs(tmp_path: Path):
 def test_a_parquet_value_out_of_range_is_an_error_of_the_data(tmp_path: Path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"n": [2**40]}), path)
-    with pytest.raises(DataError, match=r"rows.parquet, row group 1 of 1: attribute n"):
+    with pytest.raises(DataError, match=r"rows.parquet, row group 1 of 1, row 1, column n: 1099511627776 is no int"):
         source(path, "n int", format="parquet").produce()
 
 

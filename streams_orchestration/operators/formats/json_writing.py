@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from streams_orchestration.operators.arrow_types import is_text
-from streams_orchestration.operators.formats.checks import check_years
-from streams_orchestration.operators.formats.texts import frame_of, text_of
+from streams_orchestration.operators.formats.checks import check_years, is_within, leaves
+from streams_orchestration.operators.formats.texts import frame_of, text_of, write_lines
+from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
 if TYPE_CHECKING:
@@ -31,11 +33,55 @@ def json_objects(batch: pa.RecordBatch) -> pl.Series:
     import polars as pl
 
     check_years(batch)
-    parts: list[pl.Expr] = []
-    for number, field in enumerate(batch.schema):
-        parts.append(pl.lit(f"{',' if number else '{'}{json.dumps(field.name, ensure_ascii=False)}:"))
-        parts.append(_text(pl.col(field.name), field.type).fill_null(_NULL))
+    parts: list[pl.Expr] = [pl.lit("{")]
+    for number, (is_alike, group) in enumerate(itertools.groupby(batch.schema, lambda field: _is_alike(batch, field))):
+        fields = list(group)
+        if is_alike:
+            objects = pl.struct(map(_alike, fields)).struct.json_encode()
+            if len(fields) == len(batch.schema):
+                return frame_of(batch).select(objects.alias("object")).to_series()
+            parts += [pl.lit("," if number else ""), objects.str.strip_prefix("{").str.strip_suffix("}")]
+            continue
+        for place, field in enumerate(fields):
+            parts.append(pl.lit(f"{',' if number or place else ''}{json.dumps(field.name, ensure_ascii=False)}:"))
+            parts.append(_text(pl.col(field.name), field.type).fill_null(_NULL))
     return frame_of(batch).select(pl.concat_str([*parts, pl.lit("}")]).alias("object")).to_series()
+
+
+def write_json_objects(file: IO[bytes], batch: pa.RecordBatch) -> None:
+    """Write the text of an object for each tuple, and a line feed behind it; see `json_objects`."""
+    if all(_is_alike(batch, field) for field in batch.schema):
+        check_years(batch)
+        frame_of(batch).select(_alike(field) for field in batch.schema).write_ndjson(file)
+    else:
+        write_lines(file, json_objects(batch))
+
+
+def _is_alike(batch: pa.RecordBatch, field: pa.Field) -> bool:
+    """Return True if Polars' own writer, which is several times quicker, writes the same texts for an attribute."""
+    types = pa.types
+    if types.is_timestamp(field.type) or types.is_binary(field.type):
+        return True
+    if is_within(field.type, types.is_map):
+        return False
+    return all(_is_leaf_alike(leaf) for leaf in leaves(batch.column(field.name)))
+
+
+def _is_leaf_alike(leaf: pa.Array) -> bool:
+    types = pa.types
+    if types.is_floating(leaf.type):
+        return pc.all(pc.is_finite(leaf)).as_py() is not False
+    checks = (types.is_integer, types.is_boolean, types.is_date, is_text)
+    return any(check(leaf.type) for check in checks)
+
+
+def _alike(field: pa.Field) -> pl.Expr:
+    """The values, or their texts, of which Polars' writer makes what they are in JSON."""
+    import polars as pl
+
+    value, types = pl.col(field.name), pa.types
+    is_written_as_text = types.is_timestamp(field.type) or types.is_binary(field.type)
+    return text_of(value, field.type).alias(field.name) if is_written_as_text else value
 
 
 def json_values(column: pa.Array) -> pl.Series:

@@ -7,7 +7,7 @@ are none are NaN, Infinity and -Infinity. Decimals have all digits of their scal
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from streams_orchestration.operators.arrow_types import is_text
 from streams_orchestration.operators.formats.checks import check_values
@@ -68,6 +68,11 @@ def is_plain(kind: pa.DataType) -> bool:
     """Return True if texts of the type have digits, signs, points and exponents only, or are true or false."""
     types = pa.types
     return any(check(kind) for check in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal))
+
+
+def write_lines(file: IO[bytes], rows: pl.Series) -> None:
+    """Write texts as they are, with a line feed behind each."""
+    rows.alias("row").to_frame().write_csv(file, include_header=False, quote_style="never")
 
 
 def texts(column: pa.Array) -> pa.Array:

@@ -127,9 +127,7 @@ class AvroReader:
             row: Any = fastavro.schemaless_reader(file, self._schema.parsed, None)
         except UnicodeDecodeError:
             file.seek(0)
-            row = fastavro.schemaless_reader(
-                file, self._schema.parsed, None, handle_unicode_errors="surrogateescape"
-            )
+            row = fastavro.schemaless_reader(file, self._schema.parsed, None, handle_unicode_errors="surrogateescape")
             if reason := next(filter(None, (text_fault(row[name], name) for name in self._converts)), ""):
                 raise _NotUtf8Error(reason) from None
         return row

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import functools
+import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, Any, Literal
 
 from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import csv_header, csv_rows
-from streams_orchestration.operators.formats.json_writing import json_objects
-from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.formats.json_writing import write_json_objects
+from streams_orchestration.operators.formats.texts import write_lines
 from streams_orchestration.operators.libraries import pa, pq
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SinkFormat = Literal["parquet", "csv", "jsonl", "arrow"]
 MERGED_BYTES = 64 << 20
@@ -43,9 +40,9 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDial
                 pq.write_table(table, file)
             case "csv":
                 file.write(header_line(table.column_names, dialect))
-                _write_lines(file, table, functools.partial(csv_rows, dialect=dialect))
+                _write_texts(file, table, lambda text, batch: write_lines(text, csv_rows(batch, dialect)))
             case "jsonl":
-                _write_lines(file, table, json_objects)
+                _write_texts(file, table, write_json_objects)
             case "arrow":
                 with pa.ipc.new_file(file, table.schema) as writer:
                     writer.write_table(table)
@@ -87,12 +84,15 @@ def header_line(names: list[str], dialect: CsvDialect) -> bytes:
     return f"{csv_header(names, dialect)}\n".encode()
 
 
-def _write_lines(file: IO[bytes], table: pa.Table, rows: Callable[[pa.RecordBatch], pl.Series]) -> None:
-    """Write the text of each tuple, some at a time, so that texts take no more memory than tuples do."""
+def _write_texts(file: IO[bytes], table: pa.Table, write: Callable[[IO[bytes], pa.RecordBatch], None]) -> None:
+    """Write texts of tuples, some at a time, so that they take no more memory than tuples do.
+
+    They go through memory: polars would write to the file itself, past its buffer, with errors of its own.
+    """
     for batch in table.to_batches(max_chunksize=LINES):
-        lines: Any = (rows(batch) + "\n").to_arrow()
-        text = lines.cast(pa.large_string())
-        file.write(memoryview(text.buffers()[2] or b"")[: pc.sum(pc.binary_length(text)).as_py() or 0])
+        text = io.BytesIO()
+        write(text, batch)
+        file.write(text.getbuffer())
 
 
 def _read_arrow(path: Path) -> pa.Table:

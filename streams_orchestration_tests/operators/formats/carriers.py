@@ -112,7 +112,7 @@ def through_database(batch: pa.RecordBatch, directory: Path, url: str) -> pa.Rec
     assert isinstance(operator, EpochSink)
     operator.open()
     try:
-        operator.deliver(delivery(), read_batches(file.pending))
+        operator.deliver(delivery(life=table), read_batches(file.pending))
     finally:
         operator.close()
     source = Bench(SqlSource, [], [ddl], url=url, table=table, column=NUMBER, settle=0, until="latest")

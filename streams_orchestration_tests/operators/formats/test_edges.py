@@ -23,8 +23,10 @@ from streams_orchestration.operators.http.bodies import BodyError, messages_of
 from streams_orchestration.operators.kafka.metadata import metadata_faults
 from streams_orchestration.operators.lakes.history import DataPart, Position
 from streams_orchestration.operators.lakes.part_reader import PartReader
-from streams_orchestration.operators.messages.avro import AvroReader
-from streams_orchestration.operators.messages.registry import RegisteredSchema
+from streams_orchestration.operators.messages.avro import AvroReader, AvroWriter
+from streams_orchestration.operators.messages.protobuf import ProtobufReader, ProtobufWriter
+from streams_orchestration.operators.messages.registered import derived
+from streams_orchestration.operators.messages.registry import RegisteredSchema, SchemaKind
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.lookup import Lookup
 from streams_orchestration.operators.standard.sql_source import SqlSource
@@ -242,11 +244,35 @@ def test_a_key_or_header_that_is_no_utf8_makes_a_message_a_bad_one():
     assert metadata_faults(messages, named, arrow_schema("k binary, h binary, p int")) == {}
 
 
-def test_a_text_of_avro_that_is_no_utf8_is_refused():
-    text = '{"type": "record", "name": "r", "fields": [{"name": "s", "type": "string"}]}'
-    reader = AvroReader(RegisteredSchema(1, "avro", text, {}), arrow_schema("s string"))
-    with pytest.raises(ValueError, match=f"a text of it: {NOT_UTF8}"):
-        reader.read(b"\x04a\xff")
+CODECS: dict[SchemaKind, Any] = {"avro": (AvroWriter, AvroReader), "protobuf": (ProtobufWriter, ProtobufReader)}
+BYTES = "a struct<n: int, s: binary>, l array<binary>, m map<string, struct<q: binary>>, z binary"
+ROW: dict[str, Any] = {"a": {"n": 1, "s": b"x"}, "l": [b"a", b"b"], "m": [("k", {"q": b"v"})], "z": b"z"}
+WRONG = {
+    "a.s": {"a": {"n": 1, "s": b"a\xff"}},
+    "l": {"l": [b"z", b"a\xff"]},
+    "m.+q": {"m": [("k", {"q": b"a\xff"})]},
+    "z": {"z": b"a\xff"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", CODECS)
+def test_a_text_of_a_registered_message_that_is_no_utf8_is_refused_with_its_field(format: SchemaKind):
+    writer, reader = CODECS[format]
+    texts = BYTES.replace("binary", "string")
+    schemas = [RegisteredSchema(1, format, derived(arrow_schema(ddl), format, "clicks"), {}) for ddl in (BYTES, texts)]
+    written, read = writer(schemas[0], arrow_schema(BYTES)), reader(schemas[1], arrow_schema(texts))
+    path = b"" if format == "avro" else b"\0"
+    assert read.read(path + written.write(ROW))["m"] == [("k", {"q": "v"})]
+    for field, change in WRONG.items():
+        with pytest.raises(ValueError, match=f"^{field}: {NOT_UTF8}"):
+            read.read(path + written.write(ROW | change))
+
+
+def test_a_text_of_avro_that_no_attribute_has_may_be_anything():
+    text = '{"type": "record", "name": "r", "fields": [{"name": "s", "type": "string"}, {"name": "n", "type": "int"}]}'
+    reader = AvroReader(RegisteredSchema(1, "avro", text, {}), arrow_schema("n int"))
+    assert reader.read(b"\x04a\xff\x02") == {"n": 1}
 
 
 def test_the_table_of_a_lookup_has_texts_and_nulls_as_a_file_of_a_source(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.csv_dialect import NULL_TEXTS, CsvDialect
 from streams_orchestration.operators.formats.json_reading import read_objects
-from streams_orchestration.operators.formats.json_writing import json_objects
+from streams_orchestration.operators.formats.json_writing import json_objects, json_values, write_json_objects
 from streams_orchestration.operators.formats.texts import texts, values_of
 from streams_orchestration.operators.messages.decoders import decode
 from streams_orchestration.operators.messages.encoders import encode
@@ -113,3 +114,13 @@ def test_a_file_of_csv_is_read_with_the_parameters_that_it_was_written_with(
         assert "needs quotes" in str(error)
     else:
         assert shown(read) == shown(batch)
+
+
+@given(batch=batches(NESTED))
+@examples(200)
+def test_what_polars_writes_is_what_is_written_value_by_value(batch: pa.RecordBatch):
+    value_by_value = json_values(pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))).to_list()
+    file = io.BytesIO()
+    write_json_objects(file, batch)
+    assert json_objects(batch).to_list() == value_by_value
+    assert file.getvalue().decode() == "".join(f"{text}\n" for text in value_by_value)

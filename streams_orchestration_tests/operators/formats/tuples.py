@@ -102,7 +102,9 @@ AVRO = st.recursive(
 _OF_PROTOBUF = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "string", "binary", "timestamp")
 PROTOBUF = st.recursive(
     st.sampled_from(_OF_PROTOBUF),
-    lambda inner: _structs(st.one_of(inner, _repeated(inner.filter(lambda kind: not kind.startswith(("array", "map")))))),
+    lambda inner: _structs(
+        st.one_of(inner, _repeated(inner.filter(lambda kind: not kind.startswith(("array", "map")))))
+    ),
     max_leaves=4,
 )
 """The same of Protobuf, which has no list of lists."""
@@ -132,7 +134,11 @@ def _nested_values(kind: pa.DataType) -> st.SearchStrategy[Any]:
 
 @st.composite
 def batches(
-    draw: st.DrawFn, types: st.SearchStrategy[str], most: int = 4, all_names: st.SearchStrategy[str] = NAMES, least: int = 0
+    draw: st.DrawFn,
+    types: st.SearchStrategy[str],
+    most: int = 4,
+    all_names: st.SearchStrategy[str] = NAMES,
+    least: int = 0,
 ) -> pa.RecordBatch:
     """Some tuples of a random type, at least so many."""
     names = draw(st.lists(all_names, min_size=1, max_size=most, unique_by=lambda name: name.lower().replace("_", "")))
