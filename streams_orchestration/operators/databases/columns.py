@@ -43,7 +43,8 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     if types.is_integer(kind):
         return sa.Integer() if kind.bit_width == 32 else sa.SmallInteger()
     if types.is_floating(kind):
-        return sa.Double() if kind.bit_width == 64 else sa.Float(24)
+        # of a FLOAT, MariaDB and MySQL show six digits only
+        return sa.Double() if kind.bit_width == 64 else sa.Float(24).with_variant(mysql.DOUBLE(), "mysql")
     if types.is_string(kind):
         return sa.Text().with_variant(mysql.VARCHAR(KEY_LENGTH) if key else mysql.LONGTEXT(), "mysql")
     if types.is_date(kind):
