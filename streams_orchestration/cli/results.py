@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from streams_orchestration.compiler.brief import plural
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.texts import plain, shown
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.sinks.results import published_rows
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
@@ -88,7 +90,7 @@ def result_document(result: Result) -> dict[str, Any]:
         "format": sink.format,
         "total": result.total,
         "columns": list(result.rows.columns),
-        "rows": result.rows.to_dicts(),
+        "rows": plain(result.rows.to_dicts()),
     }
 
 
@@ -96,9 +98,12 @@ def _cells(column: pl.Series) -> list[Text]:
     if column.dtype.is_float():
         whole = all(value.is_integer() for value in column.drop_nulls())
         return [_null() if value is None else Text(_number(value, whole=whole)) for value in column]
-    if column.dtype == pl.Boolean:
-        return [_null() if value is None else Text(str(value).lower()) for value in column]
-    return [_null() if value is None else Text(str(value)) for value in column.to_list()]
+    text = _nested if column.dtype.is_nested() else shown
+    return [_null() if value is None else Text(text(value)) for value in column.to_list()]
+
+
+def _nested(value: Any) -> str:
+    return json.dumps(plain(value), ensure_ascii=False)
 
 
 def _number(value: float, *, whole: bool) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 
+from streams_orchestration.operators.formats.texts import plain
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
 from streams_orchestration.orchestration.watching import Look
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
@@ -200,7 +201,7 @@ def _preview(rows: Sequence[Mapping[str, Any]]) -> dg.TableMetadataValue:
             return value
         if isinstance(value, float) and isfinite(value):
             return value
-        text = str(value)
+        text = str(plain(value))
         return text if len(text) <= PREVIEWED_CHARACTERS else f"{text[: PREVIEWED_CHARACTERS - 3]}..."
 
     records = [dg.TableRecord({name: cell(row[name]) for name in names}) for row in rows]

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
-from datetime import date
+import json
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from streams_orchestration.cli.results import Result, UnreadableResultError, read_result, result_table
+from streams_orchestration.cli.results import Result, UnreadableResultError, read_result, result_document, result_table
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration_tests.cli.made_up import sink
 
@@ -73,7 +76,7 @@ def test_values_are_shown_for_people():
         }
     )
     text = rendered(result_table(Result(sink(), rows, 2)), colour=False)
-    for cell in ("2013", "null", "12.639", "0.00012", "true", "2013-01-02", "['a']"):
+    for cell in ("2013", "null", "12.639", "0.00012", "true", "2013-01-02", '["a"]'):
         assert cell in text
 
 
@@ -119,3 +122,28 @@ def test_a_file_of_text_that_was_altered_is_an_error_with_its_place(tmp_path):
     parameters = {"schema": "n int", "format": "jsonl"}
     with pytest.raises(UnreadableResultError, match=r"part-0.jsonl, line 2, column n: 'x' is no int.*--fresh"):
         read_result(sink(path=tmp_path, format="jsonl", read_with=parameters), 40)
+
+
+EDGES = pl.DataFrame(
+    {
+        "small": [Decimal("1E-18"), Decimal("12345678901234567890.123456789012345678")],
+        "at": [datetime(2024, 1, 31, 12, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, 500000, tzinfo=UTC)],
+        "number": [math.nan, math.inf],
+        "nested": [{"d": Decimal("0.10"), "on": date(2024, 1, 31)}, {"d": None, "on": None}],
+    },
+    schema_overrides={"small": pl.Decimal(38, 18), "nested": pl.Struct({"d": pl.Decimal(5, 2), "on": pl.Date})},
+)
+FIRST = ["0.000000000000000001", "2024-01-31T12:00:00Z", "NaN", {"d": "0.10", "on": "2024-01-31"}]
+SECOND = [
+    "12345678901234567890.123456789012345678", "1969-12-31T23:59:59.500Z", "Infinity", {"d": None, "on": None}
+]  # fmt: skip
+
+
+def test_values_are_shown_with_all_digits_and_in_one_form(tmp_path):
+    parts(tmp_path, "parquet", EDGES)
+    result = read_result(sink(path=tmp_path), 40)
+    document = json.loads(json.dumps(result_document(result), default=str, allow_nan=False))
+    assert [list(row.values()) for row in document["rows"]] == [FIRST, SECOND]
+    text = rendered(result_table(result), colour=False, width=400)
+    for each in (*FIRST[:2], *SECOND[:2], '{"d": "0.10", "on": "2024-01-31"}'):
+        assert str(each) in text

@@ -6,7 +6,10 @@ are none are NaN, Infinity and -Infinity. Decimals have all digits of their scal
 
 from __future__ import annotations
 
+import datetime
+import math
 import re
+from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
 from streams_orchestration.operators.arrow_types import is_text
@@ -73,6 +76,42 @@ def is_plain(kind: pa.DataType) -> bool:
 def write_lines(file: IO[bytes], rows: pl.Series) -> None:
     """Write texts as they are, with a line feed behind each."""
     rows.alias("row").to_frame().write_csv(file, include_header=False, quote_style="never")
+
+
+def shown(value: Any) -> str:
+    """The text of one value that is no list, map or struct, for people: as in a file, but for binary.
+
+    Args:
+        value: as Arrow and Polars give it to Python; not null.
+    """
+    match value:
+        case bool():
+            return str(value).lower()
+        case Decimal():
+            return f"{value:f}"
+        case datetime.datetime():
+            digits = "auto" if not value.microsecond else "microseconds" if value.microsecond % 1000 else "milliseconds"
+            text = value.replace(tzinfo=None).isoformat(timespec=digits)
+            return text if value.tzinfo is None else f"{text}Z" if not value.utcoffset() else value.isoformat()
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case bytes():
+            return f"0x{value.hex()}"
+        case _:
+            return str(value)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON takes it: what JSON has not is the text of it."""
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return shown(value)
 
 
 def texts(column: pa.Array) -> pa.Array:

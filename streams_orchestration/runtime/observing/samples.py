@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.pe_streams import stream_name
 from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.formats.texts import plain, shown
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import SegmentRow
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -186,13 +187,11 @@ def _text(value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, bytes):
-        text = f"0x{value[:LONGEST_TEXT].hex()}"
+        text = shown(value[:LONGEST_TEXT])
     elif isinstance(value, dict | list | tuple):
-        text = json.dumps(value, default=str, ensure_ascii=False)
-    elif isinstance(value, bool):
-        text = str(value).lower()
+        text = json.dumps(plain(value), ensure_ascii=False)
     else:
-        text = str(value)
+        text = shown(value)
     # what a terminal would act upon, or turns the direction of a text, is written as in a program
     seen = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text[:LONGEST_TEXT])
     return seen if len(text) <= LONGEST_TEXT else f"{seen}…"

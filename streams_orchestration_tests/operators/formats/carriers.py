@@ -82,7 +82,9 @@ def through_registry(batch: pa.RecordBatch, format: SchemaKind) -> pa.RecordBatc
     """Return the tuples that are decoded from messages whose schema is made of the attributes."""
     with small_registry() as server, closing(Registry(RegistryParameters(url=server.address))) as registry:
         encoder = RegisteredEncoder(registry, format, batch.schema, "s", "clicks", register=True)
-        return all_good(RegisteredDecoder(registry, format, batch.schema).decode(encoder.encode(batch)))
+        messages = [message for message in encoder.encode(batch) if isinstance(message, bytes)]
+        assert len(messages) == batch.num_rows
+        return all_good(RegisteredDecoder(registry, format, batch.schema).decode(messages))
 
 
 def through_lake(batch: pa.RecordBatch, directory: Path, format: str) -> pa.RecordBatch:
