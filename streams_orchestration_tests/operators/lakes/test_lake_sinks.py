@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.epoch_sink import EpochSink, WaitingFileError
@@ -244,26 +243,6 @@ def test_tuples_with_null_for_such_a_column_are_named_or_set_aside_once(
     (line,) = file_of(bench.context, delivery()).read_text().splitlines()
     left = json.loads(line)
     assert (left["row"], left["column"], left["tuple"]) == (number, "n", {"k": "b", "n": None})
-
-
-NESTED = "k string, l array<struct<a: tinyint>>, m map<string, struct<a: int>>, t struct<l: array<struct<a: int>>>"
-NULLS = [
-    ("a", None, None, None), ("b", [], [], {"l": None}), ("c", [None, {"a": 1}], [("x", None)], {"l": []}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("key", [[], ["k"]])
-def test_a_list_or_map_that_is_null_stays_so_also_where_other_rows_are_replaced(lake: Delta, key: list[str]):
-    bench = lake.sink(NESTED, key=key)
-    deliver(bench, NULLS, delivery(1))
-    deliver(bench, [("d", None, None, {"l": None})], delivery(2))
-    expected = [*NULLS, ("d", None, None, {"l": None})]
-    if key:
-        deliver(bench, [("b", None, None, None)], delivery(3))
-        expected[1] = ("b", None, None, None)
-    files = lake.files_of(lake.versions()[-1])
-    rows = [tuple(row.values()) for path in files for row in pq.read_table(path).to_pylist()]
-    assert sorted(rows, key=lambda row: row[0]) == expected
 
 
 def test_a_key_of_zero_replaces_its_row(lake: Delta):
