@@ -120,6 +120,34 @@ def test_a_process_that_a_test_starts_is_watched(place: Place, looks: bool):
     assert bool(news) is looks
 
 
+DEPLOYS = """
+import sys
+from pathlib import Path
+from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.storage.home import Home
+
+for _ in range(2):
+    deploy(Home(Path(sys.argv[1])), deployable(compile_spec(Path(sys.argv[2]))))
+"""
+SPEC = """
+specVersion: 1
+application: app
+graph:
+  - {name: In, operator: Beacon, outputs: [{stream: In, schema: "n bigint"}], parameters: {iterations: 3}}
+  - {name: Out, operator: FileSink, inputs: [In], parameters: {file: out}}
+"""
+
+
+@pytest.mark.slow
+def test_the_first_deployment_of_a_process_loads_nothing_under_the_lock(place: Place, tmp_path: Path):
+    (tmp_path / "app.yaml").write_text(SPEC)
+    command = [sys.executable, "-c", DEPLOYS, str(place.home.root), str(tmp_path / "app.yaml")]
+    subprocess.run(command, check=True)
+    assert write_turns.found() == []
+
+
 def test_a_transaction_within_another_holds_the_lock_until_the_outer_one_ends(place: Place):
     catalog = Catalog(place.home)
     with pytest.raises(UnderWriteLockError), catalog.write():

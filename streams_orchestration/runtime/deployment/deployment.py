@@ -31,7 +31,7 @@ from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_q
 from streams_orchestration.runtime.errors import ApplicationChangedError
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
-from streams_orchestration.runtime.programs.stored_compilation import read_stored, stored
+from streams_orchestration.runtime.programs.stored_compilation import prepare_stored, read_stored, stored
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import insert_sinks
 from streams_orchestration.runtime.storage.home import Home
@@ -83,6 +83,7 @@ def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark
         forget(home, catalog, application, programs)
     if not known:
         refuse_left_files(home, programs)
+    prepare_stored()
     with catalog.write() as connection:
         if known:
             compilation = _go_on(connection, wanted, run)

@@ -9,10 +9,15 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.documents import dump, load
+from streams_orchestration.compiler.documents import dump, load, prepare
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import ApplicationRow
 from streams_orchestration.runtime.errors import OtherVersionError
+
+
+def prepare_stored() -> None:
+    """Have `stored` and `read_stored` load no modules when they are called: they are called under the write lock."""
+    prepare(Compilation)
 
 
 def stored(compilation: Compilation) -> bytes:

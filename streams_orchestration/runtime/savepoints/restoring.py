@@ -26,6 +26,7 @@ from streams_orchestration.runtime.deployment.deployment import (
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_running
 from streams_orchestration.runtime.errors import CommitUnknownError
 from streams_orchestration.runtime.programs.batches import StateFile
+from streams_orchestration.runtime.programs.stored_compilation import prepare_stored
 from streams_orchestration.runtime.redeployment.carrying import Carried, Carrier, CommonCut
 from streams_orchestration.runtime.redeployment.deployed import DropStateError, stored_facts
 from streams_orchestration.runtime.redeployment.switching import begin
@@ -197,6 +198,7 @@ class _Restoring:
 
     def _enter(self, after: Compilation, redeployment: Redeployment, cut: CommonCut, carried: Carried) -> Restored:
         application = redeployment.application
+        prepare_stored()
         with self._catalog.write() as connection:
             insert_application(connection, after, redeployment.after)
             begin(connection, self._home, after, redeployment, cut, carried, {})
