@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("kafka" if "kafka" in needs(item) else "java"))
         elif "mariadb" in needs(item):
             item.add_marker(pytest.mark.xdist_group("mariadb"))
+
+
+def pytest_runtest_teardown() -> None:
+    """Forget the secrets of a test, which may be words of the next one's messages."""
+    if (secrets := sys.modules.get("streams_orchestration.model.secrets")) is not None:
+        secrets._Known.secrets = ()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -32,6 +32,7 @@ RUNTIME_LAYERS = (
     *(
         "limits",
         "errors",
+        "hiding",
         "log_rotation",
         "logs",
         "recurring",

@@ -15,6 +15,8 @@ from streams_orchestration.cli.commands import streams
 from streams_orchestration.cli.failing import APPLICATION, COMMAND_LINE, INTERRUPTED, report
 from streams_orchestration.cli.invocation import ErrorKind, Invocation, Verbosity, begun, write_json
 from streams_orchestration.cli.output import write
+from streams_orchestration.model.secrets import masked
+from streams_orchestration.runtime.hiding import hide_secrets
 
 # A last garbage collection over all that was loaded, Dagster say, would take half a second for nothing.
 atexit.register(gc.freeze)
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    hide_secrets()
     with begun(arguments) as invocation:
         try:
             result = streams.main(arguments, prog_name="streams", standalone_mode=False)
@@ -37,9 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write(error.format_message(), error=True)
             return COMMAND_LINE
         except click.UsageError as error:
-            path = error.ctx.command_path if error.ctx else "streams"
-            write(f"{path}: {error.format_message()} See `{path} --help`.", error=True)
-            return _failed(invocation, COMMAND_LINE, "usage", error.format_message())
+            path, message = error.ctx.command_path if error.ctx else "streams", masked(error.format_message())
+            write(f"{path}: {message} See `{path} --help`.", error=True)
+            return _failed(invocation, COMMAND_LINE, "usage", message)
         except (click.Abort, KeyboardInterrupt):
             name = invocation.application
             message = "Interrupted." + (f" `streams status {name}` shows what has been done." if name else "")

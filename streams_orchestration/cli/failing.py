@@ -8,6 +8,7 @@ from streams_orchestration.cli.invocation import ErrorKind
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import report_diagnostics
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 APPLICATION = 1
@@ -26,7 +27,7 @@ def report(error: Exception) -> tuple[ErrorKind, str]:
     if isinstance(error, StreamsRuntimeError):
         show_error(str(error))
         return "runtime", str(error)
-    message = f"{type(error).__name__}: {str(error) or 'no message'}"
+    message = masked(f"{type(error).__name__}: {str(error) or 'no message'}")
     show_error(message)
     show_error("This error is not expected. `-v` shows where it comes from.")
     return "unexpected", message

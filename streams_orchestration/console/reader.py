@@ -15,6 +15,7 @@ from typing import Any
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.console.histories import History
 from streams_orchestration.console.snapshots import snapshot
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.api import (
     deployed_applications,
@@ -149,10 +150,10 @@ class Reader:
         except NotDeployedError:
             event = _event_text("gone", {"message": f"{application} is not deployed any more."})
         except (StreamsRuntimeError, OSError) as error:
-            event = _event_text("unreadable", {"message": str(error)})
+            event = _event_text("unreadable", {"message": masked(str(error))})
         except Exception as error:  # noqa: BLE001  a defect; what is shown is not to look as if it were current
             self._errors.met(f"{application} cannot be read", error)
-            message = f"{application} cannot be read: {error!r}. The terminal of the console shows where."
+            message = f"{application} cannot be read: {masked(repr(error))}. The terminal of the console shows where."
             event = _event_text("unreadable", {"message": message})
         self._costs[application] = time.thread_time() - began
         self._latest[application] = time.monotonic(), event

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streams_orchestration.model.containers import is_list, is_mapping
@@ -40,7 +40,17 @@ _ENDS = ")]}'\",.:"
 _LEAST = 3
 """A shorter text is not looked for; it would be a part of other words, and no secret."""
 _SHORT = 6
-"""A secret of fewer characters is looked for as a whole word only."""
+"""A secret of fewer characters, or one that could be a word, is looked for as a whole word only."""
+_LINE = 20
+"""Least characters of a line of a longer secret, as a key in PEM, that is one by itself."""
+_FILES = re.compile(r"(FILE|PATH|DIR|SOCK)$|^(OLD)?PWD$", re.IGNORECASE)
+"""Matches in names of variables that hold a path."""
+
+
+class _Known:
+    """The secrets that this process has read, longest first."""
+
+    secrets: tuple[str, ...] = ()
 
 
 def names_secret(name: str) -> bool:
@@ -65,10 +75,12 @@ def shown(name: str, value: Any) -> Any:
 
 
 def masked(text: str) -> str:
-    """Return a text with the secrets hidden that its addresses and settings (`name=value`) hold.
+    """Return a text with the secrets hidden that its addresses and settings (`name=value`) hold, and known ones.
 
     The password of an address may have `/` and `@` in it, so it is taken to end at the last `@` before a space.
     """
+    for secret in _Known.secrets:
+        text = _without(text, secret)
     if "://" in text and "@" in text:
         text = re.sub(r"\S+", lambda match: _without_login(match[0]), text)
     return _SETTING.sub(_without_value, text) if "=" in text else text
@@ -77,9 +89,34 @@ def masked(text: str) -> str:
 def hidden_in(text: str, parameters: Any) -> str:
     """Return a text with those values hidden that are secrets by their names among some parameters."""
     for secret in sorted(set(_secrets(parameters, named=False)), key=len, reverse=True):
-        word = re.escape(secret)
-        text = re.sub(word if len(secret) >= _SHORT else rf"(?<!\w){word}(?!\w)", HIDDEN, text)
+        text = _without(text, secret)
     return text
+
+
+def remember(secret: str) -> None:
+    """Have `masked` hide a secret wherever a text of this process has it, line by line if it has several."""
+    lines = [line.strip() for line in secret.splitlines()]
+    parts = [line for line in lines if len(line) >= _LINE and not line.startswith("-----")] if len(lines) > 1 else []
+    wanted = {each for each in (secret.strip(), *parts) if len(each) >= _LEAST}
+    if not wanted <= set(_Known.secrets):
+        _Known.secrets = tuple(sorted({*_Known.secrets, *wanted}, key=len, reverse=True))
+
+
+def remember_values(parameters: Any) -> None:
+    """Remember those values that are secrets by their names among some parameters, and passwords of addresses."""
+    for secret in _secrets(parameters, named=False):
+        remember(secret)
+    for text in _texts(parameters):
+        if "://" in text:  # an expression may compare attributes, and is no setting
+            _remember_parts(text)
+
+
+def remember_environment(environment: Mapping[str, str]) -> None:
+    """Remember the values of variables that are secrets by their names, and secrets within values."""
+    for name, value in environment.items():
+        if names_secret(name) and not _FILES.search(name) and len(value.strip()) >= _SHORT:
+            remember(value)
+        _remember_parts(value)
 
 
 def _only_references(value: Any) -> bool:
@@ -99,6 +136,35 @@ def _secrets(value: Any, *, named: bool) -> Iterator[str]:
             yield from _secrets(each, named=named)
     elif named and isinstance(value, str) and len(value.strip()) >= _LEAST and not REFERENCE.search(value):
         yield value.strip()
+
+
+def _without(text: str, secret: str) -> str:
+    if secret not in text:
+        return text
+    word = re.escape(secret)
+    anywhere = len(secret) >= _SHORT and not secret.isalpha()
+    return re.sub(word if anywhere else rf"(?<!\w){word}(?!\w)", HIDDEN, text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if is_mapping(value) or is_list(value):
+        for each in value.values() if is_mapping(value) else value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def _remember_parts(text: str) -> None:
+    """Remember passwords of addresses, and secrets among settings, that a text has."""
+    if "://" in text and "@" in text:
+        for word in text.split():
+            login, last = _LOGIN.search(word), word.rfind("@")
+            if login is not None and login["mark"] == ":" and not REFERENCE.search(word[login.end() : last]):
+                remember(word[login.end() : last])
+    if "=" in text:
+        for match in _SETTING.finditer(text):
+            if not _ATTRIBUTES.fullmatch(match["name"]) and len(match["value"]) >= _SHORT:
+                remember(match["value"].strip("\"'"))
 
 
 def _without_login(word: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from streams_orchestration.model.secrets import REFERENCE
+from streams_orchestration.model.secrets import REFERENCE, names_secret, remember
 from streams_orchestration.operators.errors import RefusedError
 
 
@@ -20,7 +21,7 @@ def is_reference(text: str) -> bool:
 
 
 def resolved(text: str, parameter: str) -> str:
-    """The text with the values that its references stand for.
+    """Return the text with the values of its references; what may be a secret among these is hidden from then on.
 
     Args:
         text: of a parameter.
@@ -29,7 +30,14 @@ def resolved(text: str, parameter: str) -> str:
     Raises:
         ReferenceError: a variable is not set, or a file cannot be read.
     """
-    return REFERENCE.sub(lambda match: _value(match[1], match[2], parameter), text)
+
+    def value(match: re.Match[str]) -> str:
+        found, around = _value(match[1], match[2], parameter), (text[: match.start()][-1:], text[match.end() :][:1])
+        if match[1] == "file" or names_secret(match[2]) or names_secret(parameter) or around == (":", "@"):
+            remember(found)
+        return found
+
+    return REFERENCE.sub(value, text)
 
 
 def without(text: str, secrets: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ from streams_orchestration.orchestration.connected_lineages import connection_of
 from streams_orchestration.orchestration.instance import OWN_WARNING
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.sensors import failed_units_sensor
+from streams_orchestration.runtime.hiding import hide_secrets
 from streams_orchestration.runtime.storage.home import Home
 
 
@@ -57,4 +58,5 @@ def _compiled(home: Home) -> Iterator[tuple[str, Path]]:
 
 
 warnings.filterwarnings("ignore", OWN_WARNING)
+hide_secrets()
 defs = build_definitions(Path(os.environ.get("STREAMS_SPECS") or "specs").absolute(), Home.default())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import dagster as dg
 
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import ResetUnit
@@ -135,9 +136,10 @@ class _Tick:
         except (CatalogUnavailableError, CatalogVersionError):
             raise
         except Exception as error:  # noqa: BLE001  of anything that is stored of it
-            if self.unreadable.get(application) != repr(error):
-                self.context.log.error("%s cannot be looked after: %r", application, error)
-            self.unreadable[application] = repr(error)
+            reason = masked(repr(error))
+            if self.unreadable.get(application) != reason:
+                self.context.log.error("%s cannot be looked after: %s", application, reason)
+            self.unreadable[application] = reason
             return []
 
     def look_late(self, application: str) -> list[UnitFailure]:

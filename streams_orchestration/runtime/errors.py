@@ -240,6 +240,11 @@ class OperatorFailure:
             return self.values == before.values
         return (self.batch, self.first, self.last) == (before.batch, before.first, before.last)
 
+    def __post_init__(self) -> None:
+        """Hide secrets: the catalog and the logs get these texts."""
+        object.__setattr__(self, "cause", masked(self.cause))
+        object.__setattr__(self, "values", masked(self.values))
+
     @property
     def code(self) -> tuple[str, str, str, int]:
         """Operator, type of exception, file and line."""
@@ -271,7 +276,7 @@ class OperatorError(StreamsRuntimeError):
 
     def __init__(self, operator: str, message: str, failure: OperatorFailure | None = None) -> None:
         self.operator = operator
-        self.reason = message
+        self.reason = masked(message)
         self.failure = failure
         """The operator's exception, in parts; None when the failure is not an operator's."""
         super().__init__(f"operator {operator}: {message}")

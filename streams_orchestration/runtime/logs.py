@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rotate
 
 TAIL_BYTES = 256 * 1024
@@ -66,10 +67,17 @@ def _writing(logger: logging.Logger, path: str, limit: int) -> logging.Logger:
     if not logger.handlers:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         handler = _PeHandler(path, limit)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        handler.setFormatter(_MaskedFormatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
     return logger
+
+
+class _MaskedFormatter(logging.Formatter):
+    """Hides secrets, also in processes of Spark's that do not do so by themselves."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return masked(super().format(record))
 
 
 class _PeHandler(logging.FileHandler):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
 from streams_orchestration.runtime.log_rotation import LOG_BYTES
@@ -148,10 +149,12 @@ class Settings:
         hang = _read(HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,")
         wanted = "local, yarn, spark://HOST:PORT or k8s://https://HOST:PORT, and TAG=MASTER for pools with a tag,"
         master = _read(MASTER, LOCAL, _WORDS, wanted)
+        if masked(master) != master:
+            raise SettingError(MASTER, master, "an address without a user and password, which would be in the catalog,")
         conf = os.environ.get(SPARK_CONF, "")
         samples = _read(SAMPLES, "0", r"[0-9]{1,2}|100", "a number of tuples up to 100, 0 for none,")
-        masked = "names of attributes, with * and ?, between them spaces,"
-        mask = _read(SAMPLE_MASK, "", r"[\w*?-]*(\s+[\w*?-]+)*\s*", masked)
+        names = "names of attributes, with * and ?, between them spaces,"
+        mask = _read(SAMPLE_MASK, "", r"[\w*?-]*(\s+[\w*?-]+)*\s*", names)
         log = _read(
             LOG_SIZE, str(LOG_BYTES), r"0|[1-9][0-9]{0,14}|[1-9][0-9]{0,5}[kmgtKMGT]", "a size such as 64m, 0 for none,"
         )

@@ -45,6 +45,10 @@ def test_an_address_is_known_by_its_scheme(text: str, wanted: bool):
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"file": "s4://bucket/a"}, "s4://: no such kind of storage is known; the nearest is s3"),
     ({"file": f"s3://key:{PLANTED}@bucket/a"}, "credentials stand in the address"),
+    ({"file": f"hdfs://user:{PLANTED}@node:8020/a"}, "credentials stand in the address"),
+    ({"file": f"hdfs://user:pass/{PLANTED}@node/a"}, "credentials stand in the address"),
+    ({"file": f"s3://bucket/a?secretKey={PLANTED}"}, "credentials stand in the address"),
+    ({"file": "s3://b/a", "storage": {"endpoint": f"http://me:{PLANTED}@host"}}, "a user or password stands in it"),
     ({"file": "s3:///a"}, "this is no address of s3"),
     ({"file": "abfs://container/a"}, "this is no address of abfs"),
     ({"file": "s3://bucket/a", "storage": {"accountKey": "${env:K}"}}, "accountKey does not go with s3://"),

@@ -65,6 +65,13 @@ def test_a_bad_one_is_named_with_its_value(name: str, value: str, monkeypatch: p
         Settings.from_environment()
 
 
+def test_a_master_with_a_password_is_refused_without_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("STREAMS_MASTER", "gpu=k8s://https://me:planted@north:6443")
+    with pytest.raises(SettingError, match="an address without a user and password") as error:
+        Settings.from_environment()
+    assert "planted" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("text", "size"), [("", 64 << 20), ("0", 0), ("4096", 4096), ("10k", 10 << 10), ("2G", 2 << 30)]
 )

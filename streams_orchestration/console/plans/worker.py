@@ -17,6 +17,8 @@ import pyarrow  # noqa: F401
 import streams_orchestration.compiler.checking.checking  # noqa: F401
 from streams_orchestration.console.plans.choices import ChoiceError
 from streams_orchestration.console.plans.task import Answer, Task, answer
+from streams_orchestration.model.secrets import masked
+from streams_orchestration.runtime.hiding import hide_secrets
 
 SECONDS = 90
 """Most seconds of processor time: nothing else ends the worker if the console is killed meanwhile."""
@@ -46,9 +48,10 @@ def _answered(task: Task) -> Answer:
     except MemoryError:
         return Answer({"error": f"{task.spec}: the plan takes more than {MEMORY >> 30} GiB. Choose smaller widths."})
     except Exception as error:  # noqa: BLE001  the page shows what the command line would
-        return Answer({"error": f"{task.spec}: {type(error).__name__}: {error}. `streams compile` shows more."})
+        return Answer({"error": masked(f"{task.spec}: {type(error).__name__}: {error}. `streams compile` shows more.")})
 
 
 if __name__ == "__main__":
+    hide_secrets()
     with suppress(BrokenPipeError):
         _main()

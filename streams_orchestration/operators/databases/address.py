@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from streams_orchestration.model.secrets import remember
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved
 
@@ -57,18 +58,26 @@ def resolve_url(url: str) -> URL:
         DatabaseUrlError: a variable is not set, or the address cannot be used.
     """
     if is_reference(url):
-        parsed = _parse(_value(url))
-        _check_driver(parsed)
-        return parsed
-    parsed = _parse(url)
-    _check_driver(parsed)
-    return parsed.set(
-        username=_resolved(parsed.username),
-        password=_resolved(parsed.password),
-        host=_resolved(parsed.host),
-        database=_resolved(parsed.database),
-        query={key: _resolved(value) if isinstance(value, str) else value for key, value in parsed.query.items()},
+        return _known(_parse(_value(url)))
+    parsed = _known(_parse(url))
+    return _known(
+        parsed.set(
+            username=_resolved(parsed.username),
+            password=_resolved(parsed.password),
+            host=_resolved(parsed.host),
+            database=_resolved(parsed.database),
+            query={key: _resolved(value) if isinstance(value, str) else value for key, value in parsed.query.items()},
+        )
     )
+
+
+def _known(url: URL) -> URL:
+    """Return the address, whose driver is there; its passwords are hidden in all texts from now on."""
+    _check_driver(url)
+    for secret in secrets_of(url):
+        if not is_reference(secret):
+            remember(secret)
+    return url
 
 
 def secrets_of(url: URL) -> tuple[str, ...]:

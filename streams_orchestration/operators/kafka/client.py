@@ -45,10 +45,21 @@ class MessagesRefusedError(KafkaRefusedError):
 class KafkaParameters(Parameters):
     """How a cluster is reached: what both operators take."""
 
-    brokers: str = Field(min_length=1, description="host:port, several with commas between them")
+    brokers: str = Field(min_length=1, repr=False, description="host:port, several with commas between them")
     client: dict[str, str | int | float | bool] = Field(
         default_factory=dict, repr=False, description="settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}"
     )
+
+    @field_validator("brokers")
+    @classmethod
+    def _check_brokers(cls, brokers: str) -> str:
+        if "@" in brokers:
+            message = (
+                "a user or password stands in the address; name them in client, as sasl.username and "
+                "sasl.password: ${env:NAME}"
+            )
+            raise ValueError(message)
+        return brokers
 
     @field_validator("client")
     @classmethod

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.secrets import masked
 
 SCHEMES = {"s3": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfs", "hdfs": "hdfs"}
 """Scheme as written -> scheme as pyarrow has it."""
@@ -51,7 +53,10 @@ def parse_address(text: str) -> Address:
         host = host.partition(".")[0]
     elif scheme == "hdfs":
         store, host = "", authority
-    if ":" in store or "@" in store or "@" in host:
+    login = ":" in store or "@" in store or "@" in host
+    login = login or (scheme == "hdfs" and re.fullmatch(r"[^:]*(:\d+)?|\[[^\]]*\](:\d+)?", host) is None)
+    _, mark, query = rest.partition("?")
+    if login or masked(mark + query) != mark + query:
         message = (
             f"{written}://: credentials stand in the address, and would stand in plans and logs, too; "
             "give them in storage, as {accessKey: ${env:NAME}}, or in the library's own way"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
 
 _GOES_WITH: dict[str, frozenset[str]] = {
@@ -35,6 +36,14 @@ class StorageOptions(BaseModel):
     client_id: str | None = Field(default=None, alias="clientId", description="abfs")
     client_secret: str | None = Field(default=None, alias="clientSecret", repr=False, description="abfs; a reference")
     user: str | None = Field(default=None, description="hdfs")
+
+    @field_validator("endpoint")
+    @classmethod
+    def _check_endpoint(cls, endpoint: str | None) -> str | None:
+        if endpoint is not None and masked(endpoint) != endpoint:
+            message = "endpoint: a user or password stands in it; name them in accessKey and secretKey, as ${env:NAME}"
+            raise ValueError(message)
+        return endpoint
 
     @model_validator(mode="after")
     def _secrets_are_references(self) -> StorageOptions:

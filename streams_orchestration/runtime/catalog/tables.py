@@ -6,6 +6,7 @@ from sqlalchemy import Column, Index, MetaData, Table, func
 from sqlalchemy.types import JSON, BigInteger, Boolean, Float, Integer, LargeBinary, String, Text
 
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART
+from streams_orchestration.runtime.catalog.reason import Reason
 
 metadata = MetaData()
 Count = BigInteger().with_variant(Integer, "sqlite")
@@ -51,12 +52,12 @@ host = Table(
     Column("launched_at", Float, nullable=False, default=0.0),
     Column("start_up", JSON),  # seconds up to the first committed batch, by phase
     Column("heartbeat_at", Float),
-    Column("error", Text),
+    Column("error", Reason),
     Column("launches", Integer, nullable=False, default=0),  # in a row without coming up
     Column("wish", JSON(none_as_null=True)),  # on which machines, and apart from which hosts, it is to run
     Column("machine", String),  # by name: where it runs, or whose agent is to start it
     Column("space", String),  # within which its pid means a process: boot and process namespace of the machine
-    Column("storage_error", Text),  # why it does not reach the storage
+    Column("storage_error", Reason),  # why it does not reach the storage
     Column("storage_failed_at", Float),  # since when
 )
 
@@ -138,7 +139,7 @@ unit = Table(
     Column("deadline", Float),
     Column("timer_number", Integer, nullable=False, default=0),
     Column("began_at", Float, nullable=False, default=0.0),  # the drain or the reset attempt under way
-    Column("cause", Text),
+    Column("cause", Reason),
     Column("asked", Integer, nullable=False, default=0),  # the generation whose reset was taken up
     Column("outage", JSON),  # what happened when in the last one, unix seconds
     Column("drains", JSON),  # sequence id and time of the last one, seconds of the last ten
@@ -161,7 +162,7 @@ trial = Table(
     Column("within", Float, nullable=False),  # seconds that it may take
     Column("until", Float, nullable=False),  # when an open one is reverted
     Column("ended_at", Float),
-    Column("cause", Text),  # why it was reverted
+    Column("cause", Reason),  # why it was reverted
     Column("pause", Float),  # seconds between the last commit before and the first one after
     Column("before", LargeBinary),  # the rows of the plan before at its cut, of an open one
     Column("files", JSON, nullable=False),  # of states that these name
@@ -181,7 +182,7 @@ unit_event = Table(
     Column("epoch", Count, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("seconds", Float),
-    Column("cause", Text),
+    Column("cause", Reason),
 )
 
 pe = Table(
@@ -196,7 +197,7 @@ pe = Table(
     Column("levels", JSON, nullable=False),  # how they are spread over tasks, for people
     Column("program", LargeBinary),  # what it runs, as JSON; none of what an older version has deployed
     Column("state", String, nullable=False, default="WANTED"),
-    Column("error", Text),
+    Column("error", Reason),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
     Column("kind", Text, nullable=False, default=""),  # of the error: failures of one kind have the same cause
     Column("outside", Boolean, nullable=False, default=False),  # the cause is outside of the application
@@ -281,7 +282,7 @@ sink = Table(
     Column("rows", Count, nullable=False, default=0),  # in these
     Column("undeliverable", Count, nullable=False, default=0),  # rows that were set aside
     Column("routed", Count, nullable=False, default=0),  # up to this epoch a person wants that
-    Column("error", Text),  # why what waits cannot become visible
+    Column("error", Reason),  # why what waits cannot become visible
     Column("failures", Integer, nullable=False, default=0),  # in a row
     Column("failed_at", Float),
     Column("delivered_at", Float),  # when an output became visible last

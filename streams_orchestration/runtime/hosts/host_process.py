@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.port import Engine, EngineStart
+from streams_orchestration.runtime.hiding import hide_secrets
 from streams_orchestration.runtime.open_files import raise_open_files
 from streams_orchestration.runtime.settings import LOCAL, EngineSettings, SettingError
 from streams_orchestration.runtime.storage.home import Home
@@ -55,6 +56,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
         The exit status: 0 unless it failed.
     """
     options = _options(arguments)
+    hide_secrets()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     raise_open_files()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
+from streams_orchestration.model.secrets import remember_values
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator, make_operator
@@ -58,6 +59,7 @@ def make_instance(program: OperatorProgram, stored: StoredState | None, director
     implementation = import_operator(program.implementation)
     context = operator_context(program, directories)
     context.logger = operator_logger(program.name, directories.log, directories.log_size)
+    remember_values(program.parameters)
     operator = make_operator(implementation, context, implementation.Parameters.model_validate(program.parameters))
     if stored is None:
         return Instance(operator)

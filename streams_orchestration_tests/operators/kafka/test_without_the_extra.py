@@ -43,6 +43,7 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
     ("before", "after", "wanted"),
     [
         ("${env:PASSWORD}", "planted", "a secret stands in it"),
+        ("localhost:9092", "me:planted@localhost:9092", "a user or password stands in the address"),
         ("sasl.password", "group.id", "group.id is set by the operator itself"),
         ("topic: a", "pattern: '['", "is no regular expression"),
         ("topic: a,", "", "name what is read with topic or with pattern"),

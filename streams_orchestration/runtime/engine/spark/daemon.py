@@ -13,6 +13,7 @@ from pyspark.daemon import manager
 
 from streams_orchestration.runtime.engine.spark import stages
 from streams_orchestration.runtime.forks import keep_sockets_from_forks
+from streams_orchestration.runtime.hiding import hide_secrets
 
 
 def freeze() -> None:
@@ -28,6 +29,7 @@ def freeze() -> None:
 stages.freeze = freeze
 
 if __name__ == "__main__":
+    hide_secrets()
     os.register_at_fork(after_in_child=keep_sockets_from_forks)  # a worker now has that to Spark, and no other one
     freeze()
     manager()

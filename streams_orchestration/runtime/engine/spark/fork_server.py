@@ -29,6 +29,7 @@ from typing import NamedTuple, NoReturn
 
 from streams_orchestration.runtime.engine.spark import forked_python
 from streams_orchestration.runtime.forks import keep_from_forks
+from streams_orchestration.runtime.hiding import hide_secrets
 
 IMPORTED = (
     "pandas",
@@ -260,6 +261,7 @@ def _close(streams: Sequence[int]) -> None:
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", message=".*found in sys.modules", module="runpy")
+    hide_secrets()
     for name in sys.argv[3:]:
         importlib.import_module(name)
     gc.collect()

@@ -32,6 +32,7 @@ from streams_orchestration.runtime.engine.spark.private_directory import Private
 from streams_orchestration.runtime.engine.spark.session_settings import JAVA_OPTIONS, session_settings
 from streams_orchestration.runtime.engine.spark.spark_home import spark_home
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError
+from streams_orchestration.runtime.hiding import hide_secrets
 from streams_orchestration.runtime.open_files import require_open_files
 from streams_orchestration.runtime.patience import Patience, machine_load
 from streams_orchestration.runtime.storage.directories import directories_of
@@ -211,6 +212,7 @@ class _EmptySource:
 
 
 if __name__ == "__main__":
+    hide_secrets()
     faulthandler.dump_traceback_later(SECONDS / 2, repeat=True)
     place = Path(sys.argv[1])
     try:

@@ -1,0 +1,56 @@
+"""Secrets are hidden in what a process logs and in its tracebacks, in one place each, whoever formats them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from types import TracebackType
+
+from streams_orchestration.model.secrets import masked, remember_environment
+
+
+class _MaskedRecord(logging.LogRecord):
+    """A record whose message shows no secret, whichever handler writes it."""
+
+    def getMessage(self) -> str:  # noqa: N802  the name is that of `logging`
+        """Return the message."""
+        return masked(super().getMessage())
+
+
+_format_exception_only = traceback.TracebackException.format_exception_only
+
+
+def _masked_exception_only(self: traceback.TracebackException, *arguments: object, **named: object) -> Iterator[str]:
+    """Yield the lines of an exception; tracebacks of `logging`, Spark's workers and Dagster are made of these."""
+    lines: Iterator[str] = _format_exception_only(self, *arguments, **named)  # type: ignore[arg-type]
+    return map(masked, lines)
+
+
+def hide_secrets() -> None:
+    """Hide secrets in all that this process, and what it forks, logs, and in its tracebacks; repeated calls are one.
+
+    Hidden is what `masked` finds: secrets by their form, values of the environment's secret variables, and those that
+    the process resolves meanwhile.
+    """
+    remember_environment(os.environ)
+    logging.setLogRecordFactory(_MaskedRecord)
+    traceback.TracebackException.format_exception_only = _masked_exception_only  # type: ignore[method-assign]
+    if sys.excepthook is sys.__excepthook__:  # those of the interpreter print without that module
+        sys.excepthook = _print
+    if threading.excepthook is threading.__excepthook__:
+        threading.excepthook = _print_of_thread
+
+
+def _print(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    traceback.print_exception(kind, error, trace)
+
+
+def _print_of_thread(ended: threading.ExceptHookArgs) -> None:
+    if ended.exc_type is not SystemExit:
+        name = ended.thread.name if ended.thread is not None else "a thread"
+        print(f"Exception in {name}:", file=sys.stderr)
+        traceback.print_exception(ended.exc_type, ended.exc_value, ended.exc_traceback)
