@@ -134,6 +134,12 @@ export class Panel {
     if (parameters && Object.keys(parameters).length) {
       parts.push(el("h3", {}, "Parameters"), el("pre", { tabindex: "0" }, JSON.stringify(parameters, null, 1)));
     }
+    const types = Object.entries(subject.types ?? {});
+    if (types.length) {
+      const typed = el("dl", {});
+      for (const [name, type] of types) typed.append(el("dt", {}, name), el("dd", {}, type));
+      parts.push(el("h3", {}, "Types of the expressions"), typed);
+    }
     return parts;
   }
 

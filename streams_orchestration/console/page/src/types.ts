@@ -132,6 +132,7 @@ export interface Subject {
   implementation?: string | null;
   location?: string | null;
   parameters?: unknown;
+  types?: Record<string, string>;
   logical?: string;
   physical?: string[];
   outputs?: { stream: string; schema: string | null }[];
