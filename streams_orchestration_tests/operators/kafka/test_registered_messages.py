@@ -16,6 +16,7 @@ import pytest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import DataError, RefusedError
+from streams_orchestration.operators.kafka.client import KafkaRefusedError
 from streams_orchestration.operators.messages.framing import frame
 from streams_orchestration.operators.messages.registry import RegistryAwayError
 from streams_orchestration.operators.standard.kafka_sink import KafkaSink
@@ -134,3 +135,20 @@ def test_a_sink_writes_nothing_while_the_registry_is_away(kafka: Broker):
         assert kafka.messages(topic) == []
         send(kafka, topic, server.address, 1, "n bigint", [{"n": 1}], format="avro")
     assert len(kafka.messages(topic)) == 1
+
+
+def test_a_tuple_that_the_schema_has_no_place_for_is_named_or_set_aside(kafka: Broker, tmp_path: Path):
+    topic = kafka.topic()
+    given: dict[str, Any] = {"format": "avro", "registerSchema": False, "results": tmp_path}
+    rows = [{"n": 1}, {"n": None}, {"n": 3}]
+    with small_registry() as server:
+        server.add(RECORD, subject=f"{topic}-value")
+        with pytest.raises(KafkaRefusedError, match=r"does not fit into the schema.*it is row 2 of epoch 1; onUndeliv"):
+            send(kafka, topic, server.address, 1, "n bigint", rows, **given)
+        assert kafka.messages(topic) == []
+        for _ in range(2):
+            send(kafka, topic, server.address, 1, "n bigint", rows, onUndeliverable="route", **given)
+        assert run(source(kafka, topic, server.address, tmp_path, "n bigint", format="avro")) == [(1,), (3,)]
+    (file,) = tmp_path.rglob("undeliverable/**/*.jsonl")
+    (left,) = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (left["row"], left["tuple"]) == (2, {"n": None})
