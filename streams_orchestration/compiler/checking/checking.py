@@ -64,7 +64,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
             diagnostics += (finding.diagnostic for finding in _findings(done, operator, places))
         if notes is not None and found:
             notes[operator.index] = found
-    return diagnostics
+    return [*diagnostics, *_advice(done, logical.operators)]
 
 
 def _advice(done: Stages, operators: Iterable[LogicalOperator]) -> Iterator[Diagnostic]:
