@@ -48,7 +48,7 @@ MAX_ROWS = 40
     default=MAX_ROWS,
     show_default=True,
     metavar="N",
-    help="Rows shown of a result.",
+    help="Show at most this many rows of a result.",
 )
 @document_option
 @loaded(f"{CLI}.running:run")
@@ -88,7 +88,8 @@ def deploy() -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would become of units, operators and their state; do nothing.")
 @drop_state_option
 @within_option(
-    "In which what changes must come to its cut, and then complete an epoch, or the plan before is brought back."
+    "Allow the changed units this long to reach a cut, and again to complete an epoch. After that the old plan is "
+    "restored."
 )
 @document_option
 @loaded(f"{CLI}.redeploying:redeploy")
@@ -98,8 +99,8 @@ def redeploy() -> None:
     What does not change runs on. What does is brought to its last cut and goes on there with the new plan: state,
     positions and results are kept. When an operator of the new plan fails, or a unit completes no epoch in time, the
     plan before is brought back at its cut, and the exit status is 1. Options of the compiler that are given here stay
-    until another redeploy says otherwise. Where state would be lost that --drop-state does not name nothing is changed,
-    and the exit status is 1; --dry-run shows it.
+    until another redeploy says otherwise. If the new plan would lose state that --drop-state does not name, nothing is
+    changed and the exit status is 1; --dry-run shows it.
     """
 
 
@@ -111,7 +112,7 @@ def redeploy() -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="A host that has not ended by then is killed.",
+    help="Kill a host that has not ended by then.",
 )
 @document_option
 @loaded(f"{CLI}.deploying:cancel")
@@ -127,7 +128,7 @@ def cancel() -> None:
 @click.option(
     "--unit",
     shell_complete=complete_unit,
-    help="`region-0`, or `pe-3` for a PE in no region; all that have failed when left out.",
+    help="Reset only `region-0`, or `pe-3` for a PE in no region. Without it all that have failed are reset.",
 )
 @click.option("--force", is_flag=True, help="Reset even if it has failed as often in a row as it may.")
 @document_option
@@ -144,14 +145,14 @@ def reset() -> None:
 def route() -> None:
     """Set aside the tuples that the target of a SINK can never take.
 
-    Acts on the epochs that are complete now: one such tuple holds its epoch up, and redeploys with it. The others of
+    It acts on the epochs that are complete now: one such tuple holds its epoch up, and redeploys with it. The others of
     the epoch are delivered. For epochs to come write `onUndeliverable: route` into the spec.
     """
 
 
 @command()
 @click.argument("application", metavar="[APP]", required=False, shell_complete=complete_application)
-@click.option("--metrics", "measured", is_flag=True, help="Also everything that was measured; JSON always has it.")
+@click.option("--metrics", "measured", is_flag=True, help="Show everything that was measured, too; JSON always has it.")
 @click.option(
     "--timeline",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -182,7 +183,7 @@ def sample() -> None:
     default=2.0,
     show_default=True,
     metavar="SECONDS",
-    help="Between two looks.",
+    help="Wait this long between two looks.",
 )
 @loaded(f"{CLI}.top.command:top")
 def top() -> None:
@@ -212,9 +213,9 @@ def metrics() -> None:
 @command()
 @application_argument
 @click.option(
-    "--pe", type=click.IntRange(min=0), metavar="N", shell_complete=complete_pe, help="The log of this PE only."
+    "--pe", type=click.IntRange(min=0), metavar="N", shell_complete=complete_pe, help="Show the log of this PE only."
 )
-@click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Last lines of each log.")
+@click.option("--lines", type=click.IntRange(min=0), default=40, show_default=True, help="Show so many last lines.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what is written from now, until Ctrl-C.")
 @format_option
 @loaded(f"{CLI}.logs:logs")
@@ -230,20 +231,20 @@ def logs() -> None:
     default=30.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to measure; Ctrl-C ends it early, with what was measured.",
+    help="Measure this long; Ctrl-C ends it early, with what was measured.",
 )
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["table", "yaml", "json"]),
-    help="A table to read, or the profile itself. [default: table, yaml with --output]",
+    help="Write a table to read, or the profile itself. [default: table, yaml with --output]",
 )
 @output_option
 @click.option(
     "--compare",
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     metavar="FILE",
-    help="A decision that the application runs with: what it promised beside what is measured.",
+    help="Show what this decision promised beside what is measured. The application runs with it.",
 )
 @loaded(f"{CLI}.profiling:profile")
 def profile() -> None:

@@ -50,21 +50,23 @@ def streams() -> None:
 
 
 @command()
-@click.option("--port", type=click.IntRange(1, 65535), default=3000, show_default=True, help="TCP port on 127.0.0.1.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=3000, show_default=True, help="Listen here on 127.0.0.1."
+)
 @click.option(
     "--specs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=Path("specs"),
     show_default=True,
     envvar="STREAMS_SPECS",
-    help="Directory of the applications to show.",
+    help="Show the applications in this directory.",
 )
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
     metavar="HOST[:PORT]",
-    help="Also answer requests with this Host, which a proxy in front passes on. Others are refused.",
+    help="Answer requests with this Host, too, which a proxy in front passes on. Others are refused.",
 )
 @loaded(f"{CLI}.serving:ui")
 def ui() -> None:
@@ -73,8 +75,8 @@ def ui() -> None:
 
 @command()
 @click.argument("shown", metavar="[APP|SPEC]...", nargs=-1, type=SpecOrApplication(), shell_complete=complete_shown)
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(1, 65535), default=3100, show_default=True, help="TCP port.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Listen on this address.")
+@click.option("--port", type=click.IntRange(1, 65535), default=3100, show_default=True, help="Listen on this TCP port.")
 @click.option(
     "--token",
     metavar="TEXT",
@@ -103,16 +105,16 @@ def catalog() -> None:
 @document_option
 @loaded(f"{CLI}.catalogs:show")
 def show() -> None:
-    """Show where it is, the revision of its tables, and what is deployed in it."""
+    """Show where the catalog is, the revision of its tables, and what is deployed in it."""
 
 
 @catalog.command()
 @document_option
 @loaded(f"{CLI}.catalogs:upgrade")
 def upgrade() -> None:
-    """Bring it to this version of the product, all or nothing; what it holds is kept.
+    """Bring the catalog to this version of the product, all or nothing; what it holds is kept.
 
-    Refused while a host runs, which needs the tables as they are. `streams run` and `streams deploy` do it, too.
+    It is refused while a host runs, which needs the tables as they are. `streams run` and `streams deploy` do it, too.
     """
 
 
@@ -132,7 +134,7 @@ class _NewName(click.ParamType):
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where to write it. [default: a directory of its name]",
+    help="Write it into this directory. [default: a directory of its name]",
 )
 @document_option
 @loaded(f"{CLI}.initializing:init")

@@ -86,7 +86,7 @@ def explain() -> None:
     metavar="PATTERN=N",
     multiple=True,
     required=True,
-    help="The width that a region is to have, as for --width; may be repeated.",
+    help="Give a region this width, named as for --width; may be repeated.",
 )
 @format_option
 @output_option
@@ -101,14 +101,14 @@ def diff() -> None:
 
 @command()
 @click.argument("problem", metavar="SPEC|PROBLEM", type=Spec())
-@click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="How many machines. [default: 2]")
-@click.option("--pe", type=click.IntRange(min=0), metavar="N", help="The PE to part. [default: the busiest]")
+@click.option("--machines", type=click.IntRange(1, 1000), metavar="K", help="Use this many machines. [default: 2]")
+@click.option("--pe", type=click.IntRange(min=0), metavar="N", help="Part this PE. [default: the busiest]")
 @click.option(
     "--solver",
     type=click.Choice(["highs", "cbc", "search"], case_sensitive=False),
     default="highs",
     show_default=True,
-    help="Of the integer program; the other one takes its place when it is not installed. `search` does without.",
+    help="Solve the integer program with this, or with the other one if it is not installed. `search` needs none.",
 )
 @click.option(
     "--time-limit",
@@ -117,13 +117,13 @@ def diff() -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="When it is over, the best decision so far is the answer, with its bound.",
+    help="Answer after this time with the best decision so far, and its bound.",
 )
 @click.option(
     "--gap",
     type=FiniteRange(min=0, max=1),
     metavar="PART",
-    help="Distance from the best that is close enough. [default: 0, 0.0001 for large problems]",
+    help="Accept a decision that is this close to the best. [default: 0, 0.0001 for large problems]",
 )
 @compile_options
 @format_option
@@ -135,8 +135,8 @@ def decouple() -> None:
     SPEC is an application: with what `streams profile` measured (--profile), the operators of a PE are parted, each
     part to be a PE of its own. The document that --output writes is what `streams deploy --decoupling` takes.
 
-    PROBLEM names operators with their costs and what keeps them together. The answer has the least largest load of a
-    machine, and among such the least sum; the bound says how good any decision can be.
+    PROBLEM names operators with their costs and what keeps them together. The answer has the smallest peak load of a
+    machine, and among such answers the smallest sum; the bound says how good any decision can be.
     """
 
 
@@ -147,7 +147,8 @@ def decouple() -> None:
     "--format",
     "format_",
     type=click.Choice(["text", "svg", "html"]),
-    help="html: one file to fold and search in. Default: svg or html if the file of --output ends so, else text.",
+    help="Write this format; html is one file to fold and search in. [default: svg or html if the file of --output "
+    "ends so, else text]",
 )
 @output_option
 @loaded(f"{CLI}.drawing:graph")

@@ -14,9 +14,9 @@ machine_argument = click.argument("name", metavar="MACHINE")
 
 @command()
 @click.option("--name", metavar="NAME", help="Register the machine under this name instead of its host name.")
-@click.option("--tags", metavar="A,B", default="", help="Tags of this machine. A host pool can require them.")
+@click.option("--tags", metavar="A,B", default="", help="Give this machine tags, which a host pool can require.")
 @click.option(
-    "--cores", type=click.IntRange(min=1), metavar="N", help="Processors that hosts may use; all of them if left out."
+    "--cores", type=click.IntRange(min=1), metavar="N", help="Let hosts use this many processors. [default: all]"
 )
 @click.option(
     "--standby",
@@ -49,7 +49,7 @@ def machines() -> None:
 
 @machines.command()
 @machine_argument
-@within_option("In which each application must come to a cut; else it runs on where it is.")
+@within_option("Allow each application this long to reach a cut. After that it runs on where it is.")
 @document_option
 @loaded(f"{WORK}:drain")
 def drain() -> None:

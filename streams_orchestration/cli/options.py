@@ -90,8 +90,8 @@ revert_option = click.option(
     "--revert",
     is_flag=True,
     is_eager=True,
-    help="Bring the plan before the last redeploy back; the name of the application is enough then. Once that redeploy "
-    "is no longer on trial this is a redeploy itself, and keeps the state of now.",
+    help="Restore the plan before the last redeploy; the name of the application is enough then. Once that redeploy is "
+    "no longer on trial, this is a redeploy itself and keeps the current state.",
 )
 application_argument = click.argument("application", metavar="APP", shell_complete=complete_application)
 fresh_option = click.option("--fresh", is_flag=True, help="Drop what is kept of an earlier run and start anew.")
@@ -101,7 +101,7 @@ format_option = click.option(
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="Text to read, or one JSON document and nothing else on standard output.",
+    help="Write text to read, or one JSON document and nothing else, to standard output.",
 )
 document_option = click.option(
     "--format",
@@ -109,7 +109,7 @@ document_option = click.option(
     default="table",
     show_default=True,
     expose_value=False,
-    help="Text to read, or one JSON document and nothing else on standard output.",
+    help="Write text to read, or one JSON document and nothing else, to standard output.",
 )
 """The option for the format, for commands that leave the choice to `answer`."""
 output_option = click.option(
@@ -121,7 +121,7 @@ drop_state_option = click.option(
     "--drop-state",
     multiple=True,
     metavar="NAME",
-    help="An operator whose state may be lost; may be repeated.",
+    help="Allow the state of this operator to be lost; may be repeated.",
 )
 from_option = click.option(
     "--from",
@@ -194,20 +194,20 @@ width_option = compiler_option(
     type=WIDTH,
     metavar="PATTERN=N",
     multiple=True,
-    help="Width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",
+    help="Set the width of the parallel regions whose logical name fits the pattern (* allowed); strongest of all.",
 )
 decoupling_option = compiler_option(
     "--decoupling",
     type=_Document("streams_orchestration.model.assignment_document:read_assignment"),
     metavar="FILE",
-    help="A decision which operators of a PE go to machines of their own; PEs are split accordingly.",
+    help="Split PEs by this decision of `streams decouple`, so that operators go to machines of their own.",
 )
 name_option = compiler_option(
     "--name",
     "named",
     type=_Name(),
     metavar="NAME",
-    help="Of the application, in place of the one in its spec: a clone, with state and results of its own.",
+    help="Deploy under this name instead of the one in the spec: a clone, with state and results of its own.",
 )
 _OPTIONS = (
     name_option,
@@ -225,32 +225,32 @@ _OPTIONS = (
         type=CHOICES["fusion"],
         default=Options().fusion,
         show_default=True,
-        help="How operators are fused into PEs.",
+        help="Choose how operators are fused into PEs.",
     ),
-    compiler_option("--pes", type=PES, metavar="N", help="How many PEs to aim at."),
+    compiler_option("--pes", type=PES, metavar="N", help="Aim at this many PEs."),
     compiler_option(
         "--pe-capacity",
         type=PE_CAPACITY,
         default=Options().pe_capacity,
         show_default=True,
         metavar="PROCESSORS",
-        help="What a PE may keep busy when automatic fusion goes by the operators of a profile.",
+        help="Let a PE keep at most this many processors busy when automatic fusion uses a profile of operators.",
     ),
     compiler_option(
         "--channel-fusion",
         type=CHOICES["channel_fusion"],
         default=Options().channel_fusion,
         show_default=True,
-        help="Whether channels may share PEs.",
+        help="Choose which channels may share PEs.",
     ),
-    compiler_option("--threading", type=CHOICES["threading"], help="Threading model where no annotation says."),
+    compiler_option("--threading", type=CHOICES["threading"], help="Use this model where no annotation names one."),
     compiler_option(
         "--profile",
         "profiles",
         type=_Document("streams_orchestration.model.profile_document:read_profile"),
         metavar="FILE",
         multiple=True,
-        help="Measured rates and costs (`streams profile`), which fusion goes by; of several the largest count.",
+        help="Fuse by the rates and costs that `streams profile` measured; of several the largest count.",
     ),
     decoupling_option,
     compiler_option("--faithful", is_flag=True, help="Plan as Streams does, without our improvements."),

@@ -28,7 +28,7 @@ def savepoint() -> None:
 @savepoint.command()
 @application_argument
 @name_argument
-@within_option("In which the application must come to a cut; else there is no savepoint.")
+@within_option("Allow the application this long to reach a cut. After that no savepoint is taken.")
 @document_option
 @loaded(f"{WORK}:create")
 def create() -> None:
@@ -70,7 +70,7 @@ def export() -> None:
 @document_option
 @loaded(f"{WORK}:import_")
 def import_() -> None:
-    """Take a savepoint that was exported to where those of this state directory are, under its name or another one."""
+    """Import an exported savepoint into this state directory, under its name or another one."""
 
 
 @savepoint.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -71,6 +73,28 @@ def test_options_of_the_compiler_are_a_section_of_the_help(name: str, capsys: Ca
     for each in options:
         assert each.opts[0] in (compiler if isinstance(each, CompilerOption) else own)
     assert {"--quiet", "--verbose", "--help"} <= set(own.replace(",", " ").split())
+
+
+SENTENCE = (
+    "(Accept|Aim|Allow|Answer|Choose|Deploy|Draw|Drop|Fuse|Give|Go|Have|Keep|Kill|Let|Listen|Measure|Part|Plan|Register|"
+    r"Reset|Restore|Send|Serve|Set|Show|Solve|Split|Start|Take|Use|Wait|Write) [^\[]*\.( \[.*)?"
+)
+
+
+def declared_options(command: click.Command, name: str = "streams") -> Iterator[tuple[str, click.Option]]:
+    yield from ((name, each) for each in command.params if isinstance(each, click.Option))
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield from declared_options(inner, f"{name} {inner.name}")
+
+
+def test_the_help_of_each_option_is_a_sentence_that_begins_with_a_verb():
+    fragments = [
+        f"{command} {option.opts[0]}: {option.help}"
+        for command, option in declared_options(streams)
+        if not re.fullmatch(SENTENCE, option.help or "")
+    ]
+    assert not fragments
 
 
 @pytest.mark.usefixtures("talk")
