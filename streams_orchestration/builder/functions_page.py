@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,29 +22,33 @@ PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 
 _HEAD = """# Functions
 
-An expression has the value that Spark 4.3 gives it with ANSI mode on and the time zone UTC. A test compares every
-example with Spark.
+The {count} functions and operators that [expressions](expressions.md) may use. Each has the value that Spark 4.3 gives
+it in ANSI mode with the time zone UTC; a test compares every example with Spark. Two things differ: the last
+digit of logarithms, powers and trigonometric functions may differ, and a text with a time of day but no date, which
+Spark reads as a time of today, is refused.
 
-- Whole numbers do not wrap around: a sum beyond its type is an error that names the tuple. `try_add` and the other
-  `try_` functions give null instead.
-- A number with a point is a decimal (`1.5`), one with an exponent a double (`1.5e0`). `7 / 2` is the double 3.5.
-- Texts stand in single or double quotes, names with other characters than letters, digits and `_` in backticks.
-- NaN equals NaN and is the largest number; `0.0` equals `-0.0`.
-- The last digit of logarithms, powers and trigonometric functions may differ from Spark's.
-- Texts without a zone are times of UTC. A time of day without a date, which Spark reads as one of today, is no time.
+Groups: {groups}, and the [output functions](#output-functions) of `Aggregate`.
 
-{count} functions and operators. Not there: functions of several tuples ({others}; use an Aggregate),
-and of a clock or of chance ({clocks}).
+How to read the tables:
+
+- `upper(value string) -> string` names the parameters with their types, and the type of the value. Arguments of other
+  types are converted as in Spark. `T` stands for any type, the same in all its places, and `T...` for any number of
+  arguments. An operator, or a function whose types follow rules of its own, is shown by its name only.
+- A function is null if an argument is null, unless its description says otherwise.
+- Examples show values as Spark shows them.
+
+Not supported are functions of several tuples ({others}; use an `Aggregate`).
+Neither are functions of a clock or of chance ({clocks}), whose values would change in a replay.
 """
 
 _OUTPUT = """## Output functions
 
-The functions of several tuples, which an `Aggregate` takes in `output`. Their values, their types and the handling of
-null and NaN are those of Spark in ANSI mode, which a test compares. Each takes tuples in one after another, and merges
-the running values of two parts of a group, so a window that markers close can be divided among channels.
+`output` of an `Aggregate` takes these functions over the tuples of a group. Their values and types, and the handling of
+null and NaN, are those of Spark in ANSI mode; a test compares them. Their running values can be merged, so a window that
+markers close can be divided among channels.
 
-`Count`, and `Sum`, `Average`, `Min` and `Max` of numbers and conditions are calculated for all groups at once. The
-others take in about a million values a second. There is no approximate count of different values.
+`Count`, and `Sum`, `Average`, `Min` and `Max` of numbers and conditions, are vectorised over all groups. The others
+process about a million values per second. There is no approximate count of distinct values.
 
 The examples are over tuples of the type `{schema}`:
 {tuples}.
@@ -60,7 +66,9 @@ def functions_page() -> str:
     clocks = (
         ", ".join(f"`{name}`" for name in ("now", "current_date", "rand", "uuid") if name in REFUSED) + " and so on"
     )
-    parts = [_HEAD.format(count=count, others=others, clocks=clocks)]
+    groups = ", ".join(f"[{group.heading}](#{_anchor(group.heading)})" for group in GROUPS)
+    head = _HEAD.format(count=count, groups=groups, others=others, clocks=clocks)
+    parts = ["\n".join(_wrapped(line) for line in head.split("\n"))]
     for group in GROUPS:
         listed: list[Function | Form] = [*group.functions, *(CHOICES if group.heading == "Conditions" else ())]
         rows = "\n".join(map(_row, listed))
@@ -69,6 +77,14 @@ def functions_page() -> str:
     tuples = ", ".join(f"`({', '.join(map(_sql, row))})`" for row in EXAMPLE_ROWS)
     parts.append(_OUTPUT.format(schema=EXAMPLE_SCHEMA, tuples=tuples, rows=rows))
     return "\n".join(parts)
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _output_row(function: OutputFunction) -> str:

@@ -18,7 +18,7 @@ OnError = Annotated[
     Literal["fail", "skip", "route"],
     Field(
         alias="onError",
-        description="of a tuple that an expression has no value for; route: to an output port behind all others",
+        description="policy for a tuple without a value: stop the PE, leave it out, or send it to the last output port",
     ),
 ]
 REASON = "reason"
