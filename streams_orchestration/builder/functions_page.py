@@ -44,8 +44,8 @@ Neither are functions of a clock or of chance ({clocks}), whose values would cha
 _OUTPUT = """## Output functions
 
 `output` of an `Aggregate` takes these functions over the tuples of a group. Their values and types, and the handling of
-null and NaN, are those of Spark in ANSI mode; a test compares them. Their running values can be merged, so a window that
-markers close can be divided among channels.
+null and NaN, are those of Spark in ANSI mode; a test compares them. Their running values can be merged, so a window
+that markers close can be divided among channels.
 
 `Count`, and `Sum`, `Average`, `Min` and `Max` of numbers and conditions, are vectorised over all groups. The others
 process about a million values per second. There is no approximate count of distinct values.

@@ -35,7 +35,7 @@ def canonical(node: Node) -> str:
 
 
 def _syntax(node: Node) -> Syntax:
-    """Return the tree of what the canonical text says."""
+    """Return the syntax tree of the canonical text."""
     match node:
         case Literal():
             return _literal(node.value, node.type)
@@ -77,7 +77,9 @@ def _literal(value: object, kind: Type) -> Syntax:
         case "array":
             return Apply("array", tuple(_literal(each, kind.parts[0]) for each in given))
         case "map":
-            pairs = (_literal(each, part) for pair in given.items() for each, part in zip(pair, kind.parts, strict=True))
+            pairs = (
+                _literal(each, part) for pair in given.items() for each, part in zip(pair, kind.parts, strict=True)
+            )
             return Apply("map", tuple(pairs))
         case _:
             return Constant(value, kind)
