@@ -112,7 +112,7 @@ class Application(Declarations):
         return Invoked(self, node)
 
     def tuple_type(self, stream: Source) -> str | None:
-        """Return the tuple type of a stream in DDL; None where nothing says what it is."""
+        """Return the tuple type of a stream in DDL, or None if it is not known here."""
         schema = schema_of(stream)
         return schema if schema is None else self._schemas.get(schema, schema)
 

@@ -35,7 +35,7 @@ class Column:
     def __init__(self, tree: Syntax, name: str | None = None) -> None:
         self.tree = tree
         self.name = name if name is not None or not isinstance(tree, Name) else tree.name
-        """The attribute that its value becomes in `select`; None where nothing names it."""
+        """Name of the attribute in the result of `select`, or None if the expression has no name."""
 
     def __str__(self) -> str:
         """Return the text of the expression."""
@@ -54,7 +54,7 @@ class Column:
         raise ColumnError(message)
 
     def __iter__(self) -> NoReturn:
-        """Refuse to go through the elements, which only a tuple has."""
+        """Refuse iteration, since a column has no elements until there is a tuple."""
         message = f"{self} has elements for each tuple, and none here; see functions.size, and x[0] for an element"
         raise ColumnError(message)
 
@@ -224,11 +224,11 @@ class Column:
     # types, parts and names
 
     def cast(self, to: str) -> Column:
-        """Return the value as one of another type, such as `double` or `decimal(10, 2)`."""
+        """Return the value converted to another type, such as `double` or `decimal(10, 2)`."""
         return Column(Convert(self.tree, type_named(to)))
 
     def try_cast(self, to: str) -> Column:
-        """Return the value as one of another type, null where there is none."""
+        """Return the value converted to another type, or null if it cannot be converted."""
         return Column(Convert(self.tree, type_named(to), lenient=True))
 
     def field(self, name: str) -> Column:
@@ -268,12 +268,12 @@ class When(Column):
     __slots__ = ()
 
     def when(self, condition: Value, value: Value) -> When:
-        """Return the choice with a further condition, for which the ones before are not true."""
+        """Return the choice with a further branch, which counts if no earlier condition is true."""
         assert isinstance(self.tree, Choice)
         return When(Choice((*self.tree.branches, (tree_of(condition), tree_of(value))), None))
 
     def otherwise(self, value: Value) -> Column:
-        """Return the choice with the value where no condition is true."""
+        """Return the choice with a value for tuples for which no condition is true."""
         assert isinstance(self.tree, Choice)
         return Column(Choice(self.tree.branches, tree_of(value)))
 

@@ -22,7 +22,7 @@ from streams_orchestration.operators.standard import STANDARD
 
 Expression = str | Column
 REFERENCE = "${"
-"""Begins what is replaced when the application is submitted, so that a type cannot be known before."""
+"""Prefix of a reference to a submission-time value; the type of a text with one is not known yet."""
 
 
 def selected(
@@ -74,7 +74,7 @@ def _name_of(expression: Expression) -> str:
 
 
 def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: str) -> str | None:
-    """Return the tuple type of an aggregate; None where only the submission knows.
+    """Return the tuple type of an aggregate, or None if it depends on a submission-time value.
 
     Raises:
         BuildError: a function or a key does not fit the stream.

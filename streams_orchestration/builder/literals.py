@@ -36,7 +36,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 
 class ColumnError(ValueError):
-    """An expression that cannot be made; the message names file and line of Python."""
+    """Error: a value or an operation that no expression has; the message names file and line of Python."""
 
     def __init__(self, message: str) -> None:
         place = calling_place()

@@ -35,7 +35,7 @@ from streams_orchestration.builder.references import Reference
 from streams_orchestration.builder.values import Use, named_use
 '''
 _EXPRESSION = re.compile(r"\b(?<!regular )(expressions?|condition)\b")
-"""A text of which the description says so may be a column instead."""
+"""Words in a parameter's description by which its texts are expressions, so that it accepts columns, too."""
 
 
 def source() -> str:

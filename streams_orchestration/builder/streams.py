@@ -37,7 +37,7 @@ class Builds(Protocol):
         ...
 
     def tuple_type(self, stream: Source) -> str | None:
-        """Return the tuple type of a stream in DDL; None where nothing says what it is."""
+        """Return the tuple type of a stream in DDL, or None if it is not known here."""
         ...
 
 
@@ -133,7 +133,7 @@ class Stream(Invoked):
         return self._app.sink(operator, self, *others, name=name, uid=uid)
 
     def filter(self, condition: str | Column, *, name: str | None = None) -> Stream:
-        """The tuples for which a condition is true: `delays.filter(col("delay") > 15)`."""
+        """Return the tuples for which a condition is true: `delays.filter(col("delay") > 15)`."""
         return self.apply(op.Filter(filter=condition), name=name)
 
     def select(self, *columns: str | Column, **named: str | float | bool | Column) -> Stream:
@@ -160,7 +160,7 @@ class Stream(Invoked):
         self, function: Function | Expressions, schema: Schema | None = None, *, name: str | None = None,
         uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
-        """What a function gives for the tuples, or expressions do.
+        """Return the results of a function, or of expressions, for the tuples of this stream.
 
         Args:
             function: an operator's class or a function under `@operator`; a function of `batch` or, if it has an
@@ -197,7 +197,7 @@ class Stream(Invoked):
         uid: str | None = None, group_by: Sequence[str] | None = None, partition_by: Sequence[str] | None = None,
         time_attribute: str | None = None, **output: str | Summary,
     ) -> Stream:  # fmt: skip
-        """A tuple for each group of each window.
+        """Return a stream with a tuple for each group of each window.
 
         Args:
             window: as in a spec; without one a window marker closes it, as at the end of the stream.

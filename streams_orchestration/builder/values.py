@@ -23,7 +23,7 @@ class Use:
     declaration: Mapping[str, Any] | None = None
     """Of a class that says what it needs of its ports: how an application declares it."""
     typed: bool = False
-    """A parameter was made of columns, so the operator is checked where it is added."""
+    """True if a parameter was given as a column; the operator is then checked where it is added."""
 
 
 def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:

@@ -24,7 +24,7 @@ from streams_orchestration.model.schema import parse_schema
 Port = Mapping[str, Type]
 """The tuple type of an input port: attribute -> type."""
 Sources = frozenset[tuple[int, str]]
-"""Input ports with an attribute of each."""
+"""Pairs of an input port and an attribute of it."""
 
 _FIRST_PORT = frozenset(
     (
@@ -38,7 +38,7 @@ _ALL_PORTS = frozenset(("Union", "Merge", "Pair"))
 _ASSIGNING = frozenset(("Functor", "Punctor", "Aggregate"))
 """Operators with an expression for each attribute that does not come through as it is."""
 _JOINED = {"Join": ("lhs_{}", "rhs_{}"), "Barrier": ("in{0}_{1}",)}
-"""The same over the attributes of all ports: the names of an attribute that several ports have."""
+"""Operators whose expressions are over the attributes of all input ports."""
 _TYPED: Mapping[str, Mapping[str, int]] = {
     "DeDuplicate": {"key": 0},
     "DynamicFilter": {"key": 0, "addKey": 1, "removeKey": 2},
@@ -152,14 +152,14 @@ def _renamed(forms: Sequence[str], number: int, name: str) -> str:
 
 
 def _assigned(parameters: Mapping[str, Any], output: int) -> dict[str, str]:
-    """Attribute -> its expression, of one output port."""
+    """Return the expression of each attribute of one output port."""
     clause: Any = parameters.get("output") or {}
     ports = cast("list[Mapping[str, Any]]", clause if isinstance(clause, list) else [clause] * (output + 1))
     return {name: str(text) for name, text in ports[output].items()} if output < len(ports) else {}
 
 
 def _made(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Sources:
-    """Return what an expression, or the arguments of an output function, are made from."""
+    """Return the attributes that an expression, or the arguments of an output function, use."""
     try:
         call = outer_call(text) if kind == "Aggregate" else None
         texts = [text] if call is None else [part.text for part in call.arguments]

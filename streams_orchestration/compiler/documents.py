@@ -16,7 +16,7 @@ def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
 
 
 def prepare(type_: type[Any]) -> None:
-    """Build what `dump` and `load` need of a type; of a compilation that takes some tenths of a second once."""
+    """Build the serializer of a type for `dump` and `load` ahead; for a compilation this takes some tenths of a second."""
     _adapter(type_)
 
 

@@ -28,7 +28,7 @@ class UnknownNameError(ExpressionError):
 
 
 class MisfitError(ValueError):
-    """The reason why a function does not take its arguments, where its signatures do not say it."""
+    """Error: a function does not take its arguments, for a reason that its signatures do not show."""
 
 
 class EvaluationError(ValueError):

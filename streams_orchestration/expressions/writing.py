@@ -1,4 +1,4 @@
-"""Expressions as texts: a tree of what is written becomes a text that is read as the same tree.
+"""The writer of expressions: it turns a syntax tree into a text, which is parsed to the same tree.
 
 >>> from streams_orchestration.expressions.parsing import parse
 >>> written(parse("(a) + ((2 * b)) is NULL and `c`"))
@@ -29,7 +29,7 @@ from streams_orchestration.expressions.types import Type
 _OR, _AND, _NOT, _PREDICATE, _COMPARISON = range(5)
 _SIGNED = _COMPARISON + max(LEVELS.values()) + 1
 _POSTFIX = _SIGNED + 1
-"""Levels of what is written, from the weakest to the strongest; operators between values lie above comparisons."""
+"""Precedence levels, from the weakest to the strongest; `LEVELS` of binary operators begin at that of comparisons."""
 _PREFIX = {"negative": "-", "positive": "+", "~": "~"}
 _PREDICATES = ("like", "ilike", "rlike")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -54,7 +54,7 @@ _QUOTED = frozenset(
         *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "current_date", "current_timestamp", "localtimestamp"),
     )
 )
-"""Words that mean something else in some places, so attributes of these names stand in backticks."""
+"""Words that are syntax in some places, so attributes with these names are written in backticks."""
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0", "\b": "\\b", "\x1a": "\\Z"}
 _LETTERS = {"tinyint": "Y", "smallint": "S", "bigint": "L"}
 
@@ -64,7 +64,7 @@ class Given:
     """A value that is known only when the application is submitted; it stands in a `Constant`.
 
     Attributes:
-        text: what is replaced by the value.
+        text: the reference that the value replaces.
     """
 
     text: str

@@ -31,7 +31,7 @@ class Diagnostic:
     location: str = ""
     """`file:line`, empty when the application was built in Python."""
     column: int | None = None
-    """The character in that line, from 1; None where the line as a whole is meant."""
+    """Number of the character in the line, from 1, or None if the whole line is meant."""
     path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)
     """The keys that lead to a part of the spec that could not be read and is left out; None for every other finding."""
     stage: str = field(default="", compare=False, repr=False)

@@ -17,7 +17,7 @@ def nearest_name(word: str, known: Iterable[str]) -> str | None:
 
 
 def close_name(word: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a word is a misspelling of; None if it is like none of them."""
+    """Return the known name that is most like a misspelt word, or None if none is like it."""
     folded = {name.lower(): name for name in sorted(known)}
     matches = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return folded[matches[0]] if matches else None

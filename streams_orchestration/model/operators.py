@@ -116,7 +116,7 @@ class Signature:
     waits: tuple[tuple[int, int], ...] = ()
     engine: EngineKind = "tuples"
     routes_failures: bool = False
-    """One more output port is there with `onError: route`, for tuples that an expression has no value for."""
+    """True if `onError: route` adds an output port for tuples that an expression has no value for."""
 
     def input(self, port: int) -> InputPortModel:
         """The model of an input port."""

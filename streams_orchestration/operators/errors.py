@@ -18,7 +18,7 @@ class OutsideError(Exception):
 
 
 class RefusedError(ValueError):
-    """The counterpart refuses for good, such as for a missing right or place: the application stops at once.
+    """Error: the counterpart refuses for good, for example for a missing right or table. The application stops at once.
 
     Neither a retry nor a reset helps. When a person has mended the cause, it goes on where it stood.
     """

@@ -58,7 +58,7 @@ class Deployments(dg.ConfigurableResource):
         return _runtime().deploy_or_redeploy(self._home.prepare(), _deployable(compilation), drop=drop)
 
     def revert(self, application: str, drop: Collection[str] = ()) -> Redeployment | None:
-        """Bring the plan before the last redeploy back. See `runtime.redeployment.reverting.bring_back`."""
+        """Restore the plan from before the last redeploy. See `runtime.redeployment.reverting.bring_back`."""
         return _runtime().bring_back(self._home, application, drop=drop)
 
     def restore(

@@ -109,7 +109,7 @@ class ResetUnit(dg.Config):
 
 
 def reverts(context: dg.OpExecutionContext) -> bool:
-    """Return True if the run brings the plan before back; all of its steps need to know."""
+    """Return True if the run restores the plan from before the last redeploy."""
     step: Any = context.run.run_config
     for key in ("ops", write_wanted_state.name, "config"):
         step = step.get(key) or {}

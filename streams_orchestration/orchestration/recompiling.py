@@ -45,7 +45,7 @@ def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
     def compile_stages(
         context: dg.OpExecutionContext, config: RedeployOptions, artifact_store: ArtifactStore, deployments: Deployments
     ) -> None:
-        """Compile every stage and check it; nothing where the plan before is brought back."""
+        """Compile every stage and check it; do nothing if the earlier plan is restored."""
         if reverts(context):
             context.log.info("the plan before the last redeploy is brought back, so nothing is compiled")
             return

@@ -1,4 +1,4 @@
-"""Rotation of logs: what is old moves to a file beside the log, while other processes go on appending to it.
+"""Rotation of logs: the oldest bytes move to a file beside the log, while other processes go on appending to it.
 
 A log's writers are a host, its JVM and their Python processes, most of which have its descriptor by inheritance and
 could not open another file. So the log stays the same file. Its first bytes are copied to a file beside it, and then
@@ -50,7 +50,7 @@ class _Old:
 
 
 def rotate(path: Path, limit: int) -> bool:
-    """Rotate a log that is longer than it may be; call it from any process, as often as you like.
+    """Rotate a log that is longer than the limit. Any process may call this at any time.
 
     Args:
         path: of the log.

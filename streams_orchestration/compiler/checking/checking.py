@@ -43,7 +43,7 @@ def check_parameters(done: Stages) -> list[Diagnostic]:
 
 
 def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -> list[Diagnostic]:
-    """Return all that keeps an application from running here, and what of it will not act.
+    """Return all errors that keep an application from running here, and warnings on parameters without effect.
 
     Args:
         done: its logical graph at least; the expanded graph is missing where errors hide it.

@@ -30,7 +30,7 @@ Expressions = Collection[tuple[str, str, str]]
 def lost_meaning(
     old: OperatorProgram, new: OperatorProgram, kind: type[Operator], known: Expressions, *, alike: bool
 ) -> str:
-    """Why a state cannot be kept, whatever the channels; empty when it can.
+    """Return why a state cannot be kept, whatever the channels; the text is empty if it can.
 
     Expressions are compared by their canonical texts over the same input streams.
 

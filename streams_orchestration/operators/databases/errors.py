@@ -42,7 +42,7 @@ _FINAL_NUMBERS = _LOGIN | {
 _FINAL_STATES = ("0A", "22", "23", "28", "2B", "3D", "3F", "42")
 """Classes of PostgreSQL's states for which trying again does not help: values, constraints, rights, names."""
 _PASSING_STATES = frozenset(("23503",))
-"""States among these that another sink may put right: the row that a foreign key names may still come."""
+"""States of that list that pass nevertheless: another sink may still write the row that a foreign key refers to."""
 _FINAL_NAMES = frozenset(
     (
         *("SQLITE_ERROR", "SQLITE_READONLY", "SQLITE_NOTADB", "SQLITE_CORRUPT", "SQLITE_AUTH", "SQLITE_PERM"),
@@ -72,7 +72,7 @@ class DatabaseAwayError(DatabaseError, OutsideError):
 
 
 def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
-    """An error of the database in words.
+    """Return an error of the database in our own words.
 
     Args:
         error: as SQLAlchemy raised it.

@@ -76,7 +76,7 @@ def _is_leaf_alike(leaf: pa.Array) -> bool:
 
 
 def _alike(field: pa.Field) -> pl.Expr:
-    """The values, or their texts, of which Polars' writer makes what they are in JSON."""
+    """Return the values, or their texts, such that Polars' writer writes them as JSON should have them."""
     import polars as pl
 
     value, types = pl.col(field.name), pa.types

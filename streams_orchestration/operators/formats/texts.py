@@ -79,7 +79,7 @@ def write_lines(file: IO[bytes], rows: pl.Series) -> None:
 
 
 def shown(value: Any) -> str:
-    """The text of one value that is no list, map or struct, for people: as in a file, but for binary.
+    """Return the text of one value for people: as in a file, except for binary. Lists, maps and structs are not taken.
 
     Args:
         value: as Arrow and Polars give it to Python; not null.
@@ -104,7 +104,7 @@ def shown(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON takes it: what JSON has not is the text of it."""
+    """Return a value for JSON; a value of a type that JSON lacks becomes its text."""
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -143,7 +143,7 @@ def _shape(kind: pa.DataType) -> object:
 
 
 def _alike(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Are both maps, lists, or structs with the same names?"""
+    """Return True if both are maps, lists, or structs with the same names."""
     types = pa.types
     if types.is_struct(kind) and types.is_struct(target):
         return [field.name for field in kind] == [field.name for field in target]

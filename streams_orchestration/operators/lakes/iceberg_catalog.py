@@ -91,7 +91,7 @@ def load_parts(properties: Mapping[str, str]) -> None:
 
 
 def load_catalog(properties: Mapping[str, str]) -> Any:
-    """The library's catalog; raises LakeError, and ReferenceError."""
+    """Return the library's catalog; raises LakeError and ReferenceError."""
     from pyiceberg import catalog, io
 
     values = {name: resolved(value, f"catalog: {name}") for name, value in properties.items()}

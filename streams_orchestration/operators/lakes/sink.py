@@ -96,7 +96,7 @@ class LakeSink(EpochSink):
         )
 
     def load(self) -> None:
-        """The library, and what a commit uses of others."""
+        """Import the library, and the modules of others that a commit uses."""
         self.table()
         import_modules("streams_orchestration.operators.storage.remote", "pyarrow.fs", "pyarrow.dataset")
 

@@ -120,7 +120,7 @@ class AvroReader:
         return values
 
     def _row(self, file: io.BytesIO) -> dict[str, Any]:
-        """Return all fields; those that no attribute has may be no UTF-8 texts."""
+        """Return all fields; texts of fields without an attribute need not be UTF-8."""
         import fastavro
 
         try:
@@ -235,7 +235,7 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
 
 
 def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
-    """A record with a name that no other record of the schema has.
+    """Return a record with a name that no other record of the schema has.
 
     Args:
         fields: of the record.

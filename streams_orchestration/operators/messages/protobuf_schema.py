@@ -103,7 +103,7 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
 
 
 def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
-    """A message type, with those that it alone uses within it.
+    """Return a message type, with the types that only it uses nested within it.
 
     Args:
         fields: of the message.
@@ -166,7 +166,7 @@ def _proto(descriptor: Any) -> Any:
 
 
 def _field(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[list[str], str]:
-    """The message type that a field needs, and its label and type.
+    """Return the message type that a field needs, and its label and type.
 
     Args:
         kind: of the attribute.

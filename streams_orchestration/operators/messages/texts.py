@@ -1,4 +1,4 @@
-"""The place of a text in a message that is no UTF-8, which libraries refuse without saying where it is."""
+"""The place of a text that is not UTF-8 in a message; libraries refuse such a message without naming the place."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class _Piece(NamedTuple):
 
     batch: pa.RecordBatch
     before: int
-    """Rows of the group in front of them."""
+    """Number of rows of the group in front of the piece."""
 
 
 def read_columnar(
@@ -123,7 +123,7 @@ def _sifted(batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, l
 
 
 def _copy(batch: pa.RecordBatch, begin: int, end: int) -> pa.RecordBatch:
-    """Some rows; a slice would be checked with what is around it."""
+    """Return a copy of some rows; validating a slice would validate the rows around it, too."""
     return pa.concat_batches([batch.slice(begin, end - begin), batch.slice(0, 0)])
 
 
@@ -148,7 +148,7 @@ def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[s
 
 
 def _text(row: pa.RecordBatch) -> str:
-    """A row as an object of JSON, in which bytes that are no text are replaced."""
+    """Return a row as an object of JSON, in which bytes that are no text are replaced."""
     values: dict[str, Any] = {}
     for name, column in zip(row.schema.names, row.columns, strict=True):
         try:
@@ -159,5 +159,5 @@ def _text(row: pa.RecordBatch) -> str:
 
 
 def _source(path: File) -> Any:
-    """A file as Arrow reads it."""
+    """Return a file opened for Arrow."""
     return path if isinstance(path, Path) else pa.PythonFile(path.open("rb"), mode="r")

@@ -87,7 +87,7 @@ class DeDuplicate(Operator):
 
     @staticmethod
     def _attributes(context: OperatorContext, parameters: DeDuplicateParameters) -> list[str]:
-        """The parts of the key: those that are attributes by the names that the stream has for them."""
+        """Return the parts of the key; attributes are spelt as in the stream."""
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         if not texts:
             return context.inputs[0].names

@@ -256,7 +256,7 @@ class FileSink(GatheringSink):
         return storage_of(self.parameters.file, options=self.parameters.storage)
 
     def load(self) -> None:
-        """What merges and sends files."""
+        """Import the modules that merge and send files."""
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:

@@ -115,7 +115,7 @@ class FileSource(SourceOperator):
             source_file(path, parameters, schema).check()
 
     def load(self) -> None:
-        """What reads ahead."""
+        """Import the modules that read ahead."""
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.compute")
 
     def setup(self) -> None:

@@ -86,7 +86,7 @@ class HttpSink(EpochSink):
         return masked(parameters.url)
 
     def load(self) -> None:
-        """The client."""
+        """Import the client library."""
         import_modules("requests")
 
     def open(self) -> None:

@@ -83,7 +83,7 @@ class HttpSource(JournalSource):
         return f"{scheme}://{parameters.address}:{parameters.port}{parameters.path}"
 
     def load(self) -> None:
-        """The server."""
+        """Import the server library."""
         import_modules(
             "streams_orchestration.operators.serving.http_server",
             "starlette.applications",

@@ -40,7 +40,7 @@ class IcebergSink(LakeSink):
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def load(self) -> None:
-        """The library, and its parts for the kind of the catalog."""
+        """Import the library, and its parts for the kind of the catalog."""
         super().load()
         load_parts(self.parameters.catalog)
 

@@ -112,7 +112,7 @@ class KafkaSource(SourceOperator):
         return f"{parameters.pattern or ', '.join(parameters.topics)} at {parameters.brokers}"
 
     def load(self) -> None:
-        """The client."""
+        """Import the client library."""
         import_modules("confluent_kafka", "confluent_kafka.admin")
 
     def setup(self) -> None:

@@ -59,7 +59,7 @@ class MQTTSource(JournalSource):
         return f"{', '.join(parameters.topics)} at {parameters.url}"
 
     def load(self) -> None:
-        """The client."""
+        """Import the client library."""
         import_modules("paho.mqtt.client")
 
     async def receive(self, intake: Intake) -> None:

@@ -72,7 +72,7 @@ class NATSSource(JournalSource):
         return f"{parameters.stream} at {parameters.url}"
 
     def load(self) -> None:
-        """The client."""
+        """Import the client library."""
         import_modules("nats", "nats.js", "nats.js.api", "nats.js.errors")
 
     async def receive(self, intake: Intake) -> None:

@@ -71,7 +71,7 @@ class PostgresChangeSource(SourceOperator):
         return f"changes of {parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:
-        """The client of the database."""
+        """Import the driver of the database."""
         from streams_orchestration.operators.databases.connecting import load_driver
 
         import_modules("streams_orchestration.operators.databases.replication")

@@ -72,7 +72,7 @@ class RedisSource(JournalSource):
         return f"{parameters.stream} at {parameters.url}"
 
     def load(self) -> None:
-        """The client."""
+        """Import the client library."""
         import_modules("redis", "redis.asyncio")
 
     async def receive(self, intake: Intake) -> None:

@@ -79,7 +79,7 @@ class SqlSink(EpochSink):
         return f"{parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:
-        """The client of the database."""
+        """Import the driver of the database."""
         from streams_orchestration.operators.databases.connecting import load_driver
 
         import_modules("streams_orchestration.operators.databases.table")
@@ -101,7 +101,7 @@ class SqlSink(EpochSink):
         self._write(key, batches)
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Write them, once more where a constraint that is checked at the commit does not name its row."""
+        """Write the tuples; repeat it with immediate checks if a constraint checked at the commit does not name its row."""
         from streams_orchestration.operators.databases.errors import DeferredError
 
         try:

@@ -141,7 +141,7 @@ class Receiver:
         return Intake(journal, self.name, self.owner)
 
     def _continue(self, files: JournalFiles) -> None:
-        """Have a journal that takes another one's place go on where that one was at the counterpart."""
+        """Let a journal that replaces another one continue at that one's position at the counterpart."""
         if self.former is not None and self.former != files.id:
             former = former_journal(self.source.context, self.former)
             if former is not None:

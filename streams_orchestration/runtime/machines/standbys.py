@@ -50,7 +50,7 @@ class Standby:
 
 
 class Standbys:
-    """A launcher that takes a host from those that wait, and starts one when there is none.
+    """A launcher that takes a waiting host, or starts one if none waits.
 
     Args:
         home: the state directory.
@@ -99,7 +99,7 @@ class Standbys:
         return self._launcher.launch(start)
 
     def keep(self) -> None:
-        """Start what is missing, one at a time, unless a host was started a moment ago, and rotate their log."""
+        """Start missing standbys, one at a time and not right after another start, and rotate their log."""
         self._forget_ended()
         place = self._home.standby_log(self._machine)
         with self._errors.survived(f"{place} is not rotated"):

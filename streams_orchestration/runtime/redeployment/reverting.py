@@ -86,10 +86,10 @@ def plan_before(home: Home, application: str) -> Deployable:
 
 
 def bring_back(home: Home, application: str, *, drop: Collection[str] = ()) -> Redeployment | None:
-    """Bring the plan before the last redeploy back: at its cut within the trial, else by a redeploy.
+    """Restore the plan from before the last redeploy: at its cut during the trial, else by a redeploy.
 
     Returns:
-        The redeploy; None within the trial, where no state is lost.
+        The redeploy; None during the trial, in which no state is lost.
 
     Raises:
         What `plan_before` and `return_to` raise.
