@@ -16,7 +16,7 @@ def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
 
 
 def prepare(type_: type[Any]) -> None:
-    """Build the serializer of a type for `dump` and `load` ahead; for a compilation this takes some tenths of a second."""
+    """Build the serializer of a type for `dump` and `load` ahead; a compilation's takes some tenths of a second."""
     _adapter(type_)
 
 

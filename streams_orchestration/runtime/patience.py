@@ -29,7 +29,7 @@ class Patience:
         self.used = 0.0
 
     def look(self) -> float:
-        """Add the time since the last call, weighted by the current load, and return the seconds since the beginning."""
+        """Add the time since the last call, weighted by the current load, and return the seconds so far."""
         now = self._clock()
         self.used += (now - self._at) / min(max(self._load(), 1.0), LONGEST)
         self._at = now

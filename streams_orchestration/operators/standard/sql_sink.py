@@ -101,7 +101,7 @@ class SqlSink(EpochSink):
         self._write(key, batches)
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Write the tuples; repeat it with immediate checks if a constraint checked at the commit does not name its row."""
+        """Write the tuples, again with immediate checks if a constraint checked at the commit names no row."""
         from streams_orchestration.operators.databases.errors import DeferredError
 
         try:

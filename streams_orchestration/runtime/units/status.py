@@ -190,7 +190,7 @@ class UnitsStatus:
         return LOST if lost else pe.state
 
     def state_of_unit(self, unit: UnitStatus) -> str:
-        """Return the state of a unit as it is now: `LOST` while one of its PEs is lost and the catalog does not say so of the unit yet."""
+        """Return the state of a unit as it is now: `LOST` while a PE is lost and the unit is not marked yet."""
         unaware = unit.state in ("STARTED", "PROCESSING", "DRAINING") and not unit.waits
         lost = unaware and any(pe.id in unit.pes and self.state_of(pe) == LOST for pe in self.pes)
         return LOST if lost else unit.state
