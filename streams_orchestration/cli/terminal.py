@@ -21,7 +21,7 @@ WIDTH = 110
 """Width of text that goes to a file."""
 
 
-class _Console(Console):
+class SafeConsole(Console):
     """A console that shows control characters instead of sending them to the terminal, and takes no text as markup."""
 
     def __init__(self, **options: Any) -> None:
@@ -50,7 +50,7 @@ def rendered(what: RenderableType, *, colour: bool, width: int | None = None) ->
     width = width or (shutil.get_terminal_size((WIDTH, 24)).columns if colour else WIDTH)
     text = StringIO()
     system = "auto" if colour and not plain() else None
-    _Console(file=text, force_terminal=colour, color_system=system, width=width).print(what)
+    SafeConsole(file=text, force_terminal=colour, color_system=system, width=width).print(what)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
@@ -71,4 +71,4 @@ def messages() -> Console:
 
 def _console(file: TextIO, *, quiet: bool = False) -> Console:
     system = None if plain() else "auto"
-    return _Console(file=file, quiet=quiet, color_system=system, width=None if file.isatty() else WIDTH)
+    return SafeConsole(file=file, quiet=quiet, color_system=system, width=None if file.isatty() else WIDTH)

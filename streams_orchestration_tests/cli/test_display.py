@@ -2,15 +2,14 @@ from __future__ import annotations
 
 from io import StringIO
 
-from rich.console import Console
-
 from streams_orchestration.cli.display import LINE_SECONDS, Display
+from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration_tests.cli.made_up import NOW, pe, status
 
 
 def test_without_a_terminal_there_is_a_line_when_a_state_changes_or_time_has_passed():
     text = StringIO()
-    with Display(Console(file=text, width=40)) as display:
+    with Display(SafeConsole(file=text, width=40)) as display:
         display.wait("Starting ...")
         display.show(status(), NOW)
         display.show(status(), NOW + 1)
@@ -27,7 +26,7 @@ def test_without_a_terminal_there_is_a_line_when_a_state_changes_or_time_has_pas
 
 def test_on_a_terminal_the_table_is_redrawn():
     text = StringIO()
-    with Display(Console(file=text, force_terminal=True, width=100)) as display:
+    with Display(SafeConsole(file=text, force_terminal=True, width=100)) as display:
         display.wait("Starting ...")
         display.show(status(), NOW)
         display.say("region-0 failed")
@@ -38,7 +37,7 @@ def test_on_a_terminal_the_table_is_redrawn():
 def test_without_a_terminal_nothing_is_said_twice():
     text = StringIO()
     starting = status(pes=(pe(0, state="STARTING"),))
-    with Display(Console(file=text, width=40)) as display:
+    with Display(SafeConsole(file=text, width=40)) as display:
         for number in range(10):
             display.show(starting, NOW + number * LINE_SECONDS)
     assert text.getvalue().count("STARTING") == 1

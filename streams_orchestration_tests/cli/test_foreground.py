@@ -9,7 +9,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from sqlalchemy import update
 
 from streams_orchestration.cli import following, foreground
@@ -17,6 +16,7 @@ from streams_orchestration.cli.display import Display
 from streams_orchestration.cli.following import ResetsExhaustedError
 from streams_orchestration.cli.foreground import Foreground, run_in_foreground
 from streams_orchestration.cli.interrupts import Interrupts
+from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
@@ -73,7 +73,7 @@ class FakeJobs:
 
 @pytest.fixture
 def display() -> Display:
-    return Display(Console(file=StringIO()))
+    return Display(SafeConsole(file=StringIO()))
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
 
 def test_an_interrupt_stops_it_and_says_so_once() -> None:
     output = StringIO()
-    display = Display(Console(file=output))
+    display = Display(SafeConsole(file=output))
     jobs = FakeJobs(looks=1000)
     with Interrupts(lambda: display.say("Stopping flights")) as interrupts:
         os.kill(os.getpid(), signal.SIGINT)

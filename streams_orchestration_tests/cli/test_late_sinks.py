@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from io import StringIO
 
-from rich.console import Console
-
 from streams_orchestration.cli.display import LINE_SECONDS, REASON_SECONDS, Display
 from streams_orchestration.cli.late_sinks import HANGING_SECONDS, LateSinks, undelivered
+from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration_tests.cli.made_up import NOW, pe, sink, status
 
 REASON = "table totals (postgresql): no password; delivery a/Out/-1/5 is tried again, nothing is lost"
@@ -20,7 +19,7 @@ HANGING = sink(operator="Out", late=1, waiting_rows=7, delivered_at=NOW - 65)
 def lines_of(*statuses) -> list[str]:
     """What is said of statuses that follow each other, given with their times."""
     text = StringIO()
-    with Display(Console(file=text)) as display:
+    with Display(SafeConsole(file=text)) as display:
         for made_up, now in statuses:
             display.show(made_up, now)
     return text.getvalue().splitlines()
@@ -46,7 +45,7 @@ def test_a_sink_that_works_again_is_named_no_more():
 
 def test_on_a_terminal_the_reasons_stand_below_the_table():
     text = StringIO()
-    with Display(Console(file=text, force_terminal=True, width=200, color_system=None)) as display:
+    with Display(SafeConsole(file=text, force_terminal=True, width=200, color_system=None)) as display:
         display.show(status(sinks=(FAILING,)), NOW)
     assert f"sink Out: 1,200 rows not visible, nothing delivered for 1 min 5 s: {REASON}" in text.getvalue()
 

@@ -8,7 +8,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,7 +17,7 @@ from streams_orchestration.cli.entry import main
 from streams_orchestration.cli.invocation import begun, write_json
 from streams_orchestration.cli.logs import follow_logs, here
 from streams_orchestration.cli.messages import error
-from streams_orchestration.cli.terminal import messages, rendered, results
+from streams_orchestration.cli.terminal import SafeConsole, messages, rendered, results
 from streams_orchestration.model.printable import printable
 
 ESCAPE = "\x1b]0;owned\x07\x9b2J\x7f"
@@ -105,7 +104,7 @@ def test_a_text_is_shown_as_it_is_and_never_taken_for_markup(capfd: pytest.Captu
         results().print(table, text)
     assert capfd.readouterr().out.count(text) == 3
     assert rendered(table, colour=True, width=60).count(text) == 2
-    display = Display(Console(file=StringIO(), force_terminal=True))
+    display = Display(SafeConsole(file=StringIO(), force_terminal=True))
     with display:
         display.wait(text)
 

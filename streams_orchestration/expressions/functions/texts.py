@@ -250,7 +250,9 @@ def _locate(search: str | None, value: str | None, start: int | None = 1) -> int
         return 0
     if search is None or value is None:
         return None
-    return 0 if start < 1 else value.find(search, start - 1) + 1
+    if start < 1:
+        return 0
+    return value.find(search, start - 1) + 1 if search else 1
 
 
 for _name in ("position", "locate"):
