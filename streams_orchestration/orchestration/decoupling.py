@@ -78,7 +78,7 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
                 deployments.cancel(name, STOP_SECONDS)
             deployments.write(compilation, fresh=True)
         else:
-            put_in_place(context, deployments, compilation)
+            put_in_place(context, lambda: deployments.write_changed(compilation))
         artifact_store.put(name, APPLIED, document)
 
     return apply_decision

@@ -160,7 +160,7 @@ def test_parquet_goes_on_with_its_row_group(tmp_path: Path):
     table = pa.table({"n": pa.array(range(100), pa.int32()), "s": ["x"] * 100})
     pq.write_table(table, path, row_group_size=10)
     offset, _ = source(path, format="parquet").produce(limit=45)
-    assert offset["piece"] == {"row": 40, "place": 4, "line": 1, "malformed": 0}
+    assert offset["piece"] == {"row": 40, "place": 4, "line": 41, "malformed": 0}
     is_resumable(path, 7, format="parquet")
 
 

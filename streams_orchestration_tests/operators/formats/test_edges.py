@@ -14,9 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streams_orchestration.operators.arrow_types import arrow_schema
-from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.databases.columns import rows_of
-from streams_orchestration.operators.databases.errors import DatabaseError
+from streams_orchestration.operators.databases.columns import NotStorableError, check_numbers
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.json_reading import read_objects
 from streams_orchestration.operators.http.bodies import BodyError, messages_of
@@ -218,9 +216,10 @@ def produced(bench: Bench) -> Iterator[object]:
 
 
 def test_nan_is_refused_for_sqlite_which_would_store_null():
-    batch = TupleBatch.from_columns({"x": [1.0, math.nan]}, arrow_schema("x double"))
-    with pytest.raises(DatabaseError, match="attribute x: a number is NaN, which SQLite has not"):
-        list(rows_of(batch, {"x": "x"}, "sqlite"))
+    check_numbers({"x": 1.0, "y": math.nan}, ["x"])
+    with pytest.raises(NotStorableError, match="a number is NaN, which SQLite has not") as caught:
+        check_numbers({"x": math.nan}, ["x"])
+    assert caught.value.column == "x"
 
 
 class KafkaMessage:
