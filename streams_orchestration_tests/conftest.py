@@ -36,7 +36,7 @@ MOST_WORKERS = 4
 register_profiles()
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """How the process begins and ends.
 
     The garbage collector begins once all is collected: until then hardly anything is garbage. A process that is told
@@ -44,7 +44,8 @@ def pytest_configure() -> None:
     """
     gc.disable()
     write_turns.watch()
-    write_turns.watch_children()
+    if not config.getoption("numprocesses", 0):  # its children are the processes of the tests, which watch themselves
+        write_turns.watch_children()
     atexit.register(_end, os.getpid())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 

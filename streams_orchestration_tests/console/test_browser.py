@@ -273,7 +273,7 @@ def test_every_control_has_a_name_and_is_there_only_where_it_does_something(seen
         seen.expect(control).to_be_visible()
     seen.expect("#application").to_have_count(0)
     assert page.evaluate(UNLABELLED) == []
-    page.locator("summary").click()
+    page.get_by_text("Legend").click()
     seen.expect(".legend").to_contain_text("dot: the operator splits its stream")
     page.locator("#tab-regions").click()
     seen.expect(".unit").to_have_count(1)

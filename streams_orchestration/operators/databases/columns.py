@@ -59,6 +59,10 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     raise ValueError(message)
 
 
+WITHOUT_ALL_NUMBERS = {"sqlite": "SQLite", "mysql": "MySQL", "mariadb": "MariaDB"}
+"""Kinds of databases that do not have all numbers of a double, and their names."""
+
+
 class NotStorableError(ValueError):
     """A value that a database would store as another one."""
 
@@ -67,12 +71,19 @@ class NotStorableError(ValueError):
         self.column = column
 
 
-def check_numbers(row: Mapping[str, Any], columns: Iterable[str]) -> None:
-    """Raise NotStorableError for a NaN, which SQLite would store as NULL."""
+def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> None:
+    """Raise NotStorableError for a number that the kind of database does not have.
+
+    SQLite would store NaN as NULL; MySQL and MariaDB have neither NaN nor infinity.
+    """
     for column in columns:
         value = row[column]
         if isinstance(value, float) and math.isnan(value):
-            reason = "a number is NaN, which SQLite has not and would store as NULL; make it null before"
+            consequence = " and would store as NULL" if kind == "sqlite" else ""
+            reason = f"a number is NaN, which {WITHOUT_ALL_NUMBERS[kind]} has not{consequence}; make it null before"
+            raise NotStorableError(column, reason)
+        if kind != "sqlite" and isinstance(value, float) and math.isinf(value):
+            reason = f"a number is infinite, which {WITHOUT_ALL_NUMBERS[kind]} has not; make it null before"
             raise NotStorableError(column, reason)
 
 

@@ -50,7 +50,7 @@ def write_rows(
         rows: by column.
         number: of the first one.
         table: as it is in the database, where that is known.
-        numbers: columns in which NaN is refused.
+        numbers: columns in which numbers are refused that the database does not have.
 
     Raises:
         SQLAlchemyError: the cause is not in a row.
@@ -58,7 +58,7 @@ def write_rows(
     savepoint = connection.begin_nested()
     try:
         for row in rows if numbers else ():
-            check_numbers(row, numbers)
+            check_numbers(row, numbers, connection.dialect.name)
         connection.execute(statement, rows)
     except (SQLAlchemyError, NotStorableError) as error:
         if isinstance(error, SQLAlchemyError) and not is_of_row(error):

@@ -14,7 +14,12 @@ from sqlalchemy.schema import CreateTable
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.databases.address import resolve_url
-from streams_orchestration.operators.databases.columns import NotStorableError, column_type, rows_of
+from streams_orchestration.operators.databases.columns import (
+    WITHOUT_ALL_NUMBERS,
+    NotStorableError,
+    column_type,
+    rows_of,
+)
 from streams_orchestration.operators.databases.connecting import engine_of
 from streams_orchestration.operators.databases.errors import (
     DatabaseError,
@@ -97,7 +102,7 @@ class DatabaseTable:
         """The table as it is, once it was looked at."""
         self._statement = self._upsert() if key else sa.insert(self.table)
         floats = [column for attribute, column in columns.items() if pa.types.is_floating(schema.field(attribute).type)]
-        self._numbers = floats if self.kind == "sqlite" else []
+        self._numbers = floats if self.kind in WITHOUT_ALL_NUMBERS else []
 
     def prepare(self, *, create: bool) -> None:
         """See that table and marks are there and fit.

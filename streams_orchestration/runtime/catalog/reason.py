@@ -17,3 +17,8 @@ class Reason(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  SQLAlchemy's
         """Return the text as it is stored."""
         return None if value is None else masked(value)
+
+    @property
+    def python_type(self) -> type[str]:
+        """The type of a value."""
+        return str

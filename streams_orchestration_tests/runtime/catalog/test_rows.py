@@ -12,6 +12,7 @@ from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String, Table
 from streams_orchestration.runtime.catalog import rows, tables
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.reason import Reason
 from streams_orchestration.runtime.storage.home import Home
 
 TABLES: dict[type[CatalogRow], Table] = {
@@ -32,7 +33,7 @@ TABLES: dict[type[CatalogRow], Table] = {
     rows.MachineRow: tables.machine,
     rows.LogRequestRow: tables.log_request,
 }
-KINDS = {Boolean: bool, Integer: int, Float: float, LargeBinary: bytes, Text: str, String: str}
+KINDS = {Boolean: bool, Integer: int, Float: float, LargeBinary: bytes, Text: str, String: str, Reason: str}
 """Type of a column -> type of a field; a JSON column may hold anything."""
 
 
