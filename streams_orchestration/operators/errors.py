@@ -18,7 +18,7 @@ class OutsideError(Exception):
 
 
 class RefusedError(ValueError):
-    """Error: the counterpart refuses for good, for example for a missing right or table. The application stops at once.
+    """A counterpart's refusal for good, for example of a missing right or table; the application stops at once.
 
     Neither a retry nor a reset helps. When a person has mended the cause, it goes on where it stood.
     """

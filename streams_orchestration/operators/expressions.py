@@ -257,7 +257,7 @@ def _failures(expression: Expression, rows: Rows) -> dict[int, str]:
 
 
 def _reason(expression: Expression, error: EvaluationError) -> str:
-    return f"{expression.parameter}: {expression.text!r}: {error}"
+    return f"{expression.parameter}: {_in_one_line(expression.text)}: {error}"
 
 
 def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> Rows:

@@ -18,7 +18,7 @@ OnError = Annotated[
     Literal["fail", "skip", "route"],
     Field(
         alias="onError",
-        description="policy for a tuple without a value: stop the PE, leave it out, or send it to the last output port",
+        description="policy for a tuple without a value: stop the application, skip it, or send it to the last port",
     ),
 ]
 REASON = "reason"
@@ -94,7 +94,7 @@ class Sieve:
 
     def __call__(self, batch: TupleBatch) -> TupleBatch:
         """Return the tuples that all expressions have a value for."""
-        failures = {} if self._idle else self.failures(batch.arrow)
+        failures = self.failures(batch.arrow)
         if not failures:
             return batch
         self.set_aside(batch.arrow, failures)
@@ -126,7 +126,8 @@ class Sieve:
         """
         if not failures:
             return
-        for reason in list(failures.values())[: max(LOGGED - self._logged, 0)]:
+        reasons = list(failures.values())
+        for reason in reasons[: max(LOGGED - self._logged, 0)]:
             self._context.logger.warning("onError: %s: a tuple fails: %s", self._action, reason)
         self._logged += len(failures)
         if self._action == "skip":
@@ -134,7 +135,7 @@ class Sieve:
             return
         failed = tuples.take(pa.array(list(failures), pa.int64()))
         target = self._context.outputs[-1] or failed.schema
-        columns = {field.name: _column(field, failed, list(failures.values())) for field in target}
+        columns = {field.name: _column(field, failed, reasons) for field in target}
         self._operator.submit(TupleBatch.from_columns(columns, target), len(self._context.outputs) - 1)
 
 

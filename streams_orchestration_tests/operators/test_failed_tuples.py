@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,10 +97,8 @@ def bench(name: str, case: Case, action: str, failed: str = FAILED) -> Bench:
 def sent(bench: Bench, case: Case, events: Sequence[Event], cuts: Sequence[int] = ()) -> list[list[Any]]:
     """All that comes to each port, from events in batches."""
     for part in division(events, cuts):
-        for port, row in [(port, row) for port, row in part] if case.inputs > 1 else []:
-            bench.send([row], port)
-        if case.inputs == 1:
-            bench.send([row for _, row in part])
+        for port, run in itertools.groupby(part, key=lambda event: event[0]):
+            bench.send([row for _, row in run], port)
     bench.end()
     return [bench.items(port) for port in range(len(bench.context.outputs))]
 
