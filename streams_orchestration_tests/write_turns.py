@@ -130,14 +130,18 @@ def has_turn() -> bool:
 
 
 def refuse(what: str) -> None:
-    """Note a call of the product, and prevent it; a test may do as it likes in a transaction of its own."""
+    """Note a call of the product, and prevent it.
+
+    A test may do as it likes in a transaction of its own. The catalog is upgraded while nobody uses it, and the
+    migrations are files.
+    """
     place, frames = "/streams_orchestration/", []
     frame = sys._getframe()
     while frame is not None:
         name = frame.f_code.co_filename
         frames += [f"{name.rpartition(place)[2]}:{frame.f_lineno}"] if place in name else []
         frame = frame.f_back
-    if not frames:
+    if not frames or frames[0].startswith("runtime/catalog/migrations/"):
         return
     message = f"under the catalog's write lock: {what[:200]} at {' < '.join(frames[:6])}"
     if _started_by_a_test:
@@ -161,8 +165,7 @@ def _report(line: str) -> None:
 def _is_own(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether a call waits for nothing, or is no part of an application that runs.
 
-    The kernel's table of processes is in memory. The interpreter reads the source of a traceback. The catalog is
-    upgraded while nobody uses it, and the migrations are files.
+    The kernel's table of processes is in memory. The interpreter reads the source of a traceback.
     """
     path = str(arguments[0]) if arguments else ""
-    return path.startswith("/proc/") or "/catalog/migrations" in path or (event == "open" and path.endswith(".py"))
+    return path.startswith("/proc/") or (event == "open" and path.endswith(".py"))
