@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.secrets import REFERENCE, names_secret, remember
 from streams_orchestration.operators.errors import RefusedError
+
+
+PARAMETERS = ("catalog", "client", "headers", "password", "registry", "storage", "token", "url", "user")
+"""The parameters of standard operators in whose texts references are resolved."""
 
 
 class ReferenceError(RefusedError):
@@ -40,11 +46,34 @@ def resolved(text: str, parameter: str) -> str:
     return REFERENCE.sub(value, text)
 
 
+def unresolved(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """Yield an error for each reference of a standard operator's parameters that this process cannot resolve.
+
+    Args:
+        parameters: name -> value, as in the spec.
+    """
+    for name in PARAMETERS:
+        for parameter, text in _texts(name, parameters.get(name)):
+            try:
+                resolved(text, parameter)
+            except ReferenceError as error:
+                yield str(error)
+
+
 def without(text: str, secrets: Iterable[str]) -> str:
     """A text with `***` in place of secrets; empty ones are none."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     return text
+
+
+def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a parameter, each with its name as errors have it."""
+    if is_mapping(value):
+        for key, each in value.items():
+            yield from _texts(f"{name}: {key}", each)
+    elif isinstance(value, str):
+        yield name, value
 
 
 def _value(kind: str, name: str, parameter: str) -> str:
@@ -59,8 +88,7 @@ def _value(kind: str, name: str, parameter: str) -> str:
     if value is None:
         message = (
             f"{parameter}: the environment variable {name} is not set in the host's process; hosts have the "
-            "environment of the command, or the Dagster daemon, that starts them: set it there, then reset or run it "
-            "again"
+            "environment of the command, Dagster daemon or agent that starts them: set it there, and run it again"
         )
         raise ReferenceError(message)
     return value

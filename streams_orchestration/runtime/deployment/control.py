@@ -18,7 +18,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
 from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
-from streams_orchestration.runtime.hosts.pes import has_queries
+from streams_orchestration.runtime.hosts.pes import has_queries, require_references
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes import is_here, kill, process_space
@@ -171,6 +171,8 @@ def _start(catalog: Catalog, launcher: HostLauncher, claims: Sequence[_Claim]) -
     for number, claim in enumerate(claims):
         start = claim.start
         try:
+            with catalog.read() as connection:
+                require_references(connection, start.application, start.host)
             process = launcher.launch(start)
         except BaseException:
             for each in claims[number:]:

@@ -10,9 +10,14 @@ from sqlalchemy import Connection, select
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.model.engines import EngineKind
+from streams_orchestration.model.secrets import REFERENCE
+from streams_orchestration.operators.references import unresolved
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.errors import HostLaunchError, StreamsRuntimeError
+
+STANDARD = "streams_orchestration.operators."
+"""Begins the names of the implementations that come with the product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,23 @@ def has_queries(connection: Connection, application: str, host: int) -> bool:
     return any(
         load(_Part, each).engine == "dataframe" for each in connection.scalars(select(p.c.program).where(*of_host))
     )
+
+
+def require_references(connection: Connection, application: str, host: int) -> None:
+    """Raise HostLaunchError for secrets that the PEs of a host refer to and a child of this process would not find."""
+    p = tables.pe
+    programs = connection.scalars(select(p.c.program).where(p.c.application == application, p.c.host == host))
+    errors = [
+        f"operator {operator.name}: {error}"
+        for text in programs
+        if text is not None and REFERENCE.search(text.decode())
+        for operator in load(PeProgram, text).operators.values()
+        if operator.implementation.startswith(STANDARD)
+        for error in unresolved(operator.parameters)
+    ]
+    if errors:
+        message = f"host {host} of {application} is not started. " + " ".join(f"{error}." for error in errors)
+        raise HostLaunchError(message)
 
 
 def units_timed_by(pes: Iterable[PlacedPe], host: int) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow, 
 from streams_orchestration.runtime.errors import HostLaunchError, JavaError, MachineError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
-from streams_orchestration.runtime.hosts.pes import has_queries
+from streams_orchestration.runtime.hosts.pes import has_queries, require_references
 from streams_orchestration.runtime.limits import LEASE_SECONDS
 from streams_orchestration.runtime.machines.leftovers import note_machine, remove_leftovers
 from streams_orchestration.runtime.machines.log_requests import answer_log_requests, drop_old_log_requests
@@ -222,6 +222,8 @@ class Agent:
         engine = Settings(**row.settings).engine(read_wish(host.id, host.wish).tags, queries=queries)
         start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), engine)
         try:
+            with self._catalog.read() as connection:
+                require_references(connection, host.application, host.id)
             process = self._launcher.launch(start)
         except (HostLaunchError, JavaError) as error:
             log.error("%s", error)
