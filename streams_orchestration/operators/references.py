@@ -12,7 +12,6 @@ from streams_orchestration.model.containers import is_mapping
 from streams_orchestration.model.secrets import REFERENCE, names_secret, remember
 from streams_orchestration.operators.errors import RefusedError
 
-
 PARAMETERS = ("catalog", "client", "headers", "password", "registry", "storage", "token", "url", "user")
 """The parameters of standard operators in whose texts references are resolved."""
 
