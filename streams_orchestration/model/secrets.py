@@ -23,7 +23,7 @@ _WORDS = (
     r"|sas\b|key\b(?:\.pem)?|(?:api|access|account|private|secret|shared)[-_.]?keys\b"
 )
 _NAME = re.compile(_WORDS, re.IGNORECASE)
-_ATTRIBUTES = re.compile(r"(key|groupBy|partitionBy|idempotencyKey|primaryKey|keyAttribute)")
+_ATTRIBUTES = re.compile(r"(key|addKey|removeKey|groupBy|partitionBy|idempotencyKey|primaryKey|keyAttribute)")
 """Matches names of attributes, which are no secrets."""
 _SETTING = re.compile(
     rf"""

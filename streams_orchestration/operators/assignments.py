@@ -9,6 +9,7 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
+from streams_orchestration.operators.faults import report, reported
 from streams_orchestration.operators.libraries import pa
 
 
@@ -31,14 +32,13 @@ class Assignments:
         for name in output:
             if name not in target.names:
                 message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
-                raise UnknownAttributeError(message)
+                report(UnknownAttributeError(message))
+        given = [name for name in target.names if name in output or name in source.names]
         for name in target.names:
-            if name not in output and name not in source.names:
+            if name not in given:
                 message = f"output: nothing says what {name} is; give it an expression"
-                raise ValueError(message)
-        self.columns = {
-            name: self._column(name, output.get(name), source, target.field(name).type) for name in target.names
-        }
+                report(ValueError(message))
+        self.columns = {name: self._column(name, output.get(name), source, target.field(name).type) for name in given}
 
     @staticmethod
     def _column(name: str, text: str | None, source: pa.Schema, target: pa.DataType) -> Expression | None:
@@ -69,9 +69,6 @@ def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema) -> lis
     """
     assignments: list[Assignments] = []
     for port, source in enumerate(sources):
-        try:
+        with reported(f"input port {port}: "):
             assignments.append(Assignments({}, source, target))
-        except ValueError as error:
-            message = f"input port {port}: {error}"
-            raise ValueError(message) from error
     return assignments

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import Call, Cast, Literal, Node, attributes, may_fail
-from streams_orchestration.expressions.types import BOOLEAN, Type
+from streams_orchestration.expressions.types import BOOLEAN, VOID, Type
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.errors import (
@@ -23,6 +23,7 @@ from streams_orchestration.operators.errors import (
     UnknownInExpressionError,
     shortened,
 )
+from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import np, pa
 
 if TYPE_CHECKING:
@@ -44,12 +45,14 @@ class Expression:
     Attributes:
         text: as it is written.
         parameter: in which it stands; named in errors.
-        node: its typed tree.
+        node: its typed tree; NULL for one that is faulty.
+        faulty: its fault was reported, and whatever else does not fit it may be the effect of that fault.
     """
 
     text: str
     parameter: str
     node: Node
+    faulty: bool = False
 
     @property
     def type(self) -> Type:
@@ -90,18 +93,28 @@ class Expression:
         """Return the error that the expression does not fit its parameter."""
         return FaultyExpressionError(f"{self.parameter}: {message}", self.parameter, self.text)
 
+    def refuse(self, message: str) -> None:
+        """Report that the expression does not fit its parameter, unless a fault of it was reported before.
+
+        Raises:
+            FaultyExpressionError: faults are not gathered.
+        """
+        if not self.faulty:
+            report(self.fault(message))
+
     def assigned(self, target: pa.DataType) -> Expression:
         """Return the expression with its value as an attribute of an Arrow type has it.
 
         Raises:
-            ValueError: only a `CAST` makes such a value of it.
+            FaultyExpressionError: only a `CAST` makes such a value of it, and faults are not gathered.
         """
         from streams_orchestration.expressions.arrow import type_of
 
         kind = type_of(target)
         if not can_assign(self.type, kind):
             message = f"the value is {self.type}, the attribute is {type_name(target)}; CAST it"
-            raise self.fault(message)
+            self.refuse(message)
+            return _unknown(self.text, self.parameter)
         if kind == self.type:
             return self
         if isinstance(self.node, Literal) and self.node.value is None:
@@ -138,6 +151,19 @@ def note(parameter: str, text: str, canonical: Callable[[], str]) -> None:
 
 
 def parse_expression(text: str, schema: pa.Schema, parameter: str) -> Expression:
+    """Read an expression as `read_expression` does; while faults are gathered, return a faulty one for a wrong text."""
+    try:
+        return read_expression(text, schema, parameter)
+    except FaultyExpressionError as error:
+        report(error)
+        return _unknown(text, parameter)
+
+
+def _unknown(text: str, parameter: str) -> Expression:
+    return Expression(text, parameter, Literal(None, VOID), faulty=True)
+
+
+def read_expression(text: str, schema: pa.Schema, parameter: str) -> Expression:
     """Read an expression and prove that it fits the stream.
 
     Args:
@@ -188,7 +214,7 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str) -> Expression:
         message = f"{_in_one_line(text)} is {condition.type}, a condition is wanted"
         if isinstance(condition.node, Call) and condition.node.function.name == "||":
             message += "; OR joins conditions, || joins texts"
-        raise condition.fault(message)
+        condition.refuse(message)
     return condition
 
 

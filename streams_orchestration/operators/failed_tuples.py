@@ -11,6 +11,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.expressions import Expression, evaluate_possible, rows_of
+from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
@@ -56,7 +57,8 @@ def check_failure_port(
         return
     if len(context.outputs) <= others:
         message = "onError: route needs one more output port, behind the others; it gets the tuples that fail"
-        raise ValueError(message)
+        report(ValueError(message))
+        return
     for field in context.outputs[-1] or ():
         kinds = [each.field(field.name).type for each in tuples if field.name in each.names]
         if field.type not in ([pa.string()] if field.name == REASON else kinds):
@@ -64,7 +66,7 @@ def check_failure_port(
                 f"onError: output port {len(context.outputs) - 1} gets the tuples that fail, so its attributes are "
                 f"those of the input stream, and `{REASON} string`; it has {field.name} {type_name(field.type)}"
             )
-            raise ValueError(message)
+            report(ValueError(message))
 
 
 class Sieve:

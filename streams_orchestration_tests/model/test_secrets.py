@@ -24,6 +24,7 @@ from streams_orchestration_tests.examples import examples
         ({"url": "https://me:secret@example.org/a"}, {"url": f"https://me:{HIDDEN}@example.org/a"}),
         ({"options": [{"secretKey": "x", "region": "eu"}]}, {"options": [{"secretKey": HIDDEN, "region": "eu"}]}),
         ({"key": "carrier", "groupBy": ["month"]}, {"key": "carrier", "groupBy": ["month"]}),
+        ({"addKey": "carrier", "removeKey": ["n + 1"]}, {"addKey": "carrier", "removeKey": ["n + 1"]}),
         ({"apiKey": 4711}, {"apiKey": HIDDEN}),
         ({"passwords": ["a", "b"]}, {"passwords": HIDDEN}),
         ({"token": {"value": "x"}}, {"token": HIDDEN}),

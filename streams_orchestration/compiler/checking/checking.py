@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from streams_orchestration.model.secrets import hidden_in
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.expressions import Noted, noted
+from streams_orchestration.operators.faults import all_faults
 from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.implementation import ImplementationError, wrong_method
 from streams_orchestration.operators.mentions import Mentions
@@ -114,37 +115,70 @@ def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, Log
         return [_Finding(_diagnostic("SO5002", operator, str(error)))]
     if done.physical is None and _has_references(operator):
         return []
+    written = _parameters(done, operator)
     try:
-        parameters = implementation.Parameters.model_validate(_parameters(done, operator))
+        parameters = implementation.Parameters.model_validate(written)
     except ValidationError as error:
-        return [
-            _Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere)
-            for each in parameter_errors(implementation, error)
-        ]
+        wrong = parameter_errors(implementation, error)
+        found = [_Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere) for each in wrong]
+        return [*found, *_wrong_expressions(done, operator, implementation, {each.parameter for each in wrong})]
+    found = list[_Finding]()
     if places is None and (missing := _missing_file(operator, implementation, parameters)):
-        return [_Finding(_diagnostic("SO5008", operator, missing), anywhere=True)]
+        found.append(_Finding(_diagnostic("SO5008", operator, missing), anywhere=True))
     if operator.engine != "dataframe" and (wrong := wrong_method(implementation, len(operator.inputs))):
-        return [_Finding(_diagnostic("SO5002", operator, wrong))]
+        return [*found, _Finding(_diagnostic("SO5002", operator, wrong))]
     if conflict := _model_conflict(operator, implementation):
-        return [_Finding(_diagnostic("SO5004", operator, conflict))]
+        found.append(_Finding(_diagnostic("SO5004", operator, conflict)))
     inputs = _input_types(need(done.logical), operator)
     if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
-        return []
+        return found
     context = _context(operator, inputs)
+    faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
+    found += (_finding(operator, each) for each in faults)
+    if found or places is None:
+        return found
     try:
-        implementation.check(context, parameters)
         place = implementation.directory(context, parameters)
     except Exception as error:  # noqa: BLE001  whatever the code of a user's operator raises
-        if isinstance(error, FaultyExpressionError):
-            found = expression_fault("SO5004", error, operator.name, operator.location, operator.location_of)
-        else:
-            text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            found = _diagnostic("SO5004", operator, text)
-        return [_Finding(found, isinstance(error, UnknownAttributeError))]
-    if place is None or places is None or places.setdefault(place, operator) is operator:
+        return [_finding(operator, error)]
+    if place is None or places.setdefault(place, operator) is operator:
         return []
     text = f"{place}: {places[place].name} publishes into this directory, too; give each a directory of its own"
     return [_Finding(_diagnostic("SO5004", operator, text))]
+
+
+def _finding(operator: LogicalOperator, error: Exception) -> _Finding:
+    """Return the finding of an error that the operator's own check has raised."""
+    if isinstance(error, FaultyExpressionError):
+        fault = expression_fault("SO5004", error, operator.name, operator.location, operator.location_of)
+    else:
+        text = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        fault = _diagnostic("SO5004", operator, text)
+    return _Finding(fault, isinstance(error, UnknownAttributeError))
+
+
+def _wrong_expressions(
+    done: Stages, operator: LogicalOperator, implementation: type[Operator], wrong: Collection[str]
+) -> list[_Finding]:
+    """Return the faults of the expressions of an operator some of whose parameters have wrong values.
+
+    Args:
+        done: the application.
+        operator: one of its operators.
+        implementation: its class.
+        wrong: the parameters with wrong values, which are left out.
+    """
+    sound = {name: value for name, value in _parameters(done, operator).items() if name not in wrong}
+    inputs = _input_types(need(done.logical), operator)
+    try:
+        parameters = implementation.Parameters.model_validate(sound)
+    except ValidationError:
+        return []
+    if inputs is None:
+        return []
+    context = _context(operator, inputs)
+    faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
+    return [_finding(operator, each) for each in faults if isinstance(each, FaultyExpressionError)]
 
 
 def _has_references(operator: LogicalOperator) -> bool:

@@ -13,6 +13,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port
+from streams_orchestration.operators.faults import report, reported
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import np, pa
@@ -87,34 +88,36 @@ class Aggregate(Operator):
     def _compile(context: OperatorContext, parameters: AggregateParameters) -> tuple[Window, dict[str, Measure]]:
         source, target = context.inputs[0], context.output_schema()
         check_failure_port(context, parameters, source)
-        window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
             for name in names:
                 if name not in source.names:
                     message = f"{parameter}: the input stream has no attribute {name}{nearest(name, source.names)}"
-                    raise UnknownAttributeError(message)
-                if pa.types.is_nested(source.field(name).type):
+                    report(UnknownAttributeError(message))
+                elif pa.types.is_nested(source.field(name).type):
                     message = f"{parameter}: {name} is {type_name(source.field(name).type)}, which cannot make groups"
-                    raise ValueError(message)
+                    report(ValueError(message))
         for name in parameters.output:
             if name not in target.names:
                 message = f"output: the output stream has no attribute {name}{nearest(name, target.names)}"
-                raise UnknownAttributeError(message)
-        for name in target.names:
+                report(UnknownAttributeError(message))
+        measures: dict[str, Measure] = {}
+        for name, text in parameters.output.items():
+            with reported():
+                measures[name] = parse_measure(text, source, f"output.{name}")
+        for field in target:
+            name, measure = field.name, measures.get(field.name)
             if name not in (*parameters.output, *parameters.group_by, *parameters.partition_by):
                 message = f"output: nothing says what {name} is; give it a function, or put it into groupBy"
-                raise ValueError(message)
-        measures = {name: parse_measure(text, source, f"output.{name}") for name, text in parameters.output.items()}
-        for field in target:
-            measure = measures.get(field.name)
-            kind = source.field(field.name).type if measure is None else measure.result_type
-            if not fits(kind, field.type):
-                message = (
-                    f"output.{field.name}: the value is {type_name(kind)}, "
-                    f"the output stream's attribute is {type_name(field.type)}"
-                )
-                raise FaultyExpressionError(message, f"output.{field.name}", parameters.output.get(field.name, ""))
-        return window, measures
+                report(ValueError(message))
+            elif measure is not None or (name not in parameters.output and name in source.names):
+                kind = source.field(name).type if measure is None else measure.result_type
+                if not fits(kind, field.type):
+                    message = (
+                        f"output.{name}: the value is {type_name(kind)}, "
+                        f"the output stream's attribute is {type_name(field.type)}"
+                    )
+                    report(FaultyExpressionError(message, f"output.{name}", parameters.output.get(name, "")))
+        return parse_window(parameters.window).resolved(source, parameters.time_attribute), measures
 
     def setup(self) -> None:
         """Parse the window and the functions."""

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
 from streams_orchestration.operators.mentions import Mentions
@@ -41,7 +42,8 @@ class Barrier(MatchingOperator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: BarrierParameters) -> None:
         """Raises ValueError when the streams do not fit each other, or an expression does not fit."""
-        parameters.keys_of(context.inputs)
+        with reported():
+            parameters.keys_of(context.inputs)
         cls._compile(context, parameters)
 
     @staticmethod

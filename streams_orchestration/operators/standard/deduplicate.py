@@ -118,7 +118,7 @@ class DeDuplicate(Operator):
         for text, key in zip(texts or source.names, keys, strict=True):
             if pa.types.is_nested(key.arrow_type):
                 message = f"{text} is {type_name(key.arrow_type)}, which cannot be compared"
-                raise key.fault(message)
+                key.refuse(message)
         attribute = parameters.delta_attribute
         if attribute is not None:
             if attribute not in source.names:

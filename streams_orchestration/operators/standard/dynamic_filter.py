@@ -11,6 +11,7 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import pa
@@ -78,9 +79,10 @@ class DynamicFilter(Operator):
         for name, each, schema in zip(_PARAMETERS, texts, context.inputs, strict=False):
             keys.append([parse_expression(text, schema, name) for text in each])
             types.append([key.arrow_type for key in keys[-1]])
-            if types[-1] != types[0]:
+            sound = not any(key.faulty for key in (*keys[0], *keys[-1]))
+            if sound and types[-1] != types[0]:
                 message = f"{name}: {_listed(types[-1])} cannot be compared with key, which is {_listed(types[0])}"
-                raise ValueError(message)
+                report(ValueError(message))
         if any(pa.types.is_nested(kind) for kind in types[0]):
             message = f"key: {_listed(types[0])} cannot be compared"
             raise ValueError(message)

@@ -9,9 +9,9 @@ from pydantic import Field
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import behind
 from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
+from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
 
@@ -58,13 +58,8 @@ class Functor(Operator):
         outputs = written if parameters.output else [{}] * ports
         assignments: list[Assignments] = []
         for port, (output, target) in enumerate(zip(outputs, targets, strict=True)):
-            try:
+            with reported(f"output port {port}: " if ports > 1 else ""):
                 assignments.append(Assignments(output, source, target or source))
-            except ValueError as error:
-                if ports == 1:
-                    raise
-                prefix = f"output port {port}: "
-                raise behind(prefix, error) from error
         return condition, assignments
 
     def setup(self) -> None:

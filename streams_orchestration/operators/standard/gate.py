@@ -64,7 +64,7 @@ class Gate(WaitingOperator):
         count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck")
         if not pa.types.is_integer(kind := count.arrow_type):
             message = f"{parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
-            raise count.fault(message)
+            count.refuse(message)
         return count
 
     def setup(self) -> None:

@@ -16,6 +16,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding
@@ -103,7 +104,7 @@ class Join(Operator):
         cls._compile(context, parameters)
 
     @staticmethod
-    def _compile(context: OperatorContext, parameters: JoinParameters) -> tuple[list[Policy], Any, Assignments]:
+    def _check_equality(context: OperatorContext, parameters: JoinParameters) -> None:
         keys = (parameters.equality_lhs, parameters.equality_rhs)
         for side, names, schema in zip(SIDES, keys, context.inputs, strict=True):
             for name in names:
@@ -116,14 +117,20 @@ class Join(Operator):
                 one, other = map(type_name, kinds)
                 message = f"equalityLHS: {left} is {one}, {right} of the other stream is {other}"
                 raise ValueError(message)
+
+    @classmethod
+    def _compile(cls, context: OperatorContext, parameters: JoinParameters) -> tuple[list[Policy], Any, Assignments]:
+        with reported():
+            cls._check_equality(context, parameters)
+        target, joined = context.output_schema(), _joined_schema(context)
+        check_failure_port(context, parameters, joined)
+        match = None if parameters.match is None else parse_condition(parameters.match, joined, "match")
+        assignments = Assignments(parameters.output, joined, target)
         policies = [
             parameters.eviction(side).resolved(schema, parameters.time_attribute)
             for side, schema in enumerate(context.inputs)
         ]
-        target, joined = context.output_schema(), _joined_schema(context)
-        check_failure_port(context, parameters, joined)
-        match = None if parameters.match is None else parse_condition(parameters.match, joined, "match")
-        return policies, match, Assignments(parameters.output, joined, target)
+        return policies, match, assignments
 
     def setup(self) -> None:
         """Parse windows and expressions."""

@@ -11,7 +11,7 @@ from streams_orchestration.expressions.naming import Part, outer_call
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
-from streams_orchestration.operators.expressions import Expression, evaluate, note, parse_expression
+from streams_orchestration.operators.expressions import Expression, evaluate, note, read_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS, OutputFunction
@@ -232,7 +232,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
 def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str) -> Expression:
     """Read an argument; its errors name the place in the whole text."""
     try:
-        return parse_expression(part.text, schema, parameter)
+        return read_expression(part.text, schema, parameter)
     except FaultyExpressionError as error:
         offset = part.offset + (error.offset or 0)
         raise type(error)(error.reason, parameter, whole, offset) from error

@@ -106,7 +106,7 @@ class MetricsSink(Operator):
             kind = expression.arrow_type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 message = f"{text!r} is {type_name(kind)}, a number is wanted"
-                raise expression.fault(message)
+                expression.refuse(message)
         return dict(zip(parameters.all_names(), expressions, strict=True))
 
     def setup(self) -> None:

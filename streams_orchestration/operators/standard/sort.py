@@ -15,6 +15,7 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
+from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.keys import distinct, key_batch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
@@ -96,21 +97,22 @@ class Sort(Operator):
     def _compile(context: OperatorContext, parameters: SortParameters) -> tuple[Window, list[Any], Assignments]:
         source = context.inputs[0]
         check_failure_port(context, parameters, source)
-        window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         for name in parameters.partition_by:
             if name not in source.names:
                 message = f"partitionBy: the input stream has no attribute {name}{nearest(name, source.names)}"
-                raise UnknownAttributeError(message)
-            if pa.types.is_nested(source.field(name).type):
+                report(UnknownAttributeError(message))
+            elif pa.types.is_nested(source.field(name).type):
                 message = f"partitionBy: {name} is {type_name(source.field(name).type)}, which cannot make partitions"
-                raise ValueError(message)
+                report(ValueError(message))
         keys = [parse_expression(text, source, "sortBy") for text in parameters.sort_by]
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = key.arrow_type
             if pa.types.is_nested(kind):
                 message = f"{text} is {type_name(kind)}, which has no order"
-                raise key.fault(message)
-        return window, keys, Assignments({}, source, context.outputs[0] or source)
+                key.refuse(message)
+        assignments = Assignments({}, source, context.outputs[0] or source)
+        window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
+        return window, keys, assignments
 
     def setup(self) -> None:
         """Parse the window and the expressions."""
