@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -121,7 +121,8 @@ def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, Log
     except ValidationError as error:
         wrong = parameter_errors(implementation, error)
         found = [_Finding(_diagnostic("SO5003", operator, each.text, each.parameter), each.anywhere) for each in wrong]
-        return [*found, *_wrong_expressions(done, operator, implementation, {each.parameter for each in wrong})]
+        sound = {name: value for name, value in written.items() if name not in {each.parameter for each in wrong}}
+        return [*found, *_wrong_expressions(done, operator, implementation, sound, anywhere=places is None)]
     found = list[_Finding]()
     if places is None and (missing := _missing_file(operator, implementation, parameters)):
         found.append(_Finding(_diagnostic("SO5008", operator, missing), anywhere=True))
@@ -158,7 +159,7 @@ def _finding(operator: LogicalOperator, error: Exception) -> _Finding:
 
 
 def _wrong_expressions(
-    done: Stages, operator: LogicalOperator, implementation: type[Operator], wrong: Collection[str]
+    done: Stages, operator: LogicalOperator, implementation: type[Operator], sound: dict[str, Any], *, anywhere: bool
 ) -> list[_Finding]:
     """Return the faults of the expressions of an operator some of whose parameters have wrong values.
 
@@ -166,15 +167,15 @@ def _wrong_expressions(
         done: the application.
         operator: one of its operators.
         implementation: its class.
-        wrong: the parameters with wrong values, which are left out.
+        sound: its other parameters.
+        anywhere: only what is wrong anywhere counts.
     """
-    sound = {name: value for name, value in _parameters(done, operator).items() if name not in wrong}
     inputs = _input_types(need(done.logical), operator)
     try:
         parameters = implementation.Parameters.model_validate(sound)
     except ValidationError:
         return []
-    if inputs is None:
+    if inputs is None or (anywhere and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return []
     context = _context(operator, inputs)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
