@@ -16,7 +16,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
-from streams_orchestration.model.loading import load_application, read_application
+from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
 from streams_orchestration.orchestration.available_schedule import available_schedule
@@ -39,6 +39,7 @@ from streams_orchestration.orchestration.redeploy_schedule import redeploy_sched
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
 from streams_orchestration.orchestration.sensors import own_sensor
+from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, spec_check, specs_sensor
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
 from streams_orchestration.orchestration.state_check import state_check
 from streams_orchestration.orchestration.summaries import pictures
@@ -83,15 +84,18 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         rescale: when a sensor, off as well, changes the width of a parallel region.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
-        watched: with a sensor of its own that resets what fails, and its reset job; False where one sensor brings these
-            for many applications, see `failed_units_sensor`.
+        watched: with sensors of its own that reset what fails and observe the spec; False where one sensor of each kind
+            serves many applications, see `failed_units_sensor` and `specs_sensor`.
+
+    Raises:
+        SpecTimeoutError: the code of a spec in Python does not end in time.
     """
     home = home or Home.default()
     path = Path(spec).absolute()
     source = ApplicationSource(name or application_name(path), path, options or Options())
-    store, deployments = artifacts_of(home.root), deployments_of(home.root)
-    resources = {"artifact_store": store, "deployments": deployments}
-    lineage = known_lineage(source, store)
+    store = artifacts_of(home.root)
+    watched_spec = WatchedSpec(source.name, (path,))
+    lineage = in_time(path, lambda: known_lineage(source, store))
     stages = [
         stage_asset(source, change(stage_spec(source, stage, lineage.nodes[stage.name]["description"])))
         for stage in STAGES
@@ -104,10 +108,10 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     decoupling = decouple_job(source.name, decouple_op(source))
     return dg.Definitions(
         assets=[*stages, *map(change, [*external_assets(lineage), *profiling_specs(source)])],
-        asset_checks=[deployment_checks(source.name), state_check(source)],
+        asset_checks=[spec_check(watched_spec), deployment_checks(source.name), state_check(source)],
         jobs=[compiling, deploy_job(source.name), redeploying, taking, cancel_job(source.name), measuring, decoupling],
         sensors=[
-            *([own_sensor(source.name, reset_job(source.name))] if watched else []),
+            *(own_sensors(watched_spec) if watched else []),
             gain_sensor(source.name, decoupling, gain),
             rescale_sensor(source.name, redeploying, rescale or Rescaling()),
         ],
@@ -122,19 +126,36 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
                 description=f"Measures {source.name} and decides which operators to move to PEs of their own.",
             ),
         ],
-        resources=resources,
+        resources=resources_of(home),
     )
 
 
+def resources_of(home: Home) -> dict[str, object]:
+    """Return the resources of everything that serves a state directory, by name."""
+    return {"artifact_store": artifacts_of(home.root), "deployments": deployments_of(home.root)}
+
+
+def own_sensors(spec: WatchedSpec) -> list[dg.SensorDefinition]:
+    """Return the sensors of an application that is alone: one resets what fails, the other observes the spec."""
+    name = spec.application
+    return [own_sensor(name, reset_job(name)), specs_sensor({name: spec}, f"spec_of_{name}")]
+
+
 def application_name(spec: Path) -> str:
-    """Return the name of an application in its spec; the name of the file when the spec has none."""
-    try:
-        return load_application(spec).application
-    except ApplicationError:
-        application, _ = read_application(spec)
+    """Return the name of an application in its spec; the name of the file when the spec has none.
+
+    Raises:
+        SpecTimeoutError: the code of a spec in Python does not end in time.
+    """
+    application, _ = in_time(spec, lambda: read_application(spec))
     # What is left of a broken spec has a stand-in where the name was.
     if application is not None and application.application != "application":
         return application.application
+    return name_of_file(spec)
+
+
+def name_of_file(spec: Path) -> str:
+    """Return the name that an application has after its file, where nothing better is known."""
     return re.sub(r"\W", "_", file_of(spec).stem, flags=re.ASCII) or "application"
 
 

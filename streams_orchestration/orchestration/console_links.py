@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -14,6 +17,8 @@ from streams_orchestration.runtime.settings import SettingError
 CONSOLE_URL = "STREAMS_CONSOLE_URL"
 """The variable that names the console's address."""
 
+logger = logging.getLogger(__name__)
+
 
 def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
     """The link of a deployment or of a PE; nothing for other nodes, and where no address is set.
@@ -23,16 +28,29 @@ def console_metadata(application: str, node: str, facts: Mapping[str, Any]) -> d
         node: of the lineage.
         facts: of that node.
 
-    Raises:
-        SettingError: the variable holds no address, or one with more than an address: Dagster would store a token.
     """
-    address = os.environ.get(CONSOLE_URL, "")
+    address = _address(os.environ.get(CONSOLE_URL, ""))
     if not address or facts["kind"] not in ("deployment", "pe"):
         return {}
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.fragment or parts.query or parts.password:
-        raise SettingError(CONSOLE_URL, "...", "an address such as http://127.0.0.1:3100/, without a token,")
     shown = {"application": application}
     if facts["kind"] == "pe":
         shown["pe"] = node.rpartition("_")[2]
     return {"console": dg.MetadataValue.url(f"{address.rstrip('/')}/?{urlencode(shown)}")}
+
+
+@cache
+def _address(value: str) -> str:
+    """Return the console's address; empty, with a warning, where the variable holds none that may be shown.
+
+    Dagster stores links, so an address with more than an address - a token, say - is not used.
+    """
+    if not value:
+        return ""
+    with suppress(ValueError):
+        parts = urlsplit(value)
+        more = parts.fragment or parts.query or parts.password
+        if parts.scheme in ("http", "https") and parts.hostname and not more:
+            return value
+    wanted = "an address such as http://127.0.0.1:3100/, without a token,"
+    logger.warning("%s, so assets have no links to the console", SettingError(CONSOLE_URL, "...", wanted))
+    return ""

@@ -157,3 +157,15 @@ def reset_job(application: str) -> dg.JobDefinition:
         record(await_unit(claim()))
 
     return reset
+
+
+@dg.job(
+    name="reset",
+    executor_def=dg.in_process_executor,
+    tags={dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)},
+    description="Bring a unit of an application that has no definitions here back to its last cut. The run's tag "
+    f"`{APPLICATION_TAG}` names the application.",
+)
+def RESET() -> None:  # noqa: N802  a constant, which Dagster makes of a function
+    """Reset a unit of any application that is deployed."""
+    record(await_unit(claim()))

@@ -146,7 +146,14 @@ def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def application_of(context: dg.OpExecutionContext) -> str:
-    """The application that the run serves."""
+    """The application that the run serves.
+
+    Raises:
+        Failure: the run was launched by hand without its tag.
+    """
+    if APPLICATION_TAG not in context.run.tags:
+        message = f"the run names no application: launch it with the tag {APPLICATION_TAG}=NAME"
+        raise dg.Failure(description=message, allow_retries=False)
     return context.run.tags[APPLICATION_TAG]
 
 

@@ -16,6 +16,7 @@ from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import NOTHING, reverts
 from streams_orchestration.orchestration.settings import CompileOptions
+from streams_orchestration.orchestration.spec_state import MISSING, observation, version_of
 from streams_orchestration.orchestration.stage_assets import (
     ApplicationSource,
     StageResult,
@@ -112,6 +113,7 @@ def _record(
     result_of: Callable[[Stage], StageResult],
 ) -> None:
     """Record the stages on their assets, one after another, until one has errors or fails its check."""
+    context.log_event(observation(source.name, version_of(source.spec) or MISSING))
     for stage in STAGES:
         result = result_of(stage)
         context.log_event(_materialization(source, stage, result, store))
@@ -137,7 +139,6 @@ def _materialization(
 ) -> dg.AssetMaterialization:
     """Return the event of a stage with the versions that Dagster records for assets, so that it finds outdated ones."""
     inputs = store.read(source.name, stage.name).inputs
-    versions = {name: "INITIAL" if name == SPEC else version for name, version in inputs.items()}
     return dg.AssetMaterialization(
         [source.name, stage.name],
         metadata=result.metadata,
@@ -145,7 +146,7 @@ def _materialization(
             "dagster/data_version": result.data_version,
             "dagster/data_version_is_user_provided": "true",
             "dagster/code_version": stage_spec(source, stage).code_version or "",
-            **{f"dagster/input_data_version/{source.name}/{name}": version for name, version in versions.items()},
-            **{f"dagster/input_event_pointer/{source.name}/{name}": "NULL" for name in versions},
+            **{f"dagster/input_data_version/{source.name}/{name}": version for name, version in inputs.items()},
+            **{f"dagster/input_event_pointer/{source.name}/{name}": "NULL" for name in inputs},
         },
     )

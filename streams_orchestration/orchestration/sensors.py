@@ -12,7 +12,7 @@ import dagster as dg
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.ops import ResetUnit
+from streams_orchestration.orchestration.ops import APPLICATION_TAG, ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
@@ -44,7 +44,11 @@ def own_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefini
 
 
 def failed_units_sensor(
-    reset_jobs: Mapping[str, dg.JobDefinition], *, name: str = SENSOR, shared: bool = False
+    reset_jobs: Mapping[str, dg.JobDefinition],
+    *,
+    name: str = SENSOR,
+    shared: bool = False,
+    others: dg.JobDefinition | None = None,
 ) -> dg.SensorDefinition:
     """A sensor that watches applications, resets what fails, and records epochs and results as they complete.
 
@@ -56,11 +60,13 @@ def failed_units_sensor(
         name: of the sensor.
         shared: other applications have sensors of their own, which need the daemon's threads as well: a tick is the
             shorter, the more applications are deployed.
+        others: resets applications that are deployed and have no reset job; None where they are not looked after.
     """
+    jobs = {application: job.name for application, job in reset_jobs.items()}
 
     @dg.sensor(
         name=name,
-        jobs=list(reset_jobs.values()),
+        jobs=[*reset_jobs.values(), *([] if others is None else [others])],
         # The daemon looks every 5 s; an interval of 5 s would beat against that and make it 10.
         minimum_interval_seconds=1,
         default_status=dg.DefaultSensorStatus.RUNNING,
@@ -76,6 +82,9 @@ def failed_units_sensor(
             context.update_cursor(Cursor(cursor.applications).dump())
             return dg.SkipReason("the catalog can be used again; hosts have time for a heartbeat until the next look")
         tick = _Tick(context, deployments, {name: cursor.applications.get(name) or Memory() for name in reset_jobs})
+        if others is not None:
+            tick.memories |= {name: memory for name, memory in cursor.applications.items() if name not in jobs}
+            tick.all_deployed = True
         try:
             tick.watch(
                 WATCH_SECONDS * min(1.0, WORKERS / max(1, len(deployments.names()))) if shared else WATCH_SECONDS
@@ -84,7 +93,7 @@ def failed_units_sensor(
             return dg.SkipReason(str(error))
         except CatalogUnavailableError as error:
             tick.away = str(error)
-        return tick.result({application: job.name for application, job in reset_jobs.items()})
+        return tick.result(jobs, None if others is None else others.name)
 
     return failed_units
 
@@ -97,6 +106,8 @@ class _Tick:
     deployments: Deployments
     memories: dict[str, Memory]
     deployed: set[str] = field(default_factory=set)
+    all_deployed: bool = False
+    """Whether it looks at every application that is deployed, also at those that it has no memory of."""
     events: list[Event] = field(default_factory=list)
     away: str = ""
     """Why the catalog cannot be used; empty when it can."""
@@ -115,6 +126,8 @@ class _Tick:
             resets: list[Future[None]] = []
             for pulses in self.deployments.watch(seconds):
                 self.deployed = set(pulses)
+                if self.all_deployed:
+                    self.memories |= {name: Memory() for name in pulses if name not in self.memories}
                 late = time.monotonic() >= record_until
                 if late and self.records:
                     break
@@ -194,11 +207,12 @@ class _Tick:
         except StreamsRuntimeError as error:
             self.context.log.warning(str(error))
 
-    def result(self, jobs: Mapping[str, str]) -> dg.SensorResult:
+    def result(self, jobs: Mapping[str, str], others: str | None) -> dg.SensorResult:
         """Runs to request, events and the cursor of this tick.
 
         Args:
             jobs: application -> the name of its reset job.
+            others: the name of the job that resets the other applications.
         """
         requests: list[dg.RunRequest] = []
         remarks: list[str] = [self.away] if self.away else []
@@ -212,7 +226,7 @@ class _Tick:
                     continue
                 run = run_under_way(self.context.instance, application, unit)
                 if run is None:
-                    requests.append(_request(application, jobs[application], owed))
+                    requests.append(_request(application, jobs.get(application) or str(others), owed))
                 else:
                     waiting[unit] = owed
                     remarks.append(f"{application}: {unit} is being reset by run {run}")
@@ -235,5 +249,6 @@ def _request(application: str, job: str, owed: OwedRun) -> dg.RunRequest:
         run_key=owed.key,
         job_name=job,
         run_config=dg.RunConfig(ops={"claim": reset}),
-        tags=failure_tags(application, owed.unit, owed.generation, owed.deployment) | {"streams/reason": owed.reason},
+        tags=failure_tags(application, owed.unit, owed.generation, owed.deployment)
+        | {APPLICATION_TAG: application, "streams/reason": owed.reason},
     )

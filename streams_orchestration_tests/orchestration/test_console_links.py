@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.orchestration import console_links
 from streams_orchestration.orchestration.console_links import CONSOLE_URL
 from streams_orchestration.orchestration.lineage import lineage_graph
 from streams_orchestration.orchestration.lineage_assets import external_assets
-from streams_orchestration.runtime.settings import SettingError
 
 FLIGHTS = Path(__file__).parents[2] / "specs" / "flights.yaml"
 
@@ -37,8 +37,12 @@ def test_without_an_address_nothing_links(monkeypatch: pytest.MonkeyPatch):
     "address",
     ["localhost:3100", "javascript:alert(1)", "http://", "http://a:3100/#token=secret", "http://me:secret@a:3100/"],
 )
-def test_an_address_that_is_none_or_holds_a_token_is_refused(monkeypatch: pytest.MonkeyPatch, address: str):
+def test_an_address_that_is_none_or_holds_a_token_is_left_out_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, address: str
+):
     monkeypatch.setenv(CONSOLE_URL, address)
-    with pytest.raises(SettingError, match=CONSOLE_URL) as error:
-        links()
-    assert "secret" not in str(error.value)
+    console_links._address.cache_clear()
+    assert links() == {}
+    (warning,) = caplog.messages
+    assert CONSOLE_URL in warning
+    assert "secret" not in warning

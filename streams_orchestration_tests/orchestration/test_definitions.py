@@ -12,9 +12,11 @@ import pytest
 
 from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL
 from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.orchestration import definitions, spec_state
+from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
-from streams_orchestration.orchestration.stage_assets import OtherApplicationError
+from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
@@ -80,14 +82,100 @@ def test_a_spec_that_is_gone_fails_alone(spec: Path, home: Home):
     assert not defs.resolve_job_def("compile_demo").execute_in_process(raise_on_error=False).success
 
 
-def test_two_specs_of_one_name_live_side_by_side(spec: Path, home: Home):
-    (spec.parent / "twin.yaml").write_text(DEMO)
+@pytest.mark.parametrize("copy", ["demo-copy.yaml", "a copy of demo.yaml", "zz.yml"])
+def test_two_specs_of_one_application_are_an_error_of_that_application_only(spec: Path, home: Home, copy: str):
+    (spec.parent / copy).write_text(DEMO)
+    (spec.parent / "good.yaml").write_text(DEMO.replace("application: demo", "application: good"))
     defs = build_definitions(spec.parent, home)
     dg.Definitions.validate_loadable(defs)
-    assert {"demo/logical_graph", "twin/logical_graph"} <= keys(defs)
-    assert defs.resolve_job_def("compile_demo").execute_in_process().success
-    with pytest.raises(OtherApplicationError, match=r"twin\.yaml describes demo, not twin"):
-        defs.resolve_job_def("compile_twin").execute_in_process()
+    assert {key for key in keys(defs) if key.startswith("demo/")} == {"demo/spec"}
+    assert {f"{job}_demo" for job in ("cancel", "reset")} == jobs_of(defs, "demo")
+    (evaluation,) = failed_checks(defs, "demo")
+    assert copy in (evaluation.description or "")
+    assert "good/sinks/Results" in keys(defs)
+
+
+PYTHON = """
+from streams_orchestration.builder import Application
+{code}
+app = Application("slow")
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import threading; threading.Event().wait()", "its code has not ended within"),
+        ("raise LookupError('no such table')", "no such table"),
+        ("import sys; sys.exit(3)", "SystemExit"),
+    ],
+)
+def test_the_code_of_a_spec_takes_no_other_application_down(
+    spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, code: str, said: str
+):
+    monkeypatch.setattr(spec_state, "LOAD_SECONDS", 0.5)
+    (spec.parent / "slow.py").write_text(PYTHON.format(code=code))
+    defs = build_definitions(spec.parent, home)
+    dg.Definitions.validate_loadable(defs)
+    assert "demo/sinks/Results" in keys(defs)
+    (evaluation,) = failed_checks(defs, "slow")
+    assert said in (evaluation.description or "")
+
+
+def test_an_application_that_cannot_be_built_takes_no_other_one_down(
+    spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    (spec.parent / "other.yml").write_text(DEMO.replace("application: demo", "application: other"))
+
+    def faulty(path: Path, *_: object, name: str, **more: Any) -> dg.Definitions:
+        if name == "other":
+            message = "an error of the product"
+            raise LookupError(message)
+        return build_application_definitions(path, home, name=name, **more)
+
+    monkeypatch.setattr(definitions, "build_application_definitions", faulty)
+    defs = build_definitions(spec.parent, home)
+    assert "demo/sinks/Results" in keys(defs)
+    (evaluation,) = failed_checks(defs, "other")
+    assert evaluation.description == "LookupError: an error of the product"
+
+
+def jobs_of(defs: dg.Definitions, application: str) -> set[str]:
+    return {job.name for job in defs.resolve_all_job_defs() if job.name.endswith(f"_{application}")}
+
+
+def failed_checks(defs: dg.Definitions, application: str) -> list[dg.AssetCheckEvaluation]:
+    """The failed checks that the sensor of specs records first for an application."""
+    sensor = defs.resolve_sensor_def("specs")
+    with dg.DagsterInstance.ephemeral() as instance:
+        data = sensor.evaluate_tick(dg.build_sensor_context(instance=instance))
+    checks = [event for event in data.asset_events if isinstance(event, dg.AssetCheckEvaluation)]
+    return [each for each in checks if each.asset_key.path[0] == application and not each.passed]
+
+
+def test_specs_are_observed_when_they_change(spec: Path, home: Home):
+    sensor = build_definitions(spec.parent, home).resolve_sensor_def("specs")
+
+    def tick(cursor: str | None) -> tuple[str | None, list[tuple[str, bool | str]]]:
+        with dg.DagsterInstance.ephemeral() as instance:
+            data = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, cursor=cursor))
+        shown = [
+            ("check", event.passed)
+            if isinstance(event, dg.AssetCheckEvaluation)
+            else ("version", (event.tags or {})["dagster/data_version"])
+            for event in data.asset_events
+        ]
+        return data.cursor, shown
+
+    cursor, first = tick(None)
+    assert first == [("version", content_version(spec.read_bytes())), ("check", True)]
+    cursor, second = tick(cursor)
+    assert second == []
+    spec.write_text(DEMO.replace("operator: Filter", "operatr: Filter"))
+    cursor, third = tick(cursor)
+    assert third == [("version", content_version(spec.read_bytes())), ("check", False)]
+    spec.unlink()
+    assert tick(cursor)[1] == [("version", "missing"), ("check", False)]
 
 
 def test_what_was_compiled_from_elsewhere_shows_too(spec: Path, home: Home, defs: dg.Definitions, tmp_path: Path):

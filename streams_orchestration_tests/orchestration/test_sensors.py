@@ -69,8 +69,8 @@ def test_one_sensor_watches_all_applications_and_is_on(spec: Path, home: Home):
     defs = build_definitions(spec.parent, home)
     repository = defs.get_repository_def()
     on = [each for each in repository.sensor_defs if each.default_status is dg.DefaultSensorStatus.RUNNING]
-    assert [each.name for each in on] == [SENSOR]
-    assert {job.name for job in on[0].jobs} == {"reset_demo", "reset_other"}
+    assert [each.name for each in on] == [SENSOR, "specs"]
+    assert {job.name for job in on[0].jobs} == {"reset_demo", "reset_other", "reset"}
     schedule = defs.resolve_schedule_def("redeploy_demo")
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
     assert schedule.job_name == "redeploy_demo"
@@ -98,6 +98,23 @@ def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Dae
     result = daemon.run(request)
     assert [event.step_key for event in result.all_events if event.is_step_success] == ["claim", "await_unit", "record"]
     assert is_recorded(daemon.instance, {"streams/failure": request.tags["streams/failure"]})
+
+
+def test_what_is_deployed_is_reset_without_any_spec(tmp_path: Path, home: Home, runtime: Runtime):
+    with dg.DagsterInstance.ephemeral() as instance:
+        daemon = Daemon(build_definitions(tmp_path / "none", home), instance)
+        runtime.status = failed(running())
+        (request,) = daemon.tick().run_requests
+        assert ("reset", "demo", "region-0", 1, False) in runtime.calls
+        assert request.job_name == "reset"
+        assert not daemon.tick().run_requests
+        runtime.status = running(units=(replace(running().units[0], generation=2),))
+        runtime.generation = 2
+        result = daemon.run(request)
+        done = [event.step_key for event in result.all_events if event.is_step_success]
+        assert done == ["claim", "await_unit", "record"]
+        with pytest.raises(dg.Failure, match="the run names no application: launch it with the tag"):
+            daemon.defs.resolve_job_def("reset").execute_in_process(instance=instance)
 
 
 def test_no_run_is_added_while_one_is_queued_and_the_next_failure_has_its_own_then(daemon: Daemon, runtime: Runtime):

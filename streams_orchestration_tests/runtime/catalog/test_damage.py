@@ -41,7 +41,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(deployed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    shutil.copytree(deployed, tmp_path / "home")
+    shutil.copytree(deployed, tmp_path / "home", ignore=shutil.ignore_patterns("catalog.db-*"))
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path / "home"))
     return Home(tmp_path / "home")
 

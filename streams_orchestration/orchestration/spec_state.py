@@ -1,0 +1,214 @@
+"""The state of the specs of a code location: what each holds now, and applications that cannot be built from theirs.
+
+A spec is the work of a person, so a code location expects faults in it: each application is built by itself and in
+time, and a faulty one shows its error as a failed check of its asset `spec` while all others work.
+"""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import dagster as dg
+
+from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
+from streams_orchestration.model.loading import read_application
+from streams_orchestration.model.python_file import file_of, is_python
+from streams_orchestration.model.secrets import masked
+from streams_orchestration.orchestration.artifacts import SPEC
+from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.summaries import diagnostics_table
+from streams_orchestration.orchestration.versions import content_version
+
+CHECK = "spec_is_valid"
+LOAD_SECONDS = 10.0
+"""Seconds within which the code of a spec in Python must have ended."""
+SENSOR = "specs"
+MISSING = "missing"
+"""Stands for the version of a file that is not there."""
+Result = TypeVar("Result")
+
+
+class SpecTimeoutError(Exception):
+    """The code of a spec did not end in time."""
+
+    def __init__(self, spec: Path, seconds: float) -> None:
+        super().__init__(
+            f"{spec}: its code has not ended within {seconds:g} s. A spec is loaded often: have it only describe the "
+            "application, and read large data or wait for servers in operators"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SpecState:
+    """The outcome of reading a spec."""
+
+    version: str
+    """Of its content; empty where there is no file."""
+    problems: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def evaluation(self, application: str) -> dg.AssetCheckEvaluation:
+        """Return the outcome as the event of a check."""
+        return dg.AssetCheckEvaluation(
+            asset_key=asset_key(application, SPEC),
+            check_name=CHECK,
+            passed=not self.problems,
+            severity=dg.AssetCheckSeverity.ERROR,
+            description=masked("\n".join(self.problems)) or None,
+            metadata={"streams/diagnostics": diagnostics_table(self.diagnostics)} if self.diagnostics else {},
+        )
+
+
+def in_time(spec: Path, call: Callable[[], Result], seconds: float | None = None) -> Result:
+    """Return the result of a call that may run the code of a spec in Python.
+
+    Args:
+        spec: whose code it is.
+        call: reads it.
+        seconds: that it has, by default `LOAD_SECONDS`.
+
+    Raises:
+        SpecTimeoutError: it has not ended by then. Its thread is left to itself, since a thread cannot be stopped.
+    """
+    if not is_python(spec):
+        return call()
+    seconds = LOAD_SECONDS if seconds is None else seconds
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001  it is raised below
+            errors.append(error)
+
+    thread = threading.Thread(target=run, name=f"spec {spec.name}", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not results:
+        raise SpecTimeoutError(spec, seconds)
+    return results[0]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSpec:
+    """The file that describes an application; more than one, or a problem, where the application cannot be built."""
+
+    application: str
+    files: tuple[Path, ...]
+    problem: str = ""
+    """Why the application cannot be built, and what to do; empty when it could be."""
+
+    def version(self) -> str:
+        """Return the version of the content; empty where no file can be read."""
+        versions = [version_of(file) for file in self.files]
+        return versions[0] if len(versions) == 1 else content_version("".join(versions).encode())
+
+    def state(self) -> SpecState:
+        """Read the spec, and judge it as the description of this application."""
+        version = self.version()
+        if self.problem:
+            return SpecState(version, (self.problem,))
+        spec = self.files[0]
+        try:
+            described, diagnostics = in_time(spec, lambda: read_application(spec))
+        except SpecTimeoutError as error:
+            return SpecState(version, (str(error),))
+        errors = [str(error) for error in errors_of(diagnostics)]
+        if not errors and described is not None and described.application != self.application:
+            errors = [f"{spec}: it describes {described.application} now: reload the definitions"]
+        return SpecState(version, tuple(errors), in_order(diagnostics))
+
+
+def version_of(spec: Path) -> str:
+    """Return the version of a file's content; empty where it cannot be read."""
+    try:
+        return content_version(file_of(spec).read_bytes())
+    except OSError:
+        return ""
+
+
+def observation(application: str, version: str) -> dg.AssetObservation:
+    """Return the event that an application's spec has a version."""
+    return dg.AssetObservation(asset_key(application, SPEC), tags={"dagster/data_version": version})
+
+
+def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
+    """Return the check of an application's spec, which the sensor `specs` records when the spec changes."""
+    application = spec.application
+
+    @dg.multi_asset_check(
+        name=f"spec_of_{application}",
+        specs=[
+            dg.AssetCheckSpec(
+                CHECK, asset=asset_key(application, SPEC), description="The spec can be read and has no errors."
+            )
+        ],
+    )
+    def check() -> dg.AssetCheckResult:
+        state = spec.state().evaluation(application)
+        return dg.AssetCheckResult(
+            passed=state.passed,
+            asset_key=state.asset_key,
+            check_name=state.check_name,
+            metadata=state.metadata,
+            severity=state.severity,
+            description=state.description,
+        )
+
+    return check
+
+
+def faulty_definitions(spec: WatchedSpec, jobs: Sequence[dg.JobDefinition]) -> dg.Definitions:
+    """Return the definitions of an application that cannot be built: its spec, which fails its check, and some jobs.
+
+    Args:
+        spec: with the problem.
+        jobs: those that need no spec, since the application may be running.
+    """
+    places = ", ".join(map(str, spec.files))
+    asset = dg.AssetSpec(
+        key=asset_key(spec.application, SPEC),
+        group_name=spec.application,
+        kinds={"yaml"},
+        description=f"{spec.application} cannot be built from {places}: {spec.problem}",
+        tags={"streams/application": spec.application, "streams/layer": "compilation"},
+        metadata={"streams/location": places},
+    )
+    return dg.Definitions(assets=[asset], asset_checks=[spec_check(spec)], jobs=jobs)
+
+
+def specs_sensor(specs: Mapping[str, WatchedSpec], name: str = SENSOR) -> dg.SensorDefinition:
+    """Return the sensor that observes specs, and records the check of each that has changed.
+
+    Args:
+        specs: application -> its spec.
+        name: of the sensor.
+    """
+
+    @dg.sensor(
+        name=name,
+        minimum_interval_seconds=15,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Observes the specs, and records whether each can be read. No recovery depends on it.",
+    )
+    def observe(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        known: dict[str, str] = json.loads(context.cursor or "{}")
+        events: list[dg.AssetObservation | dg.AssetCheckEvaluation] = []
+        now = {application: spec.version() or MISSING for application, spec in specs.items()}
+        for application, version in now.items():
+            if known.get(application) == version:
+                continue
+            events += [observation(application, version), specs[application].state().evaluation(application)]
+        return dg.SensorResult(
+            skip_reason=None if events else "no spec has changed", asset_events=events, cursor=json.dumps(now)
+        )
+
+    return observe
