@@ -23,8 +23,12 @@ _WORDS = (
     r"|sas\b|key\b(?:\.pem)?|(?:api|access|account|private|secret|shared)[-_.]?keys\b"
 )
 _NAME = re.compile(_WORDS, re.IGNORECASE)
-_ATTRIBUTES = re.compile(r"(key|addKey|removeKey|groupBy|partitionBy|idempotencyKey|primaryKey|keyAttribute)")
-"""Matches names of attributes, which are no secrets."""
+_ATTRIBUTES = re.compile(
+    r"key|groupBy|partitionBy|keyAttribute"
+    r"|(add|asset|check|concurrency|foreign|group|idempotency|join|op|partition|primary|remove|run|sort|step|unique)"
+    r"[-_.]?[Kk]ey"
+)
+"""Matches names of attributes and of identifiers, which are no secrets."""
 _SETTING = re.compile(
     rf"""
     (?P<mark>[?&]?) (?<![\w.-]) (?P<name> [\w.-]*? (?:{_WORDS}|(?<=[?&])sig\b) [\w.-]* ) =

@@ -11,6 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.model.diagnostics import errors_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
@@ -117,21 +118,15 @@ def _record(
     for stage in STAGES:
         result = result_of(stage)
         context.log_event(_materialization(source, stage, result, store))
-        context.instance.report_runless_asset_event(
-            dg.AssetCheckEvaluation(
-                asset_key=asset_key(source.name, stage.name),
-                check_name=stage.invariant_name,
-                passed=result.passed,
-                blocking=True,
-                metadata=result.check_metadata,
-                description=result.problems,
-            )
-        )
+        for each in result.evaluations(asset_key(source.name, stage.name), stage):
+            context.instance.report_runless_asset_event(each)
         if result.violations:
             message = f"{source.name}: {stage.name} did not pass its check: {result.problems}"
             raise dg.Failure(message, allow_retries=False)
         if not result.passed:
             raise failure(source, result.diagnostics)
+        if errors_of(result.here or ()):
+            raise failure(source, tuple(result.here or ()))
 
 
 def _materialization(

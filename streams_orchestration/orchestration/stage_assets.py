@@ -1,4 +1,4 @@
-"""Every compilation stage as an asset with a blocking check."""
+"""Every compilation stage as an asset with blocking checks."""
 
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import dagster as dg
 
+from streams_orchestration.compiler.checking.deployable import findings_here
 from streams_orchestration.compiler.compilation import Compilation, Progress, Stages
 from streams_orchestration.compiler.compiling import compute
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.plan import section
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
-from streams_orchestration.compiler.stage import Stage
+from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.loading import read_application
@@ -27,6 +28,10 @@ from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.summaries import Metadata, diagnostics_table, summarise
 from streams_orchestration.orchestration.versions import code_version, content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+RUNS_HERE = "runs_here"
+"""The check of the deployment plan that asks the operators, as `streams check` does."""
+NOT_ASKED = "the operators were not asked, since the plan has errors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ class StageResult(NamedTuple):
     metadata: Metadata
     violations: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
+    here: tuple[Diagnostic, ...] | None = None
+    """Of the deployment plan: what keeps it from running here, and warnings on its operators; None where not asked."""
 
     @property
     def passed(self) -> bool:
@@ -77,6 +84,43 @@ class StageResult(NamedTuple):
         if self.violations:
             metadata["streams/violations"] = dg.MetadataValue.json(list(self.violations[:20]))
         return metadata
+
+    def evaluations(self, key: dg.AssetKey, stage: Stage) -> Iterator[dg.AssetCheckEvaluation]:
+        """Yield the outcome of each check of the stage's asset.
+
+        Args:
+            key: of the asset.
+            stage: it.
+        """
+        yield dg.AssetCheckEvaluation(
+            asset_key=key,
+            check_name=stage.invariant_name,
+            passed=self.passed,
+            blocking=True,
+            metadata=self.check_metadata,
+            description=self.problems,
+        )
+        if stage.name == DEPLOYMENT:
+            errors = errors_of(self.here or ())
+            metadata: dict[str, Any] = {"streams/problems": dg.MetadataValue.int(len(errors))}
+            if self.here:
+                metadata["streams/diagnostics"] = diagnostics_table(self.here)
+            yield dg.AssetCheckEvaluation(
+                asset_key=key,
+                check_name=RUNS_HERE,
+                passed=self.passed and not errors,
+                blocking=True,
+                metadata=metadata,
+                description="\n".join(str(error) for error in errors[:5]) or (None if self.passed else NOT_ASKED),
+            )
+
+
+def checks_of(key: dg.AssetKey, stage: Stage) -> list[dg.AssetCheckSpec]:
+    """Return the checks of a stage's asset; each blocks the stages behind it."""
+    checks = [(stage.invariant_name, stage.invariant_description)]
+    if stage.name == DEPLOYMENT:
+        checks.append((RUNS_HERE, "Operators can run here: parameters, expressions, types, files and packages fit."))
+    return [dg.AssetCheckSpec(name, asset=key, description=text, blocking=True) for name, text in checks]
 
 
 def compile_stage(
@@ -105,7 +149,8 @@ def compile_stage(
         raise failure(source, before.diagnostics)
     done, findings = compute(stage, before)
     diagnostics = findings if stage.inputs else [*before.diagnostics, *findings]
-    return keep_stage(source, stage, store, done, diagnostics, inputs, deployed)
+    kept = keep_stage(source, stage, store, done, diagnostics, inputs, deployed)
+    return kept._replace(here=findings_here(done)) if stage.name == DEPLOYMENT and kept.passed else kept
 
 
 def keep_stage(
@@ -201,25 +246,20 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
 
 
 def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    """The asset that compiles a stage; the stage is the last part of the spec's key.
+    """The asset that compiles a stage, with its blocking checks; the stage is the last part of the spec's key.
 
     One definition for each stage, not one for all: a blocking check inside a shared one would stop its siblings
     instead of those downstream (dagster#20659).
     """
     stage = BY_NAME[spec.key.path[-1]]
-    check = dg.AssetCheckSpec(
-        stage.invariant_name, asset=spec.key, description=stage.invariant_description, blocking=True
-    )
-    define = dg.multi_asset(name="__".join(spec.key.path), specs=[spec], check_specs=[check])
+    define = dg.multi_asset(name="__".join(spec.key.path), specs=[spec], check_specs=checks_of(spec.key, stage))
 
     def results(result: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
-        yield dg.AssetCheckResult(
-            check_name=stage.invariant_name,
-            passed=result.passed,
-            metadata=result.check_metadata,
-            description=result.problems,
-        )
+        for each in result.evaluations(spec.key, stage):
+            yield dg.AssetCheckResult(
+                check_name=each.check_name, passed=each.passed, metadata=each.metadata, description=each.description
+            )
 
     if stage.inputs:
 
@@ -266,9 +306,6 @@ def kept_options(source: ApplicationSource, store: ArtifactStore, deployments: D
 
     A refused or reverted compilation leaves no trace in them. An option of a redeploy, such as a width, stays until
     another redeploy changes it.
-
-    What was compiled and refused, or reverted, leaves no trace in them. What a redeploy was asked for, a width, say,
-    stays until another one says otherwise.
     """
     options = deployments.options(source.name)
     if options is not None:

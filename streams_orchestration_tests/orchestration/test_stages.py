@@ -16,7 +16,9 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.stage_assets import RUNS_HERE
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 
 pytestmark = pytest.mark.slow
 
@@ -45,8 +47,37 @@ def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
     assert result.success
     assert set(versions(result)) == set(BY_NAME)
     evaluations = result.get_asset_check_evaluations()
-    assert len(evaluations) == len(BY_NAME)
+    assert {evaluation.check_name for evaluation in evaluations} == {
+        RUNS_HERE, *(stage.invariant_name for stage in BY_NAME.values())
+    }  # fmt: skip
     assert all(evaluation.passed and evaluation.blocking for evaluation in evaluations)
+
+
+@pytest.mark.parametrize("job", ["compile_demo", "redeploy_demo"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("n % 2 == 0", "m % 2 == 0"), "m"),
+        (("format: csv", "format: cvs"), "cvs"),
+        (("operator: Beacon", "operator: Beacon"), ""),
+    ],
+)
+def test_what_check_would_refuse_is_a_failed_check_of_the_plan(
+    spec: Path, home: Home, runtime: Runtime, job: str, change: tuple[str, str], said: str
+):
+    spec.write_text(DEMO.replace(*change))
+    defs = build_application_definitions(spec, home)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
+        key = dg.AssetCheckKey(dg.AssetKey(["demo", "deployment_plan"]), RUNS_HERE)
+        (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+    assert record.event is not None
+    assert record.event.dagster_event is not None
+    evaluation = record.event.dagster_event.asset_check_evaluation_data
+    assert evaluation.passed == result.success == (not said)
+    assert said in (evaluation.description or "")
+    assert ("streams/diagnostics" in evaluation.metadata) == bool(said)
+    assert bool(runtime.calls) == (result.success and job == "redeploy_demo")
 
 
 def test_the_stored_sections_are_those_of_the_plan(defs: dg.Definitions, spec: Path, store: ArtifactStore):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from streams_orchestration.compiler.compilation import Compilation, CompileError, need
+from streams_orchestration.compiler.compilation import Compilation, CompileError, Stages, need
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan
 from streams_orchestration.compiler.fingerprint import fingerprint
 from streams_orchestration.compiler.misleading import trusted_of_operators
@@ -49,6 +49,26 @@ def with_findings_of_operators(error: CompileError) -> ApplicationError:
     return ApplicationError(in_order((*error.diagnostics, *found)))
 
 
+def findings_here(done: Stages, notes: dict[int, list[Noted]] | None = None) -> tuple[Diagnostic, ...]:
+    """Return all that keeps an application without errors from running here, and warnings on its operators.
+
+    Args:
+        done: its stages, the deployment plan among them.
+        notes: gets the expressions of each operator, by its number.
+
+    Raises:
+        ValueError: there is no deployment plan.
+    """
+    # loads the code of operators, which applications that are only compiled do without
+    from streams_orchestration.compiler.checking.checking import check_operators
+
+    plan = need(done.deployment)
+    found = tuple(check_operators(done, notes))
+    if plan.refusal and not errors_of(found):
+        return (*found, Diagnostic.of("SO5009", plan.refusal))
+    return found
+
+
 def deployable(compilation: Compilation) -> Deployable:
     """Check all that keeps a compiled application from running here.
 
@@ -57,14 +77,8 @@ def deployable(compilation: Compilation) -> Deployable:
             found is reported.
         ValueError: there is no deployment plan.
     """
-    # loads the code of operators, which applications that are only compiled do without
-    from streams_orchestration.compiler.checking.checking import check_operators
-
-    plan = need(compilation.deployment)
     notes: dict[int, list[Noted]] = {}
-    diagnostics = (*compilation.diagnostics, *check_operators(compilation, notes))
-    if plan.refusal and not errors_of(diagnostics):
-        diagnostics = (*diagnostics, Diagnostic.of("SO5009", plan.refusal))
+    diagnostics = (*compilation.diagnostics, *findings_here(compilation, notes))
     if errors_of(diagnostics):
         raise ApplicationError(diagnostics)
     operators = (
