@@ -50,7 +50,7 @@ TEXTS = [
     ("--set=token=x", f"--set=token={HIDDEN}"),
     ("AccountKey=a+b==;EndpointSuffix=c", f"AccountKey={HIDDEN};EndpointSuffix=c"),
     ("key=carrier, monkeys=2", "key=carrier, monkeys=2"),
-    ("asset_key=AssetKey(['a']), run_key=a:1, step_key=claim", "asset_key=AssetKey(['a']), run_key=a:1, step_key=claim"),
+    ("asset_key=AssetKey(['a']), run_key=a:1", "asset_key=AssetKey(['a']), run_key=a:1"),
     ("s3://bucket/a abfs://container@account.dfs/a", "s3://bucket/a abfs://container@account.dfs/a"),
     ("http://host:80/a me@example.org", "http://host:80/a me@example.org"),
 ]
