@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def failed_checks(defs: dg.Definitions, application: str) -> list[dg.AssetCheckE
 def test_specs_are_observed_when_they_change(spec: Path, home: Home):
     sensor = build_definitions(spec.parent, home).resolve_sensor_def("specs")
 
-    def tick(cursor: str | None) -> tuple[str | None, list[tuple[str, bool | str]]]:
+    def tick(cursor: str | None) -> tuple[str | None, Sequence[tuple[str, bool | str]]]:
         with dg.DagsterInstance.ephemeral() as instance:
             data = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, cursor=cursor))
         shown = [
