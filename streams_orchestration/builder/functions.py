@@ -1295,7 +1295,7 @@ def to_date(*arguments: Value) -> Column:
 
 
 def to_timestamp(*arguments: Value) -> Column:
-    """The timestamp of a text, by a pattern if given; an error for others.
+    """The timestamp of a text, by a pattern if given, or of seconds since 1970; an error for others.
 
     `to_timestamp('2024-02-29 10:00:00')` is `2024-02-29 10:00:00`.
     """
@@ -1311,7 +1311,7 @@ def to_timestamp_ntz(*arguments: Value) -> Column:
 
 
 def to_timestamp_ltz(*arguments: Value) -> Column:
-    """The timestamp of a text, by a pattern if given; an error for others.
+    """The timestamp of a text, by a pattern if given, or of seconds since 1970; an error for others.
 
     `to_timestamp_ltz('2024-02-29 10:00:00')` is `2024-02-29 10:00:00`.
     """
@@ -1319,7 +1319,7 @@ def to_timestamp_ltz(*arguments: Value) -> Column:
 
 
 def try_to_timestamp(*arguments: Value) -> Column:
-    """The timestamp of a text, by a pattern if given; null for others.
+    """The timestamp of a text, by a pattern if given, or of seconds since 1970; null for others.
 
     `try_to_timestamp('x')` is `NULL`.
     """
@@ -1759,7 +1759,7 @@ def slice(values: Value, start: Value, length: Value, /) -> Column:
 def sort_array(values: Value, ascending: Value = MISSING, /) -> Column:
     """Sorted; null comes first, or last in descending order.
 
-    `sort_array(values array<T>, [ascending boolean]) -> array<T>`
+    `sort_array(values array<T>, [ascending constant boolean]) -> array<T>`
     `sort_array(array(3, NULL, 1))` is `[null, 1, 3]`.
     """
     return call("sort_array", values, ascending)

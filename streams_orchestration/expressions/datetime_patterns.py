@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.errors import PatternError
 from streams_orchestration.expressions.times import (
     DAY,
     MINUTE,
@@ -105,7 +105,7 @@ def pattern_of(text: str) -> Pattern:
     """Return a pattern.
 
     Raises:
-        EvaluationError: a letter that has no meaning, or stands too often.
+        PatternError: a letter that has no meaning, or stands too often.
     """
     pieces: list[Piece] = []
     position = 0
@@ -131,8 +131,8 @@ def pattern_of(text: str) -> Pattern:
     return Pattern(text, tuple(pieces), re.compile(reader))
 
 
-def _unsupported(text: str, part: str) -> EvaluationError:
-    return EvaluationError(
+def _unsupported(text: str, part: str) -> PatternError:
+    return PatternError(
         f"{part!r} in the pattern {text!r} has no meaning; letters are {_SUPPORTED}, texts stand in single quotes"
     )
 

@@ -33,3 +33,7 @@ class MisfitError(ValueError):
 
 class EvaluationError(ValueError):
     """An expression without a value for a tuple: an overflow, a division by zero, a text that is no number."""
+
+
+class PatternError(EvaluationError):
+    """A pattern that has no meaning; also the functions that give null for other failures fail then."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 from streams_orchestration.expressions.conversion import converter
-from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.errors import EvaluationError, PatternError
 from streams_orchestration.expressions.table import Binding, Row
 from streams_orchestration.expressions.tree import (
     Attribute,
@@ -74,6 +74,8 @@ def bind(node: Call, zone: dt.tzinfo) -> Row:
     def tried(*values: Any) -> Any:
         try:
             return row(*values)
+        except PatternError:
+            raise
         except EvaluationError:
             return None
 

@@ -46,7 +46,7 @@ class Binding(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The types that the arguments are converted to, and the type of the value."""
+    """The types that the arguments are converted to, and the type of the value; arguments behind these are dropped."""
 
     arguments: tuple[Type, ...]
     result: Type

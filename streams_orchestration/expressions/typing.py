@@ -170,7 +170,7 @@ class _Typing:
             raise _misfit(syntax, arguments, operands)
         converted = tuple(
             self._as(node, kind, each.offset)
-            for node, kind, each in zip(arguments, resolved.arguments, syntax.arguments, strict=True)
+            for node, kind, each in zip(arguments, resolved.arguments, syntax.arguments, strict=False)
         )
         return self._folded(Call(function, converted, resolved.result), syntax.offset)
 

@@ -135,12 +135,6 @@ UNLIKE_SPARK = frozenset(
     )
 )
 """Functions whose last digit depends on the library that calculates them."""
-
-
-TAKES_MORE = frozenset(
-    ("to_date", "to_timestamp", "to_timestamp_ltz", "to_timestamp_ntz", "try_to_timestamp", "try_to_date")
-)
-"""Functions that convert arguments of other types, which Spark refuses for them."""
 _SIZED = frozenset(("space", "repeat", "lpad", "rpad", "array_repeat", "sequence", "format_number"))
 """Functions whose value is as long as an argument says."""
 

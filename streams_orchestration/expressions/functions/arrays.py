@@ -210,7 +210,7 @@ def _slice(values: Sequence[Any], start: int, length: int) -> tuple[Any, ...]:
 
 
 @ARRAYS.bound(
-    "sort_array(values array<T>, [ascending boolean]) -> array<T>",
+    "sort_array(values array<T>, [ascending constant boolean]) -> array<T>",
     summary="Sorted; null comes first, or last in descending order.",
     examples=[("sort_array(array(3, NULL, 1))", "[null, 1, 3]")],
 )

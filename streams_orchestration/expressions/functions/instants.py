@@ -8,10 +8,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streams_orchestration.expressions.conversion import EXACT
+from streams_orchestration.expressions.conversion import EXACT, converter
 from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.arithmetic import checked
+from streams_orchestration.expressions.functions.patterned import patterned, saturated, text_number_or, text_or
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
 from streams_orchestration.expressions.times import (
     DAY,
@@ -82,13 +83,15 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
     )(_make_timestamp)
 
 
-def _parsed(kind: Type, *, date: bool = False) -> Callable[[Binding], Row]:
+def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callable[[Binding], Row]:
     """Return the binding of a function that reads texts as dates or times, by a pattern or in the usual form."""
 
     def bind(binding: Binding) -> Row:
-        zone = binding.zone if kind == TIMESTAMP else None
-        if binding.arguments[0] != STRING:
-            return lambda value, _pattern="": value
+        zone, given = binding.zone if kind == TIMESTAMP else None, binding.arguments[0]
+        if given.is_numeric:
+            return saturated if lenient and given.is_fractional else converter(given, kind, binding.zone)
+        if given != STRING:
+            return lambda value: value
 
         def row(text: str, pattern: str | None = None) -> int:
             if pattern is None:
@@ -107,21 +110,13 @@ def _parsed(kind: Type, *, date: bool = False) -> Callable[[Binding], Row]:
     return bind
 
 
-def _text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    def resolve(operands: Sequence[Operand]) -> Resolved | None:
-        if not 1 <= len(operands) <= 2 or any(each.type.is_nested or each.type.is_interval for each in operands):
-            return None
-        texts = operands[0].type in (STRING, VOID)
-        if not texts and not operands[0].type.is_datetime:
-            return None
-        return Resolved((STRING if texts else kind, STRING)[: len(operands)], kind)
-
-    return resolve
-
-
-for _name, _kind, _example in (
+_OF_TEXT = "of a text, by a pattern if given"
+for _name, _kind, *_examples in (
     ("to_date", DATE, ("to_date('29.02.2024', 'dd.MM.yyyy')", "2024-02-29")),
-    ("to_timestamp", TIMESTAMP, ("to_timestamp('2024-02-29 10:00:00')", "2024-02-29 10:00:00")),
+    (
+        *("to_timestamp", TIMESTAMP, ("to_timestamp('2024-02-29 10:00:00')", "2024-02-29 10:00:00")),
+        ("to_timestamp(1.5)", "1970-01-01 00:00:01.5"),
+    ),
     ("to_timestamp_ntz", TIMESTAMP_NTZ, ("to_timestamp_ntz('2024-02-29 10:00:00')", "2024-02-29 10:00:00")),
     ("to_timestamp_ltz", TIMESTAMP, ("to_timestamp_ltz('2024-02-29 10:00:00')", "2024-02-29 10:00:00")),
     ("try_to_timestamp", TIMESTAMP, ("try_to_timestamp('x')", "NULL")),
@@ -129,17 +124,22 @@ for _name, _kind, _example in (
 ):
     _lenient = _name.startswith("try_")
     INSTANTS.bound(
-        summary=f"The {_kind} of a text, by a pattern if given; {'null' if _lenient else 'an error'} for others.",
-        examples=[_example],
-        resolver=_text_or(_kind),
+        summary=f"The {_kind} {_OF_TEXT}{', or of seconds since 1970' if _kind == TIMESTAMP else ''}; "
+        f"{'null' if _lenient else 'an error'} for others.",
+        examples=_examples,
+        resolver=text_number_or(_kind),
         name=_name,
-        fails=not _lenient,
+        fails=True,
         lenient=_lenient,
-    )(_parsed(_kind, date=_kind == DATE))
+    )(_parsed(_kind, date=_kind == DATE, lenient=_lenient))
+
+
+_DATE_FORMAT = "date_format(value timestamp, pattern string) -> string"
 
 
 @INSTANTS.bound(
-    "date_format(value timestamp, pattern string) -> string",
+    _DATE_FORMAT,
+    resolver=patterned(_DATE_FORMAT),
     summary="A text by a pattern, such as `yyyy-MM-dd HH:mm:ss`.",
     examples=[(f"date_format({_MOMENT}, 'EEE, d MMM yyyy')", "Fri, 3 May 2024")],
     fails=True,
@@ -151,8 +151,12 @@ def _date_format(binding: Binding) -> Row:
 _PLAIN = "yyyy-MM-dd HH:mm:ss"
 
 
+_FROM_UNIXTIME = "from_unixtime(seconds bigint, [pattern string]) -> string"
+
+
 @INSTANTS.bound(
-    "from_unixtime(seconds bigint, [pattern string]) -> string",
+    _FROM_UNIXTIME,
+    resolver=patterned(_FROM_UNIXTIME),
     summary="The time of seconds since 1970, as a text.",
     examples=[("from_unixtime(0)", "1970-01-01 00:00:00")],
     fails=True,
@@ -165,15 +169,20 @@ def _unix_types(operands: Sequence[Operand]) -> Resolved | None:
     if len(operands) == 2 and operands[1].type not in (STRING, VOID):
         message = "the pattern must be a text"
         raise MisfitError(message)
-    resolved = _text_or(TIMESTAMP)(operands)
+    resolved = text_or(TIMESTAMP)(operands)
     return None if resolved is None else Resolved(resolved.arguments, BIGINT)
 
 
 def _unix_timestamp(binding: Binding) -> Row:
     read = _parsed(TIMESTAMP)(binding)
     if binding.arguments[0] == STRING:
-        return lambda text, pattern=_PLAIN: read(text, pattern) // SECOND
-    return lambda value, _pattern="": value // SECOND
+        return lambda text, pattern=_PLAIN: _whole_seconds(read(text, pattern))
+    return _whole_seconds
+
+
+def _whole_seconds(micros: int) -> int:
+    """Return seconds without their fraction, before 1970 too, unlike `unix_seconds`."""
+    return micros // SECOND if micros >= 0 else -(-micros // SECOND)
 
 
 for _name in ("unix_timestamp", "to_unix_timestamp"):

@@ -1,0 +1,78 @@
+"""Types of functions that read texts as dates or times by a pattern, or write them by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from streams_orchestration.expressions.datetime_patterns import pattern_of
+from streams_orchestration.expressions.errors import MisfitError, PatternError
+from streams_orchestration.expressions.table import Operand, Resolved, Signature
+from streams_orchestration.expressions.times import SECOND
+from streams_orchestration.expressions.types import BINARY, STRING, TIMESTAMP, VOID, Type
+
+
+def check_pattern(operands: Sequence[Operand]) -> None:
+    """Refuse a constant second argument that is no pattern.
+
+    Raises:
+        MisfitError: says what is wrong with the pattern.
+    """
+    constant = operands[1].constant if len(operands) == 2 else None
+    if constant is not None and isinstance(constant[0], str):
+        try:
+            pattern_of(constant[0])
+        except PatternError as error:
+            raise MisfitError(*error.args) from error
+
+
+def patterned(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
+    """Return the types of a function whose second argument is a pattern."""
+    form = Signature.of(signature)
+
+    def resolve(operands: Sequence[Operand]) -> Resolved | None:
+        check_pattern(operands)
+        return form.resolve(operands)
+
+    return resolve
+
+
+def saturated(seconds: float) -> int | None:
+    """Return seconds since 1970 as a timestamp; numbers beyond its range become the last or the first one."""
+    return min(max(int(seconds * SECOND), -(2**63)), 2**63 - 1) if math.isfinite(seconds * SECOND) else None
+
+
+def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
+    """Return the types of a function that reads a text by a pattern; a pattern beside a date or time is dropped."""
+
+    def resolve(operands: Sequence[Operand]) -> Resolved | None:
+        if not 1 <= len(operands) <= 2 or any(each.type.is_nested or each.type.is_interval for each in operands):
+            return None
+        check_pattern(operands)
+        if operands[0].type in (STRING, VOID, BINARY):
+            return Resolved((STRING, STRING)[: len(operands)], kind)
+        return Resolved((kind,), kind) if operands[0].type.is_datetime else None
+
+    return resolve
+
+
+def text_number_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
+    """Return the types as `text_or`; a number alone is seconds, and a number with a pattern is its digits."""
+
+    def resolve(operands: Sequence[Operand]) -> Resolved | None:
+        number = operands[0].type if operands and operands[0].type.is_numeric else None
+        if number is None or len(operands) > 2 or operands[-1].type.is_nested or operands[-1].type.is_interval:
+            return text_or(kind)(operands)
+        if len(operands) == 1 and kind != TIMESTAMP:
+            message = (
+                f"a number is no {kind}; write its digits as a pattern, such as 'yyyyMMdd', "
+                f"or CAST(timestamp_seconds(value) AS {kind})"
+            )
+            raise MisfitError(message)
+        if len(operands) == 2 and kind == TIMESTAMP:
+            message = "only a text has a pattern; CAST the number AS STRING"
+            raise MisfitError(message)
+        check_pattern(operands)
+        return Resolved((number,) if len(operands) == 1 else (STRING, STRING), kind)
+
+    return resolve
