@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import networkx as nx
@@ -20,6 +22,7 @@ from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
 from streams_orchestration.orchestration.available_schedule import available_schedule
+from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
 from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.deployments import deployments_of
@@ -33,13 +36,21 @@ from streams_orchestration.orchestration.jobs import (
 )
 from streams_orchestration.orchestration.lineage import lineage_graph, stage_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
+from streams_orchestration.orchestration.profile_schedule import profile_schedule
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
 from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.redeploy_schedule import redeploy_schedule
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
 from streams_orchestration.orchestration.sensors import own_sensor
-from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, spec_check, specs_sensor
+from streams_orchestration.orchestration.spec_state import (
+    SpecTimeoutError,
+    WatchedSpec,
+    faulty_definitions,
+    in_time,
+    spec_check,
+    specs_sensor,
+)
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, stage_asset, stage_spec
 from streams_orchestration.orchestration.state_check import state_check
 from streams_orchestration.orchestration.summaries import pictures
@@ -47,9 +58,6 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.compilations import deployed_if_any
 from streams_orchestration.runtime.storage.home import Home
 
-NIGHTLY = "0 3 * * *"
-HOURLY = "0 * * * *"
-QUARTERLY = "*/15 * * * *"
 SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
 
 logger = logging.getLogger(__name__)
@@ -61,9 +69,10 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     *,
     name: str | None = None,
     options: Options | None = None,
-    redeploy: str = NIGHTLY,
-    profile: str = HOURLY,
-    available: str = QUARTERLY,
+    redeploy: str | None = None,
+    profile: str | None = None,
+    available: str | None = None,
+    timezone: str | None = None,
     gain: float = GAIN,
     rescale: Rescaling | None = None,
     change: SpecChange = lambda asset: asset,
@@ -78,9 +87,11 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
         home: state directory, by default the one that STREAMS_HOME names.
         name: what to call the application, by default as its spec does.
         options: how to compile it unless a run says otherwise.
-        redeploy: cron expression of the schedule that redeploys; the schedule is off until someone starts it.
-        profile: the same of the one that profiles, off as well.
-        available: the same of the one that takes what is there, completes the epoch and stops, off as well.
+        redeploy: cron expression of the schedule that redeploys, by default nightly; it is off until someone starts it.
+        profile: the same of the one that profiles, hourly and off as well.
+        available: the same of the one that takes what is there, completes the epoch and stops, every quarter of an hour
+            and off as well.
+        timezone: of these expressions, an IANA name; UTC by default.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         rescale: when a sensor, off as well, changes the width of a parallel region.
         change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
@@ -116,15 +127,9 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
             rescale_sensor(source.name, redeploying, rescale or Rescaling()),
         ],
         schedules=[
-            redeploy_schedule(source, redeploying, redeploy),
-            available_schedule(source.name, taking, available),
-            dg.ScheduleDefinition(
-                name=f"profile_{source.name}",
-                job=measuring,
-                cron_schedule=profile,
-                default_status=dg.DefaultScheduleStatus.STOPPED,
-                description=f"Measures {source.name} and decides which operators to move to PEs of their own.",
-            ),
+            redeploy_schedule(source, redeploying, redeploy or nightly(source.name), timezone),
+            available_schedule(source.name, taking, available or quarterly(source.name), timezone),
+            profile_schedule(source.name, measuring, profile or hourly(source.name), timezone),
         ],
         resources=resources_of(home),
     )
@@ -133,6 +138,49 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
 def resources_of(home: Home) -> dict[str, object]:
     """Return the resources of everything that serves a state directory, by name."""
     return {"artifact_store": artifacts_of(home.root), "deployments": deployments_of(home.root)}
+
+
+def watched_specs(files: Iterable[Path]) -> dict[str, WatchedSpec]:
+    """Return application -> its spec, with the problem where its name cannot be known, or is that of two files.
+
+    Args:
+        files: specs.
+    """
+    described: dict[str, list[Path]] = {}
+    problems: dict[str, str] = {}
+    for file in files:
+        try:
+            name = application_name(file)
+        except SpecTimeoutError as error:
+            name = name_of_file(file)
+            problems[name] = str(error)
+        described.setdefault(name, []).append(file)
+    for name, paths in described.items():
+        if len(paths) > 1:
+            problems[name] = (
+                f"{' and '.join(map(str, paths))} describe an application of this name: give all but one another name "
+                "(`application:`), or move them to another directory"
+            )
+    return {name: WatchedSpec(name, tuple(paths), problems.get(name, "")) for name, paths in described.items()}
+
+
+def built_alone(spec: WatchedSpec, home: Home | None, **settings: Any) -> tuple[WatchedSpec, dg.Definitions]:
+    """Return the definitions of an application, and its spec with the problem that keeps it from being built.
+
+    Args:
+        spec: of the application.
+        home: state directory.
+        settings: as `build_application_definitions` has them.
+    """
+    if not spec.problem:
+        try:
+            file, name = spec.files[0], spec.application
+            return spec, build_application_definitions(file, home, name=name, watched=False, **settings)
+        except Exception as error:  # whatever it is, it must not take the other applications down
+            logger.exception("%s cannot be built", spec.application)
+            known = isinstance(error, SpecTimeoutError | StreamsRuntimeError)
+            spec = replace(spec, problem=str(error) if known else f"{type(error).__name__}: {error}")
+    return spec, faulty_definitions(spec, [cancel_job(spec.application)])
 
 
 def own_sensors(spec: WatchedSpec) -> list[dg.SensorDefinition]:

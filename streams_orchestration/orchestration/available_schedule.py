@@ -8,19 +8,23 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 
-def available_schedule(application: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinition:
+def available_schedule(
+    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None
+) -> dg.ScheduleDefinition:
     """A schedule that requests runs of what is there, one at a time; off until someone starts it.
 
     Args:
         application: its name.
         job: of `available_job`.
         cron: expression.
+        timezone: of the expression, an IANA name; UTC by default.
     """
 
     @dg.schedule(
         name=f"available_{application}",
         job=job,
         cron_schedule=cron,
+        execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=f"Has {application} take what is there, complete the epoch, and stop.",
     )

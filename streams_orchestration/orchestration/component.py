@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import read_assignment
+from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import (
-    HOURLY,
-    NIGHTLY,
-    QUARTERLY,
-    application_name,
-    build_application_definitions,
+    built_alone,
+    own_sensors,
+    watched_specs,
 )
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.settings import CompileOptions
+from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, specs_sensor
 from streams_orchestration.runtime.storage.home import Home
 
 EXAMPLE = """\
@@ -50,6 +51,25 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
         (request.target_path / "application.yaml").write_text(EXAMPLE.format(name=name))
 
 
+class Rescale(dg.Model, dg.Resolvable):
+    """When the sensor `rescale_of_...` changes the width of a parallel region; see `Rescaling`."""
+
+    target: float = Field(default=0.7, description="Processors that the busiest channel may keep busy.")
+    low: float = Field(default=0.25, description="Load of the busiest channel below which a region is too wide.")
+    least: int = Field(default=1, description="The smallest width.")
+    most: int | None = Field(default=None, description="The largest width; the processors of the machine by default.")
+    pause: float = Field(default=600.0, description="Seconds between two changes.")
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Rescale:
+        self.policy()
+        return self
+
+    def policy(self) -> Rescaling:
+        """Return the conditions; raises ValueError where they do not go together."""
+        return Rescaling(**self.model_dump())
+
+
 def _beside_the_yaml(context: dg.ResolutionContext, spec: str) -> str:
     return str(context.resolve_source_relative_path(context.resolve_value(spec, as_type=str)))
 
@@ -74,24 +94,32 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     home: str | None = Field(default=None, description="State directory; by default the one that STREAMS_HOME names.")
     submission: dict[str, str | int | float | bool] = Field(default_factory=dict, description="Submission-time values.")
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
-    fusion: str = Field(default="automatic", description="legacy, manual or automatic.")
+    fusion: Literal["default", "legacy", "manual", "automatic"] = Field(
+        default="automatic", description="How operators are fused into PEs."
+    )
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
     pe_capacity: float | None = Field(default=None, description="Processors that a PE may keep busy, by the profile.")
     profile: str | None = Field(default=None, description="Path of a profile, as for --profile, from the same place.")
     decoupling: str | None = Field(default=None, description="Path of a decision, as for --decoupling.")
-    redeploy: str = Field(default=NIGHTLY, description="Cron expression of the redeploy schedule, which starts off.")
-
-    available: str = Field(
-        default=QUARTERLY, description="Cron expression of the schedule that takes what is there, which starts off."
+    redeploy: str | None = Field(
+        default=None, description="Cron expression of the redeploy schedule, which starts off; nightly by default."
     )
-    measure: str = Field(default=HOURLY, description="Cron expression of the profile schedule, which starts off.")
+    available: str | None = Field(
+        default=None,
+        description="Cron expression of the schedule that takes what is there, which starts off; by default every "
+        "quarter of an hour.",
+    )
+    measure: str | None = Field(
+        default=None, description="Cron expression of the profile schedule, which starts off; hourly by default."
+    )
+    timezone: str | None = Field(default=None, description="Of these expressions, an IANA name; UTC by default.")
+    strict: bool = Field(
+        default=False, description="Errors of the spec fail the load, and so `dg check defs`, not just its check."
+    )
     gain: float = Field(
         default=GAIN, description="Predicted speed-up from which the sensor, which starts off, applies a decision."
     )
-    rescale: dict[str, float] = Field(
-        default_factory=dict,
-        description="When the sensor rescale_of_... changes a width: target, low, least, most, pause.",
-    )
+    rescale: Rescale = Field(default_factory=Rescale, description="When the sensor rescale_of_... changes a width.")
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
@@ -106,26 +134,38 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         return spec
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Return all definitions of the application; the first application's include the sensor for all of them."""
+        """Return all definitions of the application; the first application's include the sensors for all of them.
+
+        Raises:
+            ApplicationError: the spec has errors, and `strict` is set.
+        """
         together = _components(context)
         alone = all(each is not self for each in together)  # it was made by code, not by a defs.yaml
-        own = build_application_definitions(
-            context.path / self.spec,
+        path = context.path / self.spec
+        watched = watched_specs([path] if alone else [Path(each.spec) for each in together])
+        mine = next(spec for spec in watched.values() if path in spec.files)
+        if len(mine.files) > 1 and mine.files[0] != path:
+            return dg.Definitions()  # the first of the files that describe one application shows the error
+        if self.strict:
+            _require_valid(mine, self._options(context.path))
+        _, own = built_alone(
+            mine,
             Home(Path(self.home).absolute()) if self.home else None,
             options=self._options(context.path),
             redeploy=self.redeploy,
             profile=self.measure,
             available=self.available,
+            timezone=self.timezone,
             gain=self.gain,
-            rescale=Rescaling.model_validate(self.rescale),
+            rescale=self.rescale.policy(),
             change=self.get_asset_spec,
-            watched=alone,
         )
-        if alone or together[0] is not self:
+        if alone:
+            return dg.Definitions.merge(own, dg.Definitions(sensors=own_sensors(mine)))
+        if together[0] is not self:
             return own
-        names = [application_name(Path(each.spec)) for each in together]
-        sensor = failed_units_sensor({name: reset_job(name) for name in names})
-        return dg.Definitions.merge(own, dg.Definitions(sensors=[sensor]))
+        sensors = [failed_units_sensor({name: reset_job(name) for name in watched}), specs_sensor(watched)]
+        return dg.Definitions.merge(own, dg.Definitions(sensors=sensors))
 
     def _options(self, directory: Path) -> Options:
         config: dict[str, Any] = {
@@ -140,6 +180,17 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             decoupling=read_assignment(directory / self.decoupling) if self.decoupling else None,
         )
         return CompileOptions(**config).options(defaults)
+
+
+def _require_valid(spec: WatchedSpec, options: Options) -> None:
+    """Raise ApplicationError for all that keeps an application from running here, and for specs of one name."""
+    if spec.problem:
+        raise ApplicationError([Diagnostic.of("SO0011", spec.problem)])
+    # loads the code of operators, which showing assets does without
+    from streams_orchestration.compiler.checking.deployable import deployable
+
+    file = spec.files[0]
+    in_time(file, lambda: deployable(compile_spec(file, options)))
 
 
 def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComponent]:

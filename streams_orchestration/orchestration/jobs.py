@@ -29,6 +29,13 @@ MAX_AVAILABLE_RUNTIME = 24 * 3600
 """The same of a run that takes what is there, which has a time limit of its own."""
 
 
+PRIORITY_TAG = "dagster/priority"
+URGENT, IDLE = "10", "-10"
+"""Priorities in Dagster's queue: of resets, before all others, and of measurements, behind all others."""
+PROFILING_TAGS = {"streams/work": "profiling", PRIORITY_TAG: IDLE}
+"""Tags of runs that measure; `dagster.yaml` lets one of them work at a time, so that they never fill the queue."""
+
+
 def job_tags(application: str) -> dict[str, str]:
     """Tags of every job of an application."""
     return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
@@ -150,7 +157,7 @@ def reset_job(application: str) -> dg.JobDefinition:
     @dg.job(
         name=f"reset_{application}",
         executor_def=dg.in_process_executor,
-        tags=job_tags(application),
+        tags=job_tags(application) | {PRIORITY_TAG: URGENT},
         description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
     )
     def reset() -> None:
@@ -162,7 +169,7 @@ def reset_job(application: str) -> dg.JobDefinition:
 @dg.job(
     name="reset",
     executor_def=dg.in_process_executor,
-    tags={dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)},
+    tags={dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME), PRIORITY_TAG: URGENT},
     description="Bring a unit of an application that has no definitions here back to its last cut. The run's tag "
     f"`{APPLICATION_TAG}` names the application.",
 )

@@ -24,7 +24,7 @@ from streams_orchestration.model.profile_document import mapping_of, profile_fro
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.jobs import job_tags
+from streams_orchestration.orchestration.jobs import PROFILING_TAGS, job_tags
 from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (
     decision_metadata,
@@ -150,7 +150,7 @@ def profile_job(application: str) -> dg.JobDefinition:
     @dg.job(
         name=f"profile_{application}",
         executor_def=dg.in_process_executor,
-        tags=job_tags(application),
+        tags=job_tags(application) | PROFILING_TAGS,
         description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
     )
     def profile() -> None:

@@ -21,19 +21,23 @@ _AT_REST = {
 }
 
 
-def redeploy_schedule(source: ApplicationSource, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinition:
+def redeploy_schedule(
+    source: ApplicationSource, job: dg.JobDefinition, cron: str, timezone: str | None = None
+) -> dg.ScheduleDefinition:
     """A schedule that requests the redeploy of what has changed; off until someone starts it.
 
     Args:
         source: the application.
         job: of `redeploy_job`.
         cron: expression.
+        timezone: of the expression, an IANA name; UTC by default.
     """
 
     @dg.schedule(
         name=f"redeploy_{source.name}",
         job=job,
         cron_schedule=cron,
+        execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=f"Compiles {source.name} anew and redeploys it, with its state kept, when that has changed it.",
     )
@@ -52,7 +56,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
     try:
         status = deployments.status(source.name)
     except NotDeployedError:
-        return None
+        return f"{source.name} is not deployed: job deploy_{source.name} or redeploy_{source.name} by hand begins it"
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     options, _ = fitting(source.spec, kept_options(source, store, deployments))

@@ -9,6 +9,7 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.orchestration import ops
+from streams_orchestration.orchestration.crons import quarterly
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -103,7 +104,7 @@ def test_the_schedule_requests_one_run_at_a_time(
     runtime.status = status
     schedule = defs.resolve_schedule_def("available_demo")
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
-    assert schedule.cron_schedule == "*/15 * * * *"
+    assert schedule.cron_schedule == quarterly("demo")
     context = dg.build_schedule_context(resources={"deployments": Deployments(home=str(home.root))})
     result = schedule(context)
     assert (result.skip_message if isinstance(result, dg.SkipReason) else None) == skipped

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
+import pytest
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
@@ -54,6 +57,78 @@ def test_one_sensor_watches_all_applications(tmp_path: Path):
             dg.Definitions.validate_loadable(defs)
             (sensor,) = [each for each in defs.sensors or () if each.name.startswith("failed_units")]
             assert {job.name for job in sensor.jobs} == {"reset_one", "reset_two", "reset_three"}
+
+
+def scaffolded(sandbox: Any, tmp_path: Path, name: str, spec: str, **more: object) -> None:
+    """Write a component into a sandbox.
+
+    Args:
+        sandbox: of Dagster.
+        tmp_path: has the state directory.
+        name: of the component.
+        spec: its text.
+        more: attributes.
+    """
+    path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
+    (path / "application.yaml").write_text(spec)
+    written = yaml.safe_load((path / "defs.yaml").read_text())
+    written["attributes"] |= {"home": str(tmp_path / "home"), **more}
+    (path / "defs.yaml").write_text(yaml.safe_dump(written))
+
+
+def test_two_components_of_one_application_are_an_error_of_that_application_only(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        for name in ("one", "two"):
+            scaffolded(sandbox, tmp_path, name, DEMO)
+        scaffolded(sandbox, tmp_path, "three", DEMO.replace("application: demo", "application: good"))
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+            keys = {key.to_user_string() for key in defs.resolve_all_asset_keys()}
+    assert {key for key in keys if key.startswith("demo/")} == {"demo/spec"}
+    assert "good/sinks/Results" in keys
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (DEMO.replace("operator: Filter", "operator: Filtr"), "Filtr"),
+        (DEMO.replace("n % 2 == 0", "m % 2 == 0"), "m % 2"),
+        (DEMO, ""),
+    ],
+)
+def test_a_strict_component_does_not_load_with_errors_in_its_spec(tmp_path: Path, spec: str, said: str):
+    for strict in (True, False):
+        with create_defs_folder_sandbox() as sandbox:
+            scaffolded(sandbox, tmp_path, "one", spec, strict=strict)
+            error = loading(sandbox)
+            assert (said in error) if strict and said else (error == "")
+
+
+def loading(sandbox: Any) -> str:
+    """Return the error, with its causes, that keeps definitions from being loaded; empty when there is none."""
+    try:
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+    except Exception as error:  # noqa: BLE001  Dagster has many
+        return "".join(traceback.format_exception(error))
+    return ""
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"fusion": "legac"}, {"rescale": {"maks": 3}}, {"rescale": {"least": 3, "most": 2}}, {"timezon": "UTC"}]
+)
+def test_options_have_types(tmp_path: Path, wrong: dict[str, object]):
+    with create_defs_folder_sandbox() as sandbox:
+        scaffolded(sandbox, tmp_path, "one", DEMO, **wrong)
+        assert next(iter(wrong)) in loading(sandbox)
+
+
+def test_schedules_are_in_the_time_zone_of_the_component(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        scaffolded(sandbox, tmp_path, "one", DEMO, timezone="Europe/Berlin")
+        with sandbox.build_all_defs() as defs:
+            names = ("redeploy_demo", "available_demo", "profile_demo")
+            assert {defs.resolve_schedule_def(name).execution_timezone for name in names} == {"Europe/Berlin"}
 
 
 def test_a_scaffolded_application_compiles(tmp_path: Path):

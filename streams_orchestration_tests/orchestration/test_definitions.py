@@ -13,7 +13,7 @@ import pytest
 
 from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration import definitions, spec_state
+from streams_orchestration.orchestration import application, spec_state
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
@@ -134,7 +134,7 @@ def test_an_application_that_cannot_be_built_takes_no_other_one_down(
             raise LookupError(message)
         return build_application_definitions(path, home, name=name, **more)
 
-    monkeypatch.setattr(definitions, "build_application_definitions", faulty)
+    monkeypatch.setattr(application, "build_application_definitions", faulty)
     defs = build_definitions(spec.parent, home)
     assert "demo/sinks/Results" in keys(defs)
     (evaluation,) = failed_checks(defs, "other")

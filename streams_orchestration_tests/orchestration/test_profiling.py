@@ -244,3 +244,26 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         measured["deployed"] = replace(measured["deployed"], physical=None)
         run(defs, "profile_demo", instance=instance, op_selection=["decide"])
         assert "gain" not in store.get("demo", "decoupling_decision")["decision"], "what runs is another graph"
+
+
+@pytest.mark.parametrize(
+    ("status", "skipped"),
+    [(None, "demo is not deployed"), (running(state="STOPPED"), "demo is STOPPED"), (running(), None)],
+)
+def test_the_schedule_measures_only_what_runs(spec: Path, home: Home, runtime: Runtime, status: Any, skipped: str | None):
+    runtime.status = status
+    defs = build_application_definitions(spec, home)
+    schedule = defs.resolve_schedule_def("profile_demo")
+    context = dg.build_schedule_context(resources={"deployments": deployments_of(home.root)})
+    (tick,) = schedule.evaluate_tick(context).run_requests or [None]
+    message = schedule.evaluate_tick(context).skip_message or ""
+    assert (tick is None) == (skipped is not None)
+    assert (skipped or "") in message
+
+
+def test_measurements_wait_for_one_another_and_resets_for_nothing(spec: Path, home: Home):
+    defs = build_application_definitions(spec, home)
+    measuring, resetting = (defs.resolve_job_def(name).tags for name in ("profile_demo", "reset_demo"))
+    assert int(measuring["dagster/priority"]) < 0 < int(resetting["dagster/priority"])
+    limits = yaml.safe_load(settings_file().read_text())["concurrency"]["runs"]["tag_concurrency_limits"]
+    assert {"key": "streams/work", "value": measuring["streams/work"], "limit": 1} in limits

@@ -1,0 +1,40 @@
+"""The schedule that profiles an application while it runs."""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import dagster as dg
+
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+
+def profile_schedule(
+    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None
+) -> dg.ScheduleDefinition:
+    """A schedule that requests profiles of what runs; off until someone starts it.
+
+    Args:
+        application: its name.
+        job: of `profile_job`.
+        cron: expression.
+        timezone: of the expression, an IANA name; UTC by default.
+    """
+
+    @dg.schedule(
+        name=f"profile_{application}",
+        job=job,
+        cron_schedule=cron,
+        execution_timezone=timezone,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description=f"Measures {application} and decides which operators to move to PEs of their own.",
+    )
+    def profile_what_runs(deployments: Deployments) -> dg.RunRequest | dg.SkipReason:
+        try:
+            status = deployments.status(application)
+        except StreamsRuntimeError as error:
+            return dg.SkipReason(str(error))
+        if status.state != "RUNNING":
+            return dg.SkipReason(f"{application} is {status.shown_state}, and only what runs can be measured")
+        return dg.RunRequest()
+
+    return profile_what_runs
