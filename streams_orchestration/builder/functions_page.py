@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from streams_orchestration.expressions.catalog import GROUPS, REFUSED
+from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
+from streams_orchestration.expressions.refused import REFUSED
 from streams_orchestration.expressions.table import Form, Function
 from streams_orchestration.operators.standard.output_functions import (
     EXAMPLE_ROWS,
@@ -39,6 +40,7 @@ How to read the tables:
 
 Not supported are functions of several tuples ({others}; use an `Aggregate`).
 Neither are functions of a clock or of chance ({clocks}), whose values would change in a replay.
+The error for any other function of Spark says why it is refused, and what to use.
 """
 
 _OUTPUT = """## Output functions

@@ -11,12 +11,13 @@ import datetime as dt
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
-from streams_orchestration.expressions.catalog import CLOCK, FUNCTIONS, REFUSED
+from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.coercion import common, common_of, is_implicit
 from streams_orchestration.expressions.conversion import can_convert, converter
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, MisfitError, UnknownNameError
 from streams_orchestration.expressions.hints import attribute_hint, function_hint
 from streams_orchestration.expressions.parsing import parse
+from streams_orchestration.expressions.refused import CLOCK, REFUSED
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax
 from streams_orchestration.expressions.table import Operand, misfit

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from streams_orchestration.expressions.catalog import FUNCTIONS, REFUSED
+from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.errors import ExpressionError
+from streams_orchestration.expressions.refused import REFUSED
 from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
+from streams_orchestration_tests.specs import CASES
 
 KINDS = {name: parse_type(kind) for name, kind in (
     ("i", "int"), ("g", "bigint"), ("x", "double"), ("m", "decimal(10, 2)"), ("s", "string"), ("w", "binary"),
@@ -98,8 +100,44 @@ def test_a_function_of_other_tuples_of_a_clock_or_of_chance_is_refused_with_its_
 
 
 @pytest.mark.parametrize(
-    "text", ["eval('1')", "java_method('a', 'b')", "reflect('a', 'b')", "my_function(i)", "sleep(1)"]
+    ("text", "reason"),
+    [
+        ("java_method('a', 'b')", "calls code of the JVM; use a Custom operator"),
+        ("reflect('a', 'b')", "calls code of the JVM"),
+        ("parse_json(s)", "needs the type variant"),
+        ("zeroifnull(i)", "not supported in expressions; write coalesce"),
+        ("xxhash64(i)", "not supported in expressions; use a Sql operator"),
+        ("transform(l)", "takes a function; use a Custom operator"),
+    ],
 )
+def test_a_function_that_only_spark_has_is_refused_with_its_reason(text: str, reason: str):
+    with pytest.raises(ExpressionError, match=reason):
+        typed(text, KINDS)
+
+
+SYNTAX = frozenset(("!", "!=", "==", "between", "case", "cast", "when", "extract"))
+"""Functions in Spark's list that are syntax of expressions."""
+OTHERS = frozenset(("quantile", "quantile_cont", "quantile_disc", "sum_distinct"))
+"""Refused functions of other systems."""
+SPARK = (CASES / "spark_functions.txt").read_text().split()
+"""All functions of Spark, by `SHOW FUNCTIONS`; a test with Spark holds them to be these."""
+
+
+def fault(name: str) -> str:
+    try:
+        typed(f"{name}(i)", KINDS)
+    except ExpressionError as error:
+        return str(error)
+    return ""
+
+
+def test_every_function_of_spark_is_in_the_table_or_refused_with_a_reason():
+    unknown = [name for name in {*SPARK} - SYNTAX - {*FUNCTIONS} - {*REFUSED} if "there is no function" in fault(name)]
+    assert unknown == []
+    assert {*REFUSED} - {*SPARK} == OTHERS
+
+
+@pytest.mark.parametrize("text", ["eval('1')", "my_function(i)", "sleep(1)"])
 def test_a_function_that_is_not_in_the_table_is_refused(text: str):
     with pytest.raises(ExpressionError, match="there is no function"):
         typed(text, KINDS)

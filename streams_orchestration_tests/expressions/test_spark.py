@@ -28,6 +28,7 @@ from streams_orchestration_tests.expressions.generation import (
     tuples,
 )
 from streams_orchestration_tests.expressions.sameness import same
+from streams_orchestration_tests.specs import CASES
 
 pytestmark = pytest.mark.java
 
@@ -66,6 +67,19 @@ def test_what_reads_texts_as_times_takes_numbers_and_times_as_spark_does():
     for name, (text, node) in nodes_of.items():
         function = row_function(node, list(ATTRIBUTES), UTC)
         assert same([function(row) for row in rows], found[name]), text
+
+
+def test_the_list_of_all_functions_is_that_of_spark():
+    from pyspark.sql import SparkSession
+
+    mine = SparkSession.getActiveSession() is None
+    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        found = [row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()]
+    finally:
+        if mine:
+            spark.stop()
+    assert sorted(found) == sorted((CASES / "spark_functions.txt").read_text().split())
 
 
 def test_every_example_of_a_function_is_right():
