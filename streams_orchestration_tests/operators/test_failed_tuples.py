@@ -206,6 +206,26 @@ def test_the_compiler_knows_the_port():
     assert [port.preserves_window_punctuation for port in ports] == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("output", "value", "message"),
+    [
+        ("s bigint", "Sum(n)", r"Sum: the sum 18446744073709551614 is beyond the range of bigint"),
+        ("s double", "Average(n)", r"Average: the sum 18446744073709551614 is beyond the range of bigint"),
+        ("s int", "Max(n)", "attribute s: a value does not fit int"),
+        ("s tinyint", "ArgMin(n, n)", "attribute s: a value does not fit tinyint"),
+        ("s bigint NOT NULL", "Sum(nullif(n, n))", "submits a tuple whose s is null, but the stream has s NOT NULL"),
+    ],
+)
+@pytest.mark.parametrize("action", ["fail", "skip"])
+def test_a_value_of_a_group_that_no_tuple_is_at_fault_for_stops_the_operator(
+    output: str, value: str, message: str, action: str
+):
+    case = Case({"window": "tumbling, count(2)", "output": {"s": value}}, output)
+    operator = bench("Aggregate", case, action)
+    with pytest.raises(DataError, match=message):
+        operator.send([(1, 2**63 - 1), (2, 2**63 - 1)])
+
+
 def test_an_application_goes_on_behind_failed_tuples():
     document = yaml.safe_load(SPEC.replace("ACTION", "route"))
     tables = run_in_process(document, {"Numbers": [{"n": n} for n in (1, 0, 5, 0)]})
