@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 
 from benchmarks.harness import Row, seconds
+from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 
@@ -77,7 +78,7 @@ def rows(*, quick: bool = False) -> list[Row]:
         for ddl, text, other in cases:
             schema = arrow_schema(ddl)
             tuples = batch(schema, count)
-            expression, peer = parse_expression(text, schema, "p"), in_polars(other, tuples)
+            expression, peer = parse_expression(text, schema, "p", UTC), in_polars(other, tuples)
             assert evaluate(expression, tuples).to_pylist()[:1000] == peer().to_pylist()[:1000], text
             own, polars = seconds(lambda e=expression, t=tuples: evaluate(e, t), peer)
             ours, theirs = ours + own, theirs + polars

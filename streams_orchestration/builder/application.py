@@ -62,12 +62,14 @@ class Application(Declarations):
     Args:
         name: of the application, an identifier.
         description: what it is for.
+        time_zone: of the clocks in expressions and queries, an IANA name such as `Europe/Berlin`; UTC when None.
     """
 
-    def __init__(self, name: str, *, description: str = "") -> None:
+    def __init__(self, name: str, *, description: str = "", time_zone: str | None = None) -> None:
         super().__init__()
         self.name = name
         self.description = description
+        self.time_zone = time_zone
         self._place = calling_place()
         self._root = Root()
         self._graphs: list[Graph] = [self._root.main]
@@ -221,8 +223,8 @@ class Application(Declarations):
         self._root.name_all()
         document: Json = {"specVersion": 1, "application": self.name}
         parts: Json = {
-            "description": self.description, "submission": self._submission, "schemas": self._schemas,
-            "operators": self._operators,
+            "description": self.description, "timeZone": self.time_zone, "submission": self._submission,
+            "schemas": self._schemas, "operators": self._operators,
         }  # fmt: skip
         graph = self._root.main.document()
         definitions = [(self._root.names[each], each.document()) for each in self._root.definitions]
@@ -255,7 +257,8 @@ class Application(Declarations):
             ApplicationError: the spec cannot be read, or has errors.
         """
         read = spec if isinstance(spec, model.Application) else load_application(spec)
-        app = cls(read.application, description=read.description)
+        zone = read.time_zone if read.time_zone != "UTC" else None
+        app = cls(read.application, description=read.description, time_zone=zone)
         read_into(app._root, app._take_over(read), read, app._place)
         return app
 

@@ -24,9 +24,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 _HEAD = """# Functions
 
 The {count} functions and operators that [expressions](expressions.md) may use. Each has the value that Spark 4.3 gives
-it in ANSI mode with the time zone UTC; a test compares every example with Spark. Two things differ: the last
-digit of logarithms, powers and trigonometric functions may differ, and a text with a time of day but no date, which
-Spark reads as a time of today, is refused.
+it in ANSI mode; examples are in the time zone UTC, and a test compares every example with Spark. Two things differ: the
+last digit of logarithms, powers and trigonometric functions may differ, and a text with a time of day but no date,
+which Spark reads as a time of today, is refused.
 
 Groups: {groups}, and the [output functions](#output-functions) of `Aggregate`.
 

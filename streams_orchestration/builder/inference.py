@@ -79,6 +79,7 @@ def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: st
     Raises:
         BuildError: a function or a key does not fit the stream.
     """
+    from streams_orchestration.expressions.times import UTC
     from streams_orchestration.operators.arrow_types import arrow_schema, schema_ddl
     from streams_orchestration.operators.libraries import pa
     from streams_orchestration.operators.standard.measure import parse_measure
@@ -91,7 +92,7 @@ def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: st
         if key not in source.names:
             _fail(f"aggregate: the stream has no attribute {key}; it has {', '.join(source.names)}")
     try:
-        measures = {name: parse_measure(text, source, f"output.{name}") for name, text in texts.items()}
+        measures = {name: parse_measure(text, source, f"output.{name}", UTC) for name, text in texts.items()}
     except ValueError as error:
         _fail(f"aggregate: {error}")
     fields = {key: source.field(key) for key in keys}

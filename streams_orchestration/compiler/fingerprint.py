@@ -26,7 +26,8 @@ def identity(compilation: Compilation) -> dict[str, Any]:
         for operator in compilation.logical.operators
     }
     sections = ("physicalGraph", "fusionPlan", "threadPlan", "copyPlan", "consistentRegionMap")
-    return {"operators": operators, **{section: plan[section] for section in sections}}
+    zone = {"timeZone": plan["timeZone"]} if "timeZone" in plan else {}
+    return {"operators": operators, **zone, **{section: plan[section] for section in sections}}
 
 
 def fingerprint(compilation: Compilation) -> str:
@@ -39,6 +40,8 @@ def difference(old: Compilation, new: Compilation) -> str:
     """In a few words, where two applications differ."""
     if widths := list(_widths(old, new)):
         return "; ".join(widths[:_NAMED])
+    if old.logical.time_zone != new.logical.time_zone:
+        return f"the time zone was {old.logical.time_zone}, and {new.logical.time_zone} is wanted"
     before, after = identity(old), identity(new)
     names = set(before["operators"]) ^ set(after["operators"])
     if names:

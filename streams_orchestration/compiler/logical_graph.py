@@ -263,3 +263,5 @@ class LogicalGraph:
     host_pools: tuple[HostPool, ...] = ()
     submission: dict[str, Any] = field(default_factory=dict[str, Any])
     description: str = ""
+    time_zone: str = "UTC"
+    """The time zone of expressions and queries, an IANA name."""

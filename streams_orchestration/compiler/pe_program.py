@@ -86,6 +86,8 @@ class OperatorProgram:
     """The operators of its PE where they are one query of Spark's, which have one state."""
     pe: int = 0
     """As the operator knows it: the PE that it was in before it was decoupled."""
+    time_zone: str = "UTC"
+    """Of its expressions or its query, an IANA name."""
 
 
 @dataclass(frozen=True, slots=True)

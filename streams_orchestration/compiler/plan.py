@@ -34,6 +34,7 @@ def _plan(compilation: Compilation) -> Section:
     return {
         "planVersion": PLAN_VERSION,
         "application": compilation.logical.application,
+        **({} if (zone := compilation.logical.time_zone) == "UTC" else {"timeZone": zone}),
         "submission": dict(sorted(compilation.logical.submission.items())),
         **{stage.key: section for stage in _SECTIONS if (section := stage.section(compilation, terms)) is not None},
         "diagnostics": [diagnostic.document() for diagnostic in compilation.diagnostics],

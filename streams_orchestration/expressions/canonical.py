@@ -10,10 +10,12 @@ Two texts that mean the same by Spark's rules for types have one canonical text;
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, assert_never, cast
 
 from streams_orchestration.expressions.literals import number_constant
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax
+from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import (
     Attribute,
     Call,
@@ -24,14 +26,28 @@ from streams_orchestration.expressions.tree import (
     Junction,
     Literal,
     Node,
+    depends_on_zone,
 )
 from streams_orchestration.expressions.types import INT, STRING, VOID, Type
 from streams_orchestration.expressions.writing import written
 
 
-def canonical(node: Node) -> str:
-    """Return the canonical text of an expression."""
-    return written(_syntax(node))
+def canonical(node: Node, zone: dt.tzinfo = UTC) -> str:
+    """Return the canonical text of an expression; where its value depends on the time zone, a comment names the zone.
+
+    The comment is left out for UTC. Constants need none, since they are written as points in time.
+
+    >>> from streams_orchestration.expressions.types import TIMESTAMP
+    >>> from streams_orchestration.expressions.typing import typed
+    >>> from streams_orchestration.expressions.times import zone_named
+    >>> berlin = zone_named("Europe/Berlin")
+    >>> canonical(typed("hour(at)", {"at": TIMESTAMP}, berlin), berlin)
+    'hour(at) /* Europe/Berlin */'
+    >>> canonical(typed("at > TIMESTAMP '2024-01-01 00:00:00'", {"at": TIMESTAMP}, berlin), berlin)
+    "at > TIMESTAMP '2023-12-31 23:00:00Z'"
+    """
+    text = written(_syntax(node))
+    return text if zone is UTC or not depends_on_zone(node) else f"{text} /* {zone} */"
 
 
 def _syntax(node: Node) -> Syntax:

@@ -123,6 +123,21 @@ def converter(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
     return lambda value: value
 
 
+def depends_on_zone(source: Type, target: Type) -> bool:
+    """Return True if a conversion gives other values in another time zone."""
+    if source == target:
+        return False
+    if source.parts and target.parts:
+        return any(map(depends_on_zone, source.parts, target.parts))
+    if target.name == "string":
+        return source.holds("timestamp")
+    others = ("string", "date", "timestamp_ntz")
+    return (source.name, target.name) in {
+        *((each, "timestamp") for each in others),
+        *(("timestamp", each) for each in others),
+    }
+
+
 def failure(value: object, source: Type, target: Type, zone: dt.tzinfo) -> EvaluationError:
     """Return the error that a value cannot be converted."""
     shown = repr(value) if source.name == "string" else writer(source, zone)(value)

@@ -27,6 +27,7 @@ from streams_orchestration.expressions.kernel import (
 from streams_orchestration.expressions.moment_kernels import MOMENT_KERNELS
 from streams_orchestration.expressions.table import Binding
 from streams_orchestration.expressions.text_kernels import TEXT_KERNELS
+from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.types import BIGINT, DATE, TIMESTAMP, TIMESTAMP_NTZ, Type
 
 Bounds = tuple[int, int]
@@ -72,7 +73,8 @@ def _arithmetic(checked: Kernel, unchecked: Kernel, extent: Callable[[Bounds, Bo
         if one.is_decimal and other.is_decimal:
             return _decimals(unchecked, result)
         days = one == DATE and other.name == "int"
-        moved = one in (TIMESTAMP, TIMESTAMP_NTZ) and other.name.startswith("interval day") and one == result
+        plain = one == TIMESTAMP_NTZ or (one == TIMESTAMP and binding.zone is UTC)
+        moved = plain and other.name.startswith("interval day") and one == result
         if days or moved:
             arrow = arrow_type(result)
             return lambda a, b: checked(numbers(a), b).cast(arrow)

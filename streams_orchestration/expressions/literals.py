@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.syntax import Constant
 from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
-from streams_orchestration.expressions.times import HOUR, MINUTE, SECOND, UTC, read_date, read_timestamp
+from streams_orchestration.expressions.times import HOUR, MINUTE, SECOND, UTC, names_no_zone, read_date, read_timestamp
 from streams_orchestration.expressions.types import (
     BIGINT,
     BINARY,
@@ -96,21 +96,23 @@ def _decimal(value: decimal.Decimal, written: str, offset: int) -> Constant:
 
 
 def typed_constant(word: str, text: str, offset: int) -> Constant:
-    """Return the constant of `DATE '...'` or `TIMESTAMP '...'`; without a zone in the text it is of UTC.
+    """Return the constant of `DATE '...'` or `TIMESTAMP '...'`; the latter is local without a zone in the text.
 
     Raises:
         ExpressionError: the text is no date or time.
     """
+    local = False
     if word == "date":
         value, kind = read_date(text), DATE
     else:
         kind = TIMESTAMP_NTZ if word == "timestamp_ntz" else TIMESTAMP
         value = read_timestamp(text, None if kind == TIMESTAMP_NTZ else UTC)
+        local = kind == TIMESTAMP and names_no_zone(text)
     if value is None:
         example = "2024-02-29" if kind == DATE else "2024-02-29 13:00:00"
         message = f"{text!r} is no {kind}; it is written as '{example}'"
         raise ExpressionError(message, offset)
-    return Constant(value, kind, offset)
+    return Constant(value, kind, offset, local)
 
 
 def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant:

@@ -16,11 +16,13 @@ class Constant:
         value: as `values` describes for its type.
         type: of the value.
         offset: of its first character in the text, as in the other nodes; equal trees may have other ones.
+        local: the value is what clocks of the expression's time zone show, and no point in time yet.
     """
 
     value: object
     type: Type
     offset: int = dataclasses.field(default=0, compare=False)
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)

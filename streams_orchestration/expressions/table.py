@@ -68,8 +68,21 @@ class Operand(NamedTuple):
     name: str = ""
 
 
+Zoned = Callable[[Sequence[Type], Type], bool]
+"""Returns True if the value of a function depends on the time zone, by the types of its arguments and its result."""
 Resolver = Callable[[Sequence[Operand]], Resolved | None]
 """Finds the types of a call; None if the arguments do not fit."""
+
+
+def with_timestamps(arguments: Sequence[Type], result: Type) -> bool:
+    """Return True if an argument or the result is a timestamp or holds some, whose clock is that of the zone."""
+    return result.holds("timestamp") or any(each.holds("timestamp") for each in arguments)
+
+
+def from_text(arguments: Sequence[Type], result: Type) -> bool:
+    """Return True if a text is read as a time; it may name no zone."""
+    del result
+    return arguments[0].name == "string"
 
 
 class Parameter(NamedTuple):
@@ -255,6 +268,7 @@ class Function:
         fails: there may be no value for some arguments.
         lenient: a failure is null.
         exact: arguments are of the declared types, or NULL; nothing is converted (Spark's `ExpectsInputTypes`).
+        zoned: returns True if the value depends on the time zone for given types of the arguments and the result.
     """
 
     name: str
@@ -268,6 +282,7 @@ class Function:
     fails: bool = False
     lenient: bool = False
     exact: bool = False
+    zoned: Zoned | None = None
 
     def resolve(self, operands: Sequence[Operand]) -> Resolved | None:
         """Return the types of a call, or None if no form fits its arguments."""
@@ -318,12 +333,13 @@ class Group:
         examples: Sequence[tuple[str, str]],
         resolver: Resolver | None = None,
         name: str = "",
+        zoned: Zoned | None = None,
         **properties: bool,
     ) -> Callable[[Callable[[Binding], Row]], Callable[[Binding], Row]]:
         """Return a decorator that enters a function whose meaning depends on its types or constant arguments."""
 
         def enter(bind: Callable[[Binding], Row]) -> Callable[[Binding], Row]:
-            self._enter(signatures, name, summary, examples, bind, resolver, properties)
+            self._enter(signatures, name, summary, examples, bind, resolver, properties, zoned)
             return bind
 
         return enter
@@ -337,9 +353,10 @@ class Group:
         bind: Callable[[Binding], Row],
         resolver: Resolver | None,
         properties: dict[str, bool],
+        zoned: Zoned | None = None,
     ) -> None:
         forms = tuple(map(Signature.of, signatures))
         name = name or forms[0].text.partition("(")[0]
         self.functions.append(
-            Function(name, self.heading, summary, tuple(examples), bind, forms, resolver, **properties)
+            Function(name, self.heading, summary, tuple(examples), bind, forms, resolver, zoned=zoned, **properties)
         )

@@ -28,6 +28,7 @@ _TIMESTAMP = re.compile(
     r"(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?\s*([A-Za-z+-].*)?)?)?)?)?)?"
 )
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{1,2})(?::?(\d{2}))?)?")
+_CYCLE = 146097 * 86400
 _MAX_OFFSET = 18 * HOUR
 _LIMIT = 2**63
 _DATE_LIMIT = 2**31
@@ -94,27 +95,45 @@ def to_local(micros: int, zone: dt.tzinfo) -> int:
     return micros if zone is UTC else micros + _offset_at(micros // SECOND, zone) * SECOND
 
 
-def from_local(local: int, zone: dt.tzinfo) -> int:
+def from_local(local: int, zone: dt.tzinfo, moved: int | None = None) -> int:
     """Return the timestamp at which clocks of a zone show a time.
 
-    A time that is shown twice is the earlier one; one that is skipped is moved on by the length of the gap, as in
-    Java.
+    A time that is skipped is moved on by the length of the gap, as in Java. A time that is shown twice is the earlier
+    one, unless it comes from a timestamp.
+
+    Args:
+        local: the time that clocks show.
+        zone: their zone.
+        moved: the timestamp that was moved to this time; of two times with the same clock, the one whose distance from
+            UTC is that of this timestamp is returned.
     """
     if zone is UTC:
         return local
     seconds = local // SECOND
     before = _offset_at(seconds - 86400, zone)
     after = _offset_at(seconds + 86400, zone)
-    for offset in (before, after):
+    first = () if moved is None else (_offset_at(moved // SECOND, zone),)
+    for offset in (*first, before, after):
         if _offset_at(seconds - offset, zone) == offset:
             return local - offset * SECOND
     return local - before * SECOND
 
 
+def moved_on(micros: int, amount: int, zone: dt.tzinfo) -> int:
+    """Return a timestamp some microseconds later: whole days on the clocks of a zone, the rest as time that passes."""
+    if zone is UTC:
+        return micros + amount
+    days = abs(amount) // DAY * (DAY if amount > 0 else -DAY)
+    moved = from_local(to_local(micros, zone) + days, zone, micros) if days else micros
+    return moved + amount - days
+
+
 @functools.lru_cache(maxsize=65536)
 def _offset_at(seconds: int, zone: dt.tzinfo) -> int:
     """Return the seconds by which a zone is ahead of UTC at a time."""
-    within = min(max(seconds, -62135510400), 253402214400)
+    within = max(seconds, -62135510400)
+    if within > 253402214400:  # the rules of a zone repeat with the calendar, every 400 years
+        within -= -(-(within - 253402214400) // _CYCLE) * _CYCLE
     at = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(seconds=within)
     offset = at.astimezone(zone).utcoffset()
     return 0 if offset is None else int(offset.total_seconds())
@@ -135,6 +154,15 @@ def zone_named(name: str) -> dt.tzinfo | None:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         return None
+
+
+def expected_zone(name: str) -> dt.tzinfo:
+    """Return the zone of a name that was checked; raises ValueError if this machine does not know it."""
+    zone = zone_named(name)
+    if zone is None:
+        message = f"this machine does not know the time zone {name}; install the package tzdata"
+        raise ValueError(message)
+    return zone
 
 
 def read_date(text: str) -> int | None:
@@ -168,6 +196,12 @@ def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
         return None
     micros = local if zone is None or named is None else from_local(local, named)
     return micros if -_LIMIT <= micros < _LIMIT else None
+
+
+def names_no_zone(text: str) -> bool:
+    """Return True if a text that is a timestamp has no time zone or offset in it."""
+    match = _TIMESTAMP.fullmatch(text.strip())
+    return match is not None and not match[8]
 
 
 def write_date(days: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streams_orchestration.expressions.conversion import depends_on_zone as conversion_depends_on_zone
 from streams_orchestration.expressions.conversion import never_fails
 from streams_orchestration.expressions.types import Type
 
@@ -111,6 +112,18 @@ def nodes(node: Node) -> Iterator[Node]:
 def attributes(node: Node) -> tuple[str, ...]:
     """Return the names of the attributes that an expression uses, each once, in the order of the text."""
     return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, Attribute)))
+
+
+def depends_on_zone(node: Node) -> bool:
+    """Return True if an expression gives other values in another time zone, its constants aside."""
+    match node:
+        case Call() if node.function.zoned is not None:
+            own = node.function.zoned([each.type for each in node.arguments], node.type)
+        case Cast():
+            own = conversion_depends_on_zone(node.argument.type, node.type)
+        case _:
+            own = False
+    return own or any(map(depends_on_zone, children(node)))
 
 
 def may_fail(node: Node) -> bool:

@@ -70,6 +70,10 @@ class Type:
         """True for arrays, maps and structs."""
         return self.name in ("array", "map", "struct")
 
+    def holds(self, name: str) -> bool:
+        """Return True if it is, or contains, a type of this name."""
+        return self.name == name or any(part.holds(name) for part in self.parts)
+
     @property
     def is_ordered(self) -> bool:
         """True if values can be compared by `<`: all types but maps, and what contains one."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.coercion import common, common_of, is_implicit
@@ -21,7 +22,7 @@ from streams_orchestration.expressions.refused import CLOCK, REFUSED
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.syntax import Apply, Choice, Constant, Convert, Member, Name, Syntax
 from streams_orchestration.expressions.table import Operand, misfit
-from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.times import UTC, from_local
 from streams_orchestration.expressions.tree import (
     Attribute,
     Call,
@@ -64,7 +65,7 @@ class _Typing:
         """Return the typed node of a part of the text."""
         match syntax:
             case Constant():
-                return Literal(syntax.value, syntax.type)
+                return self._constant(syntax)
             case Name():
                 return self._attribute(syntax)
             case Member():
@@ -75,6 +76,10 @@ class _Typing:
                 return self._choice(syntax)
             case Apply():
                 return self._apply(syntax)
+
+    def _constant(self, syntax: Constant) -> Literal:
+        value = from_local(cast("int", syntax.value), self._zone) if syntax.local else syntax.value
+        return Literal(value, syntax.type)
 
     def _attribute(self, syntax: Name) -> Node:
         kind = self._attributes.get(syntax.name)

@@ -85,6 +85,7 @@ def _part(tree: Syntax) -> tuple[str, int]:
     match tree:
         case Constant():
             text = constant_text(tree.value, tree.type)
+            text = text.replace("Z'", "'") if tree.local else text
             return text, _SIGNED if tree.type.is_numeric or isinstance(tree.value, Given) else _POSTFIX
         case Name():
             return name_text(tree.name), _POSTFIX

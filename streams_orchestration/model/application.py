@@ -19,6 +19,7 @@ from streams_orchestration.model.values import (
     Parameter,
     SubmissionValue,
     Text,
+    TimeZone,
     Uid,
     show,
 )
@@ -97,6 +98,8 @@ class Application(Element):
     spec_version: Annotated[Literal[1], BeforeValidator(_version)] = 1
     application: Identifier
     description: Text = ""
+    time_zone: TimeZone = "UTC"
+    """Of the clocks that expressions and queries mean."""
     submission: dict[Identifier, SubmissionValue] = Field(default_factory=dict)
     schemas: dict[Identifier, Text] = Field(default_factory=dict)
     operators: dict[Identifier, OperatorModel] = Field(default_factory=dict)

@@ -150,6 +150,10 @@ OWN_CODES: dict[str, Code] = {
         "The width `spark` stands where it means nothing.",
         "Use it on Sql and DataFrame operators only, without partitionBy, broadcast and replicateHostTags.",
     ),
+    "SO0217": error(
+        "There is no time zone of this name.",
+        "Write a name of the IANA database, letter for letter, as in `timeZone: Europe/Berlin`.",
+    ),
     "SO0301": error(
         "A tuple type cannot be parsed.",
         'Write it in Spark\'s DDL, `name type, name type`, as in "carrier string, dep_delay double".',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import zoneinfo
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -11,6 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue, PlainValidator, Strict, m
 
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.element import Element, refuse
+from streams_orchestration.model.names import nearest
 
 INT32 = range(-(2**31), 2**31)
 INT64 = range(-(2**63), 2**63)
@@ -91,6 +93,14 @@ def _named(pattern: re.Pattern[str], rule: str) -> Callable[[str], str]:
     return check
 
 
+def _time_zone(name: str) -> str:
+    known = zoneinfo.available_timezones() if name != "UTC" else {name}
+    if name not in known:
+        near = nearest(name, known)
+        refuse("SO0217", "there is no time zone {name}{near}; IANA has the names", name=show(name), near=near)
+    return name
+
+
 def _plain(value: Any) -> Any:
     """The same value without positions, so that it can be compared, copied and stored."""
     if is_mapping(value):
@@ -116,6 +126,8 @@ Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them,
 """What an invocation is known by over redeploys; the full logical name that it had is one."""
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, "letters, digits and _, not starting with a digit"))]
 """The name of an application, an operator, a composite or a submission-time value."""
+TimeZone = Annotated[Text, AfterValidator(_time_zone)]
+"""The IANA name of a time zone."""
 Implementation = Annotated[Text, AfterValidator(_named(_IMPLEMENTATION, "package.module:Class is expected"))]
 """Where the Python class of an operator is."""
 Parameter = Annotated[JsonValue, AfterValidator(_plain)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 
 from streams_orchestration.expressions.tokens import name_token
@@ -16,13 +17,14 @@ from streams_orchestration.operators.libraries import pa
 class Assignments:
     """The expression for every attribute of an output stream."""
 
-    def __init__(self, output: Mapping[str, str], source: pa.Schema, target: pa.Schema) -> None:
+    def __init__(self, output: Mapping[str, str], source: pa.Schema, target: pa.Schema, zone: dt.tzinfo) -> None:
         """Parse the expressions.
 
         Args:
             output: attribute -> expression; other attributes are taken over.
             source: the input stream's schema.
             target: the output stream's schema.
+            zone: the time zone of the application.
 
         Raises:
             UnknownAttributeError: a name that a stream does not have.
@@ -38,14 +40,19 @@ class Assignments:
             if name not in given:
                 message = f"output: nothing says what {name} is; give it an expression"
                 report(ValueError(message))
-        self.columns = {name: self._column(name, output.get(name), source, target.field(name).type) for name in given}
+        self.columns = {
+            name: self._column(name, output.get(name), source, target.field(name).type, zone) for name in given
+        }
 
     @staticmethod
-    def _column(name: str, text: str | None, source: pa.Schema, target: pa.DataType) -> Expression | None:
+    def _column(
+        name: str, text: str | None, source: pa.Schema, target: pa.DataType, zone: dt.tzinfo
+    ) -> Expression | None:
         """Return the expression of an attribute; None where it is taken over as it is."""
         if text is None and source.field(name).type == target:
             return None
-        return parse_expression(name_token(name) if text is None else text, source, f"output.{name}").assigned(target)
+        written = name_token(name) if text is None else text
+        return parse_expression(written, source, f"output.{name}", zone).assigned(target)
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -61,7 +68,7 @@ class Assignments:
         return TupleBatch.from_columns(values, self.schema)
 
 
-def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema) -> list[Assignments]:
+def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema, zone: dt.tzinfo) -> list[Assignments]:
     """Return for each input port the assignments that take its attributes over by name.
 
     Raises:
@@ -70,5 +77,5 @@ def assignments_of_ports(sources: Sequence[pa.Schema], target: pa.Schema) -> lis
     assignments: list[Assignments] = []
     for port, source in enumerate(sources):
         with reported(f"input port {port}: "):
-            assignments.append(Assignments({}, source, target))
+            assignments.append(Assignments({}, source, target, zone))
     return assignments

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import pa
@@ -59,6 +61,8 @@ class OperatorContext:
     """Number of the micro-batch."""
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
+    time_zone: str = "UTC"
+    """Of the application: an IANA name."""
     region: RegionRole | None = None
     """Its place in its consistent region; None outside of regions."""
     make_consistent: Callable[[], None] = not_the_trigger
@@ -67,6 +71,11 @@ class OperatorContext:
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
     metrics: Metrics = field(default_factory=Metrics)
     """Counters and gauges of the operator's own."""
+
+    @property
+    def zone(self) -> dt.tzinfo:
+        """The time zone of the application, as expressions take it."""
+        return expected_zone(self.time_zone)
 
     def output_schema(self, port: int = 0) -> pa.Schema:
         """The tuple type of an output port that the operator cannot do without.
@@ -88,6 +97,7 @@ class OperatorContext:
         outputs: Iterable[str | None],
         base: Path = Path(),
         ports: Iterable[str] = (),
+        time_zone: str = "UTC",
     ) -> OperatorContext:
         """The surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
         return cls(
@@ -96,4 +106,5 @@ class OperatorContext:
             tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
             ports=tuple(ports),
             base=base,
+            time_zone=time_zone,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 from pydantic import BeforeValidator
 
+from streams_orchestration.expressions.conversion import depends_on_zone as conversion_depends_on_zone
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import Call, Cast, Literal, Node, attributes, may_fail
@@ -46,12 +48,14 @@ class Expression:
         text: as it is written.
         parameter: in which it stands; named in errors.
         node: its typed tree; NULL for one that is faulty.
+        zone: the time zone of its clocks.
         faulty: its fault was reported, and whatever else does not fit it may be the effect of that fault.
     """
 
     text: str
     parameter: str
     node: Node
+    zone: dt.tzinfo
     faulty: bool = False
 
     @property
@@ -81,13 +85,13 @@ class Expression:
         """The function that evaluates it for the tuples of a batch."""
         from streams_orchestration.expressions.vectors import vector_function
 
-        return vector_function(self.node, UTC)
+        return vector_function(self.node, self.zone)
 
     def canonical(self) -> str:
         """Return its canonical text."""
         from streams_orchestration.expressions.canonical import canonical
 
-        return canonical(self.node)
+        return canonical(self.node, self.zone)
 
     def fault(self, message: str) -> FaultyExpressionError:
         """Return the error that the expression does not fit its parameter."""
@@ -119,7 +123,11 @@ class Expression:
             return self
         if isinstance(self.node, Literal) and self.node.value is None:
             return replace(self, node=Literal(None, kind))
-        return replace(self, node=Cast(self.node, kind))
+        cast = Cast(self.node, kind)
+        converted = replace(self, node=cast)
+        if self.zone is not UTC and conversion_depends_on_zone(self.type, kind):
+            note(self.parameter, self.text, converted.canonical)
+        return converted
 
 
 class Noted(NamedTuple):
@@ -150,26 +158,27 @@ def note(parameter: str, text: str, canonical: Callable[[], str]) -> None:
         notes.append(Noted(parameter, text, canonical()))
 
 
-def parse_expression(text: str, schema: pa.Schema, parameter: str) -> Expression:
+def parse_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
     """Read an expression as `read_expression` does; while faults are gathered, return a faulty one for a wrong text."""
     try:
-        return read_expression(text, schema, parameter)
+        return read_expression(text, schema, parameter, zone)
     except FaultyExpressionError as error:
         report(error)
         return _unknown(text, parameter)
 
 
 def _unknown(text: str, parameter: str) -> Expression:
-    return Expression(text, parameter, Literal(None, VOID), faulty=True)
+    return Expression(text, parameter, Literal(None, VOID), UTC, faulty=True)
 
 
-def read_expression(text: str, schema: pa.Schema, parameter: str) -> Expression:
+def read_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
     """Read an expression and prove that it fits the stream.
 
     Args:
         text: such as `dep_delay IS NOT NULL AND dep_delay > 15`.
         schema: of the stream whose attributes it may use.
         parameter: named in errors.
+        zone: the time zone of the application, as the context of an operator has it.
 
     Raises:
         UnknownAttributeError: the stream lacks an attribute.
@@ -177,14 +186,14 @@ def read_expression(text: str, schema: pa.Schema, parameter: str) -> Expression:
             than one tuple.
     """
     try:
-        node = typed(text, _types(schema))
+        node = typed(text, _types(schema), zone)
     except UnknownNameError as error:
         message = f"{parameter}: {_in_one_line(text)} {error}"
         raise UnknownInExpressionError(message, parameter, text, error.offset) from error
     except ExpressionError as error:
         message = f"{parameter}: {_in_one_line(text)}: {error}"
         raise FaultyExpressionError(message, parameter, text, error.offset) from error
-    expression = Expression(text, parameter, node)
+    expression = Expression(text, parameter, node, zone)
     if any(part.is_interval for part in (node.type, *node.type.parts)):
         message = f"{_in_one_line(text)} is {node.type}, which no attribute can be"
         raise expression.fault(message)
@@ -203,13 +212,13 @@ def _types(schema: pa.Schema) -> Mapping[str, Type]:
     return {field.name: type_of(field.type) for field in schema}
 
 
-def parse_condition(text: str, schema: pa.Schema, parameter: str) -> Expression:
+def parse_condition(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
     """Read an expression that is true or false.
 
     Raises:
         ValueError: as `parse_expression`, or the value is of another type.
     """
-    condition = parse_expression(text, schema, parameter)
+    condition = parse_expression(text, schema, parameter, zone)
     if condition.type != BOOLEAN:
         message = f"{_in_one_line(text)} is {condition.type}, a condition is wanted"
         if isinstance(condition.node, Call) and condition.node.function.name == "||":
@@ -218,13 +227,13 @@ def parse_condition(text: str, schema: pa.Schema, parameter: str) -> Expression:
     return condition
 
 
-def condition_of(text: str, ddl: str, parameter: str) -> Expression:
+def condition_of(text: str, ddl: str, parameter: str, zone: dt.tzinfo) -> Expression:
     """Read a condition on tuples of a type.
 
     Raises:
         ValueError: as `parse_condition`, or the text is no tuple type.
     """
-    return parse_condition(text, arrow_schema(ddl), parameter)
+    return parse_condition(text, arrow_schema(ddl), parameter, zone)
 
 
 def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
@@ -270,7 +279,7 @@ def _failures(expression: Expression, rows: Rows) -> dict[int, str]:
     from streams_orchestration.expressions.arrow import type_of, values_of
     from streams_orchestration.expressions.rows import row_function
 
-    function = row_function(expression.node, expression.names, UTC)
+    function = row_function(expression.node, expression.names, expression.zone)
     columns = [rows.columns[name] for name in expression.names]
     lists = [values_of(column, type_of(column.type)) for column in columns]
     failures: dict[int, str] = {}

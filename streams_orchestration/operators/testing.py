@@ -48,6 +48,7 @@ class OperatorHarness:
         results: Path = Path(),
         channel: int = -1,
         max_channels: int = 0,
+        time_zone: str = "UTC",
         trigger: bool = False,
     ) -> None:
         """Check and set up an operator.
@@ -61,6 +62,7 @@ class OperatorHarness:
             results: directory that relative output paths start from.
             channel: the replica's channel in a parallel region.
             max_channels: the number of channels.
+            time_zone: of the application, an IANA name.
             trigger: it drives an operator-driven region; `consistent` counts how often it ended an epoch.
 
         Raises:
@@ -76,6 +78,7 @@ class OperatorHarness:
             pending=results / "_outputs",
             channel=channel,
             max_channels=max_channels,
+            time_zone=time_zone,
             submit=self._submitted,
             punctuate=lambda port, mark: self.sent.append((port, mark)),
         )

@@ -121,6 +121,7 @@ OPERATORS = st.builds(
 )  # fmt: skip
 APPLICATIONS = st.builds(
     model.Application, application=NAMES.map(lambda name: name.replace("-", "_")), description=TEXTS,
+    time_zone=st.sampled_from(("UTC", "Europe/Berlin", "Asia/Kolkata")),
     submission=st.dictionaries(NAMES, st.just(SubmissionValue(type="int32", default=2)), max_size=2),
     schemas=st.dictionaries(NAMES, TEXTS, max_size=2), operators=st.dictionaries(NAMES, OPERATORS, max_size=2),
     composites=st.dictionaries(NAMES, COMPOSITES, max_size=2),

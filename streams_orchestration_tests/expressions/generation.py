@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import decimal
 import math
 import random
@@ -15,7 +16,7 @@ from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.conversion import single
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.table import Function
-from streams_orchestration.expressions.times import read_date, read_timestamp
+from streams_orchestration.expressions.times import UTC, read_date, read_timestamp, zone_named
 from streams_orchestration.expressions.tree import Node
 from streams_orchestration.expressions.types import Type, parse_type
 from streams_orchestration.expressions.typing import typed
@@ -42,6 +43,9 @@ _EDGES: Mapping[str, Sequence[Any]] = {
         "true",
         "2024-02-29",
         "2024-02-29 13:00:00.5",
+        "2024-03-31 02:30:00",
+        "2024-10-27T02:30",
+        "2024-11-03 01:30:00 America/New_York",
         "a,b,c",
         "%_\\",
         "\n",
@@ -54,7 +58,18 @@ _EDGES: Mapping[str, Sequence[Any]] = {
     "binary": (b"", b"a", b"\x00\xff", "Zoë".encode()),
     "date": tuple(
         read_date(text)
-        for text in ("1970-01-01", "2024-02-29", "2024-12-30", "1969-12-31", "0001-01-01", "9999-12-31", "1900-03-01")
+        for text in (
+            "1970-01-01",
+            "2024-02-29",
+            "2024-12-30",
+            "1969-12-31",
+            "0001-01-01",
+            "9999-12-31",
+            "1900-03-01",
+            "2024-03-31",
+            "2024-10-27",
+            "2024-11-03",
+        )
     ),
     "timestamp": tuple(
         read_timestamp(text, None)
@@ -65,11 +80,16 @@ _EDGES: Mapping[str, Sequence[Any]] = {
             "2024-12-30 00:00:00",
             "0001-01-02 00:00:00",
             "9999-12-30 23:59:59",
+            *("2024-03-31 00:30:00", "2024-03-31 01:30:00", "2024-10-27 00:30:00", "2024-10-27 01:30:00"),
+            *("2024-03-10 06:59:59.5", "2024-03-10 07:00:00", "2024-11-03 05:45:10", "2024-11-03 06:45:10"),
         )
     ),
     "timestamp_ntz": tuple(
         read_timestamp(text, None)
-        for text in ("1970-01-01 00:00:00", "2024-02-29 13:14:15.123456", "1969-12-31 23:59:59.9")
+        for text in (
+            *("1970-01-01 00:00:00", "2024-02-29 13:14:15.123456", "1969-12-31 23:59:59.9"),
+            *("2024-03-31 02:30:00", "2024-10-27 02:30:00", "2024-03-10 02:15:00", "2024-11-03 01:45:10"),
+        )
     ),
     "array<int>": ((), (1, 2, 3), (None,), (3, None, 1), (2, 2)),
     "array<string>": ((), ("a", "b"), (None, "a"), ("b", "A", "")),
@@ -105,7 +125,11 @@ _LITERALS: Mapping[str, Sequence[str]] = {
     ),
     "boolean": ("true", "false"),
     "date": ("DATE '2024-02-29'",),
-    "timestamp": ("TIMESTAMP '2024-02-29 13:00:00'",),
+    "timestamp": (
+        "TIMESTAMP '2024-02-29 13:00:00'",
+        "TIMESTAMP '2024-03-31 02:30:00'",
+        "TIMESTAMP '2024-11-03 01:30:00+02:00'",
+    ),
     "interval day to second": ("INTERVAL '1 02:03:04.5' DAY TO SECOND", "INTERVAL 3 DAYS", "INTERVAL '90' MINUTE"),
     "interval year to month": ("INTERVAL 14 MONTHS",),
 }
@@ -139,6 +163,22 @@ _SIZED = frozenset(("space", "repeat", "lpad", "rpad", "array_repeat", "sequence
 """Functions whose value is as long as an argument says."""
 
 
+def zone_of(name: str) -> dt.tzinfo:
+    """Return the time zone of a name."""
+    zone = zone_named(name)
+    assert zone is not None
+    return zone
+
+
+def zoned_functions() -> list[Function]:
+    """Return the functions whose values may depend on the time zone."""
+    return [each for each in FUNCTIONS.values() if each.zoned is not None]
+
+
+ZONES = ("Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "America/Sao_Paulo")
+"""Zones other than UTC: with daylight saving time, half an hour off, with half an hour of it, and from midnight on."""
+
+
 def tuples(rnd: random.Random, count: int) -> pa.RecordBatch:
     """Return random tuples."""
     columns: dict[str, pa.Array] = {}
@@ -157,13 +197,15 @@ def rows_of(batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def expression(rnd: random.Random, depth: int = 2, functions: Sequence[Function] = ()) -> tuple[str, Node]:
+def expression(
+    rnd: random.Random, depth: int = 2, functions: Sequence[Function] = (), zone: dt.tzinfo = UTC
+) -> tuple[str, Node]:
     """Return a random expression that has types, and its tree."""
     choice = list(functions or FUNCTIONS.values())
     while True:
         text = _call(rnd, rnd.choice(choice), depth)
         try:
-            node = typed(text, ATTRIBUTES)
+            node = typed(text, ATTRIBUTES, zone)
         except ExpressionError:
             continue
         if node.type.is_attribute:

@@ -11,7 +11,7 @@ from streams_orchestration.expressions.catalog import FUNCTIONS
 from streams_orchestration.expressions.tree import Literal
 from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
-from streams_orchestration_tests.expressions.generation import ATTRIBUTES, expression
+from streams_orchestration_tests.expressions.generation import ATTRIBUTES, expression, zone_of
 
 KINDS = {name: parse_type(kind) for name, kind in (
     ("a", "int"), ("b", "bigint"), ("x", "double"), ("m", "decimal(10, 2)"), ("s", "string"), ("t", "timestamp"),
@@ -68,13 +68,35 @@ def test_another_meaning_is_another_text(one: str, other: str):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_canonical_text_is_read_as_the_same_tree(seed: int):
-    rnd = random.Random(seed)
+    rnd, zone = random.Random(seed), zone_of(("UTC", "Europe/Berlin")[seed % 2])
     for _ in range(400):
-        text, node = expression(rnd, 3)
-        written = canonical(node)
-        again = typed(written, ATTRIBUTES)
+        text, node = expression(rnd, 3, zone=zone)
+        written = canonical(node, zone)
+        again = typed(written, ATTRIBUTES, zone)
         assert again == node or repr(again) == repr(node), (text, written)  # NaN differs from itself
-        assert canonical(again) == written
+        assert canonical(again, zone) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "zoned"),
+    [
+        ("t > '2024-01-01'", True), ("t > TIMESTAMP '2024-01-01 00:00:00'", True), ("hour(t) = 1", True),
+        ("date_trunc('day', t)", True), ("CAST(s AS TIMESTAMP)", True), ("CAST(array(t) AS STRING)", True),
+        ("CAST(t AS DATE)", True), ("CAST(day AS TIMESTAMP)", True), ("from_unixtime(b)", True), ("year(t)", True),
+        ("t + INTERVAL 1 DAY", True), ("unix_timestamp(s)", True), ("concat(s, t)", True), ("t > day", True),
+        ("to_json(named_struct('t', t))", True), ("CASE WHEN a > 1 THEN hour(t) END", True),
+        ("t > TIMESTAMP '2024-01-01 00:00:00Z'", False), ("t > '2024-01-01 00:00:00Z'", False),
+        ("unix_micros(t)", False),
+        ("CAST(t AS BIGINT)", False), ("year(day)", False), ("day + 1", False),
+        ("hour(TIMESTAMP_NTZ '2024-01-01')", False),
+        ("a > 15", False), ("unix_timestamp(t)", False), ("from_utc_timestamp(t, 'Asia/Tokyo')", False),
+    ],
+)  # fmt: skip
+def test_a_text_that_means_something_else_in_another_zone_is_another_one(text: str, zoned: bool):
+    texts = {
+        canonical(typed(text, KINDS, zone), zone) for zone in map(zone_of, ("UTC", "Europe/Berlin", "Asia/Kolkata"))
+    }
+    assert len(texts) == (3 if zoned else 1)
 
 
 def test_examples_of_all_functions_have_a_canonical_text():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import random
 
 import pyarrow as pa
@@ -19,19 +20,29 @@ from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.table import Form, Function
 from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.tree import depends_on_zone
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.expressions.vectors import FailedTupleError, Rows, full, vector_function
 from streams_orchestration_tests.examples import examples
-from streams_orchestration_tests.expressions.generation import ATTRIBUTES, expression, rows_of, tuples
+from streams_orchestration_tests.expressions.generation import (
+    ATTRIBUTES,
+    ZONES,
+    expression,
+    rows_of,
+    tuples,
+    zone_of,
+    zoned_functions,
+)
 from streams_orchestration_tests.expressions.sameness import same
 
 
-@given(st.integers(min_value=0, max_value=2**32))
+@given(st.integers(min_value=0, max_value=2**32), st.sampled_from(("UTC", *ZONES)))
 @examples(1000)
-def test_a_batch_has_the_values_of_its_tuples(seed: int):
-    rnd = random.Random(seed)
-    batch, (text, node) = tuples(rnd, 12), expression(rnd, rnd.choice((1, 2, 2, 3)))
-    function = row_function(node, list(ATTRIBUTES), UTC)
+def test_a_batch_has_the_values_of_its_tuples(seed: int, name: str):
+    rnd, zone = random.Random(seed), zone_of(name)
+    functions = zoned_functions() if name != "UTC" else ()
+    batch, (text, node) = tuples(rnd, 12), expression(rnd, rnd.choice((1, 2, 2, 3)), functions, zone)
+    function = row_function(node, list(ATTRIBUTES), zone)
     right: list[object] | None = []
     try:
         right.extend(map(function, rows_of(batch)))
@@ -39,7 +50,7 @@ def test_a_batch_has_the_values_of_its_tuples(seed: int):
         right = None
     rows = Rows({name: batch.column(name) for name in ATTRIBUTES}, batch.num_rows)
     try:
-        found = full(vector_function(node, UTC)(rows), batch.num_rows, arrow_type(node.type))
+        found = full(vector_function(node, zone)(rows), batch.num_rows, arrow_type(node.type))
     except FailedTupleError as error:
         assert right is None, text
         with pytest.raises(EvaluationError):
@@ -64,6 +75,27 @@ def test_a_function_has_for_tuples_without_failure_the_values_of_each(name: str)
         rows = Rows({each: whole.column(each) for each in ATTRIBUTES}, len(places))
         found = full(vector_function(node, UTC)(rows), len(places), arrow_type(node.type))
         assert same(right, values_of(found, node.type)), text
+
+
+class Unasked(dt.tzinfo):
+    """A time zone that nobody may ask."""
+
+    def utcoffset(self, when: dt.datetime | None, /) -> dt.timedelta:
+        """Fail the test."""
+        raise AssertionError(when)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_expression_that_does_not_depend_on_the_zone_never_asks_for_it(name: str):
+    rnd = random.Random(name)
+    rows, zone = rows_of(tuples(rnd, 20)), Unasked()
+    for _ in range(20):
+        _, node = expression(rnd, 2, [FUNCTIONS[name]])
+        if depends_on_zone(node):
+            continue
+        for row in rows:
+            with contextlib.suppress(EvaluationError):
+                row_function(node, list(ATTRIBUTES), zone)(row)
 
 
 @pytest.mark.parametrize("function", [*FUNCTIONS.values(), *CHOICES], ids=lambda each: each.name)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import evaluate, parse_condition, parse_expression
@@ -40,7 +41,7 @@ TUPLES = pa.RecordBatch.from_pylist(
     ],
 )
 def test_values(text: str, expected: list[Any]):
-    assert evaluate(parse_expression(text, SCHEMA, "p"), TUPLES).to_pylist() == expected
+    assert evaluate(parse_expression(text, SCHEMA, "p", UTC), TUPLES).to_pylist() == expected
 
 
 @pytest.mark.parametrize(
@@ -57,11 +58,11 @@ def test_values(text: str, expected: list[Any]):
     ],
 )
 def test_a_number_with_a_point_is_a_decimal(text: str, kind: pa.DataType):
-    assert parse_expression(text, arrow_schema("n bigint, x double, m decimal(10, 2)"), "p").arrow_type == kind
+    assert parse_expression(text, arrow_schema("n bigint, x double, m decimal(10, 2)"), "p", UTC).arrow_type == kind
 
 
 def test_a_division_has_the_digits_of_a_double():
-    assert evaluate(parse_expression("n / 3", SCHEMA, "p"), TUPLES).to_pylist() == [1 / 3, None, -1.0]
+    assert evaluate(parse_expression("n / 3", SCHEMA, "p", UTC), TUPLES).to_pylist() == [1 / 3, None, -1.0]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_division_has_the_digits_of_a_double():
     ],
 )
 def test_a_value_becomes_one_of_the_attribute(text: str, target: pa.DataType, expected: list[Any]):
-    assigned = parse_expression(text, SCHEMA, "output.a").assigned(target)
+    assigned = parse_expression(text, SCHEMA, "output.a", UTC).assigned(target)
     assert assigned.arrow_type == target
     assert evaluate(assigned, TUPLES).to_pylist() == expected
 
@@ -85,7 +86,7 @@ def test_a_value_becomes_one_of_the_attribute(text: str, target: pa.DataType, ex
 )
 def test_a_value_of_another_kind_needs_a_cast(text: str, target: pa.DataType):
     with pytest.raises(ValueError, match=r"output\.a: the value is .*, the attribute is .*; CAST it"):
-        parse_expression(text, SCHEMA, "output.a").assigned(target)
+        parse_expression(text, SCHEMA, "output.a", UTC).assigned(target)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +99,12 @@ def test_a_value_of_another_kind_needs_a_cast(text: str, target: pa.DataType):
 )
 def test_an_expression_without_a_value_names_the_tuple(text: str, reason: str):
     with pytest.raises(DataError, match=rf"output\.a: '{re.escape(text)}': .*{reason}"):
-        evaluate(parse_expression(text, SCHEMA, "output.a"), TUPLES)
+        evaluate(parse_expression(text, SCHEMA, "output.a", UTC), TUPLES)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_constant_has_as_many_values_as_there_are_tuples(count: int):
-    assert evaluate(parse_expression("1.5e0", SCHEMA, "p"), TUPLES.slice(0, count)).to_pylist() == [1.5] * count
+    assert evaluate(parse_expression("1.5e0", SCHEMA, "p", UTC), TUPLES.slice(0, count)).to_pylist() == [1.5] * count
 
 
 @pytest.mark.parametrize(
@@ -113,13 +114,13 @@ def test_a_constant_has_as_many_values_as_there_are_tuples(count: int):
 )  # fmt: skip
 def test_a_value_must_not_depend_on_where_batches_end(text: str):
     with pytest.raises(ValueError, match=r"output.a: .* looks at more than one tuple; use an Aggregate"):
-        parse_expression(text, SCHEMA, "output.a")
+        parse_expression(text, SCHEMA, "output.a", UTC)
 
 
 def test_attributes_named_like_functions_are_attributes():
     schema = arrow_schema("Len bigint, Agg bigint")
     batch = pa.RecordBatch.from_pylist([{"Len": 2, "Agg": 3}], schema=schema)
-    assert evaluate(parse_expression("Len + Agg", schema, "p"), batch).to_pylist() == [5]
+    assert evaluate(parse_expression("Len + Agg", schema, "p", UTC), batch).to_pylist() == [5]
 
 
 @pytest.mark.parametrize(
@@ -139,14 +140,14 @@ def test_attributes_named_like_functions_are_attributes():
 )
 def test_what_does_not_fit_is_named_in_one_line(text: str, message: str):
     with pytest.raises(ValueError, match=message) as caught:
-        parse_expression(text, SCHEMA, "filter")
+        parse_expression(text, SCHEMA, "filter", UTC)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["n", "x + 1", "s", "NULL"])
 def test_a_condition_is_boolean(text: str):
     with pytest.raises(ValueError, match=r"filter: .* a condition is wanted"):
-        parse_condition(text, SCHEMA, "filter")
+        parse_condition(text, SCHEMA, "filter", UTC)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
@@ -126,7 +127,7 @@ def test_every_function_is_covered_and_has_examples():
 @pytest.mark.parametrize(("function", "value"), [example for each in OUTPUT_FUNCTIONS for example in each.examples])
 def test_an_example_of_the_documentation_is_right(function: str, value: Any):
     schema = arrow_schema(EXAMPLE_SCHEMA)
-    kind = type_name(parse_measure(function, schema, "it").result_type)
+    kind = type_name(parse_measure(function, schema, "it", UTC).result_type)
     aggregate = Bench(Aggregate, [EXAMPLE_SCHEMA], [f"it {kind}"], window=WINDOWS[0], output={"it": function})
     ((found,),) = aggregate.send(EXAMPLE_ROWS).mark(Punctuation.WINDOW).rows()
     assert found == value

@@ -53,7 +53,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
     logical = need(done.logical)
     diagnostics = [*running_limits(logical)]
     if done.physical is not None:
-        diagnostics += check_external_streams(done.physical)
+        diagnostics += check_external_streams(done.physical, logical.time_zone)
     places: dict[Path | str, LogicalOperator] = {}
     for operator in logical.operators:
         try:
@@ -133,7 +133,7 @@ def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, Log
     inputs = _input_types(need(done.logical), operator)
     if inputs is None or (places is None and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return found
-    context = _context(operator, inputs)
+    context = _context(operator, inputs, need(done.logical).time_zone)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
     found += (_finding(operator, each) for each in faults)
     if found or places is None:
@@ -177,7 +177,7 @@ def _wrong_expressions(
         return []
     if inputs is None or (anywhere and _plainly_known(operator, implementation.mentions(parameters), inputs)):
         return []
-    context = _context(operator, inputs)
+    context = _context(operator, inputs, need(done.logical).time_zone)
     faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
     return [_finding(operator, each) for each in faults if isinstance(each, FaultyExpressionError)]
 
@@ -257,7 +257,7 @@ def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs:
     )
 
 
-def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
+def _context(operator: LogicalOperator, inputs: list[str], zone: str) -> OperatorContext:
     """The operator's surroundings."""
     return OperatorContext.declared(
         operator.name,
@@ -265,6 +265,7 @@ def _context(operator: LogicalOperator, inputs: list[str]) -> OperatorContext:
         (output.schema for output in operator.outputs),
         _base(operator),
         (port.name for port in operator.inputs),
+        zone,
     )
 
 

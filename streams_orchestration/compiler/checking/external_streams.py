@@ -6,19 +6,25 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.physical_graph import PhysicalGraph, PortLink
+from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.subscription import check_properties, parse_subscription
 from streams_orchestration.operators.errors import FaultyExpressionError
 from streams_orchestration.operators.expressions import condition_of
 
 
-def check_external_streams(graph: PhysicalGraph) -> Iterator[Diagnostic]:
-    """Subscriptions, filters and properties that cannot be used, and streams of unknown type; once for all replicas."""
+def check_external_streams(graph: PhysicalGraph, time_zone: str) -> Iterator[Diagnostic]:
+    """Subscriptions, filters and properties that cannot be used, and streams of unknown type; once for all replicas.
+
+    Args:
+        graph: with the Imports and Exports.
+        time_zone: of the application.
+    """
     seen: set[tuple[str, str]] = set()
     for link in (*graph.imports, *graph.exports):
         code = "SO5005" if link.kind == "import" else "SO5006"
         try:
-            problem = _import_problem(link) if link.kind == "import" else _export_problem(link)
+            problem = _import_problem(link, time_zone) if link.kind == "import" else _export_problem(link)
         except FaultyExpressionError as error:
             problem = str(error)
             found = expression_fault(code, error, link.name, link.location, lambda _, link=link: link.location)
@@ -29,14 +35,14 @@ def check_external_streams(graph: PhysicalGraph) -> Iterator[Diagnostic]:
             yield found
 
 
-def _import_problem(link: PortLink) -> str | None:
+def _import_problem(link: PortLink, time_zone: str) -> str | None:
     if link.schema is None:
         return "the stream has no schema; say it where it is imported: outputs: [{stream: Name, schema: Type}]"
     try:
         if "subscription" in link.parameters:
             parse_subscription(str(link.parameters["subscription"]))
         if "filter" in link.parameters:
-            condition_of(str(link.parameters["filter"]), link.schema, "filter")
+            condition_of(str(link.parameters["filter"]), link.schema, "filter", expected_zone(time_zone))
     except FaultyExpressionError:
         raise
     except ValueError as error:

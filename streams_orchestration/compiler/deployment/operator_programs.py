@@ -56,6 +56,7 @@ class OperatorPrograms:
             ports=tuple(port.name for port in logical.inputs),
             query=self._query(index),
             pe=self.graph.pe.original,
+            time_zone=self.graph.compilation.logical.time_zone,
         )
 
     def _query(self, index: int) -> tuple[str, ...]:

@@ -104,6 +104,7 @@ class _Builder:
             host_pools=tuple(HostPool(pool.name, pool.tags, pool.size) for pool in self.application.host_pools),
             submission=dict(self.substitution.values),
             description=self.application.description,
+            time_zone=self.application.time_zone,
         )
 
     def operator(self, instance: PrimitiveInstance) -> LogicalOperator:

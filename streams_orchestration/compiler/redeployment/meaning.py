@@ -45,12 +45,16 @@ def lost_meaning(
         return f"was made by {old.implementation}, and {new.implementation} takes its place"
     if len(old.query) != len(new.query) or (not alike and old.query != new.query):
         return f"was made by one query of {', '.join(old.query)}; it would be one of {', '.join(new.query)}"
+    if new.query and old.time_zone != new.time_zone:
+        return f"is Spark's, and was made {_zones(old, new)}"
     present = _expressions(new, new, kind)
     former = known if known and old.inputs == new.inputs else _expressions(old, new, kind)
     before = _canonical(old.parameters, former if present else ())
     after = _canonical(new.parameters, present)
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     if changed and not alike and not _means_the_same(kind, before, after):
+        if _canonical(old.parameters, ()) == _canonical(new.parameters, ()) and old.time_zone != new.time_zone:
+            return f"was made {_zones(old, new)}, and means something else there: {', '.join(changed)}"
         noun = "parameter" if len(changed) == 1 else "parameters"
         return f"was made under another value of the {noun} {', '.join(changed)}, and may mean something else now"
     if len(old.inputs) != len(new.inputs):
@@ -65,10 +69,14 @@ def lost_meaning(
     return ""
 
 
+def _zones(old: OperatorProgram, new: OperatorProgram) -> str:
+    return f"in the time zone {old.time_zone}, which would be {new.time_zone}"
+
+
 def _expressions(program: OperatorProgram, ports: OperatorProgram, kind: type[Operator]) -> Expressions:
     """Return the expressions in the parameters of one program over the streams of another; none if they do not fit."""
     text = json.dumps(program.parameters, sort_keys=True, default=str)
-    return _noted(kind, text, ports.inputs, ports.outputs, ports.ports)
+    return _noted(kind, text, ports.inputs, ports.outputs, ports.ports, program.time_zone)
 
 
 @functools.lru_cache(maxsize=256)
@@ -78,10 +86,11 @@ def _noted(
     inputs: tuple[str, ...],
     outputs: tuple[str | None, ...],
     ports: tuple[str, ...],
+    time_zone: str,
 ) -> Expressions:
     with noted() as notes:
         try:
-            context = OperatorContext.declared("", inputs, outputs, ports=ports)
+            context = OperatorContext.declared("", inputs, outputs, ports=ports, time_zone=time_zone)
             kind.check(context, kind.Parameters.model_validate(json.loads(parameters)))
         except Exception:  # noqa: BLE001  whatever the code of a user's operator raises
             return ()

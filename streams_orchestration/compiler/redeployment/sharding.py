@@ -23,7 +23,7 @@ def sharding_of(
         stored: the keys of the parts of a state that is there, by their names, which count where the class says
             nothing.
     """
-    context = OperatorContext.declared(program.name, program.inputs, program.outputs)
+    context = OperatorContext.declared(program.name, program.inputs, program.outputs, time_zone=program.time_zone)
     try:
         sharding = kind.sharding(context, kind.Parameters.model_validate(program.parameters))
     except ValidationError as error:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from streams_orchestration.expressions.coercion import as_decimal, common
-from streams_orchestration.expressions.conversion import EXACT, bounded, single
+from streams_orchestration.expressions.conversion import EXACT, single
 from streams_orchestration.expressions.errors import EvaluationError
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.functions.ranges import checked, scaled
+from streams_orchestration.expressions.functions.shifting import elapsed, shifted
+from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, with_timestamps
 from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
-from streams_orchestration.expressions.times import add_months, from_local, to_local
 from streams_orchestration.expressions.types import (
     BIGINT,
     DATE,
@@ -21,7 +21,6 @@ from streams_orchestration.expressions.types import (
     DAY_TIME,
     DOUBLE,
     INT,
-    INTEGRAL_RANGES,
     TIMESTAMP,
     YEAR_MONTH,
     Type,
@@ -29,24 +28,6 @@ from streams_orchestration.expressions.types import (
 )
 
 ARITHMETIC = Group("Arithmetic")
-
-
-def checked(value: int, kind: Type) -> int:
-    """Return a whole number if its type holds it; raises EvaluationError otherwise."""
-    low, high = INTEGRAL_RANGES[kind.name]
-    if not low <= value <= high:
-        message = f"{value} is beyond the range of {kind}"
-        raise EvaluationError(message)
-    return value
-
-
-def scaled(value: decimal.Decimal, kind: Type) -> decimal.Decimal:
-    """Return a decimal as one of its type, rounded half up; raises EvaluationError if it has too many digits."""
-    result = bounded(value, kind)
-    if result is None:
-        message = f"{value} is beyond the range of {kind}"
-        raise EvaluationError(message)
-    return result
 
 
 def _number(kind: Type) -> Type:
@@ -182,33 +163,13 @@ def _calculator(binding: Binding, whole: Row, floating: Row, exact: Row) -> Row:
     return lambda one, other: checked(whole(one, other), kind)
 
 
-def shifted(binding: Binding, sign: int) -> Row:
-    """Return the sum (sign 1) or difference (-1) of a point in time and an interval, as clocks of the zone show it."""
-    kind, months = binding.result, YEAR_MONTH in binding.arguments
-    zone = binding.zone
-
-    def date(value: int, amount: int) -> int:
-        if months:
-            return add_months(value, sign * amount)
-        return value + sign * (amount // MICROS_OF_A_DAY if DAY in binding.arguments else amount)
-
-    def timestamp(value: int, amount: int) -> int:
-        if not months:
-            return checked(value + sign * amount, BIGINT)
-        local = to_local(value, zone) if kind == TIMESTAMP else value
-        days, rest = divmod(local, MICROS_OF_A_DAY)
-        local = add_months(days, sign * amount) * MICROS_OF_A_DAY + rest
-        return from_local(local, zone) if kind == TIMESTAMP else local
-
-    return date if kind == DATE else timestamp
-
-
 @ARITHMETIC.bound(
     summary="The sum; a date with a number of days, or a point in time with an interval, is moved on.",
     examples=[("1 + 2", "3"), ("DATE '2024-01-31' + INTERVAL 1 MONTH", "2024-02-29")],
     resolver=_additive("+"),
     name="+",
     fails=True,
+    zoned=with_timestamps,
 )
 def _add(binding: Binding) -> Row:
     one, other = binding.arguments
@@ -225,12 +186,15 @@ def _add(binding: Binding) -> Row:
     resolver=_additive("-"),
     name="-",
     fails=True,
+    zoned=with_timestamps,
 )
 def _subtract(binding: Binding) -> Row:
     if binding.result.is_datetime:
         return shifted(binding, -1)
     if binding.arguments[0] == DATE:
         return lambda one, other: (one - other) * MICROS_OF_A_DAY
+    if binding.arguments[0] == TIMESTAMP:
+        return elapsed(binding)
     return _calculator(binding, operator.sub, operator.sub, EXACT.subtract)
 
 
@@ -340,6 +304,7 @@ for _name, _plain in (("try_add", _add), ("try_subtract", _subtract), ("try_mult
         resolver=_multiplied if _sign == "*" else _additive(_sign),
         name=_name,
         lenient=True,
+        zoned=with_timestamps,
     )(_plain)
 ARITHMETIC.bound(
     summary="As `/`, but null for a division by zero.",

@@ -12,7 +12,7 @@ from typing import Any
 from streams_orchestration.expressions.conversion import converter, single, write_floating, writer
 from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, with_timestamps
 from streams_orchestration.expressions.times import read_date, read_timestamp
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, VOID, Type, parse_type, struct_of
 from streams_orchestration.model.schema import parse_schema
@@ -148,6 +148,7 @@ def _nested(operands: Sequence[Operand]) -> Resolved | None:
     examples=[("to_json(named_struct('a', 1, 'b', NULL))", '{"a":1}')],
     resolver=_nested,
     name="to_json",
+    zoned=with_timestamps,
 )
 def _to_json(binding: Binding) -> Row:
     return json_writer(binding.arguments[0], binding.zone)
@@ -174,7 +175,7 @@ def json_writer(kind: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
         )
     if kind.name in ("timestamp", "timestamp_ntz"):
         zoned = kind.name == "timestamp"
-        pattern = pattern_of("yyyy-MM-dd'T'HH:mm:ss.SSS" + ("XXX" if zoned else ""))
+        pattern = pattern_of("yyyy-MM-dd'T'HH:mm:ss.SSS" + ("XXXXX" if zoned else ""))
         return lambda value: f'"{pattern.write(value, zone if zoned else None)}"'
     if kind.is_fractional:
         return lambda value: text(value) if text(value)[-1].isdigit() else f'"{text(value)}"'
@@ -211,6 +212,7 @@ def _described(operands: Sequence[Operand]) -> Resolved | None:
     examples=[("from_json('{\"a\": 1}', 'a int').a", "1")],
     resolver=_described,
     name="from_json",
+    zoned=with_timestamps,
 )
 def _from_json(binding: Binding) -> Row:
     read, kind = _json_reader(binding.result, binding.zone), binding.result

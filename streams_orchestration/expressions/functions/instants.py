@@ -11,9 +11,9 @@ from typing import Any
 from streams_orchestration.expressions.conversion import EXACT, converter
 from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
-from streams_orchestration.expressions.functions.arithmetic import checked
 from streams_orchestration.expressions.functions.patterned import patterned, saturated, text_number_or, text_or
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.functions.ranges import checked
+from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, from_text, with_timestamps
 from streams_orchestration.expressions.times import (
     DAY,
     HOUR,
@@ -26,6 +26,7 @@ from streams_orchestration.expressions.times import (
     exists,
     from_local,
     micros_of,
+    moved_on,
     read_date,
     read_timestamp,
     to_local,
@@ -80,6 +81,7 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
         summary="A time of its parts.",
         examples=[(f"{_name}(2024, 2, 29, 10, 11, 12.5)", "2024-02-29 10:11:12.5")],
         fails=True,
+        zoned=with_timestamps,
     )(_make_timestamp)
 
 
@@ -87,7 +89,7 @@ def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callabl
     """Return the binding of a function that reads texts as dates or times, by a pattern or in the usual form."""
 
     def bind(binding: Binding) -> Row:
-        zone, given = binding.zone if kind == TIMESTAMP else None, binding.arguments[0]
+        zone, given = None if kind == TIMESTAMP_NTZ else binding.zone, binding.arguments[0]
         if given.is_numeric:
             return saturated if lenient and given.is_fractional else converter(given, kind, binding.zone)
         if given != STRING:
@@ -97,8 +99,8 @@ def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callabl
             if pattern is None:
                 value = read_date(text) if date else read_timestamp(text, zone)
             else:
-                value = pattern_of(pattern).read(text, zone if not date else None)
-                value = value // DAY if date and value is not None else value
+                value = pattern_of(pattern).read(text, zone)
+                value = to_local(value, binding.zone) // DAY if date and value is not None else value
             if value is None:
                 form = f" of the form {pattern!r}" if pattern else ""
                 message = f"{text!r} is no {'date' if date else kind}{form}"
@@ -108,6 +110,13 @@ def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callabl
         return row
 
     return bind
+
+
+def _reads_with_zone(arguments: Sequence[Type], result: Type) -> bool:
+    """Return True if a text becomes a timestamp, or a date by a pattern, in which an offset may stand."""
+    if arguments[0] != STRING:
+        return False
+    return result == TIMESTAMP or (result == DATE and len(arguments) == 2)
 
 
 _OF_TEXT = "of a text, by a pattern if given"
@@ -131,6 +140,7 @@ for _name, _kind, *_examples in (
         name=_name,
         fails=True,
         lenient=_lenient,
+        zoned=_reads_with_zone,
     )(_parsed(_kind, date=_kind == DATE, lenient=_lenient))
 
 
@@ -143,6 +153,7 @@ _DATE_FORMAT = "date_format(value timestamp, pattern string) -> string"
     summary="A text by a pattern, such as `yyyy-MM-dd HH:mm:ss`.",
     examples=[(f"date_format({_MOMENT}, 'EEE, d MMM yyyy')", "Fri, 3 May 2024")],
     fails=True,
+    zoned=with_timestamps,
 )
 def _date_format(binding: Binding) -> Row:
     return lambda value, pattern: pattern_of(pattern).write(value, binding.zone)
@@ -160,6 +171,7 @@ _FROM_UNIXTIME = "from_unixtime(seconds bigint, [pattern string]) -> string"
     summary="The time of seconds since 1970, as a text.",
     examples=[("from_unixtime(0)", "1970-01-01 00:00:00")],
     fails=True,
+    zoned=lambda _arguments, _result: True,
 )
 def _from_unixtime(binding: Binding) -> Row:
     return lambda seconds, pattern=_PLAIN: pattern_of(pattern).write(checked(seconds * SECOND, BIGINT), binding.zone)
@@ -192,6 +204,7 @@ for _name in ("unix_timestamp", "to_unix_timestamp"):
         resolver=_unix_types,
         name=_name,
         fails=True,
+        zoned=from_text,
     )(_unix_timestamp)
 for _name, _unit in (("unix_seconds", SECOND), ("unix_millis", 1000), ("unix_micros", 1)):
     INSTANTS.function(
@@ -264,15 +277,18 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
     "MONTH, QUARTER or YEAR.",
     examples=[("timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00")],
     fails=True,
+    zoned=with_timestamps,
 )
 def _timestampadd(binding: Binding) -> Row:
+    zone = binding.zone
+
     def row(unit: str, count: int, value: int) -> int:
         if unit in _STEPS:
             return checked(value + count * _STEPS[unit], BIGINT)
-        local = to_local(value, binding.zone)
-        days, rest = divmod(local, DAY)
-        days = days + count * _DAYS[unit] if unit in _DAYS else add_months(days, count * _MONTHS[unit])
-        return checked(from_local(days * DAY + rest, binding.zone), BIGINT)
+        if unit in _DAYS:
+            return checked(moved_on(value, checked(count * _DAYS[unit] * DAY, BIGINT), zone), BIGINT)
+        days, rest = divmod(to_local(value, zone), DAY)
+        return checked(from_local(add_months(days, count * _MONTHS[unit]) * DAY + rest, zone, value), BIGINT)
 
     return row
 
@@ -281,12 +297,13 @@ def _timestampadd(binding: Binding) -> Row:
     "timestampdiff(unit string, start timestamp, end timestamp) -> bigint",
     summary="The whole units between two times; the unit is a word, as with timestampadd.",
     examples=[("timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')", "24")],
+    zoned=with_timestamps,
 )
 def _timestampdiff(binding: Binding) -> Row:
     def row(unit: str, start: int, end: int) -> int:
         one, other = to_local(start, binding.zone), to_local(end, binding.zone)
         if unit in _STEPS or unit in _DAYS:
-            difference = end - start if unit in _STEPS else other - one
+            difference = other - one
             return int(math.copysign(1, difference)) * (abs(difference) // (_STEPS.get(unit) or _DAYS[unit] * DAY))
         return _months_from(one, other, _MONTHS[unit])
 
@@ -333,6 +350,7 @@ INSTANTS.function(
     summary="The time that clocks of another zone show at the same moment.",
     examples=[("convert_timezone('Europe/Berlin', 'UTC', TIMESTAMP_NTZ '2024-07-01 10:00:00')", "2024-07-01 08:00:00")],
     fails=True,
+    zoned=lambda arguments, _result: len(arguments) == 2,
 )
 def _convert_timezone(binding: Binding) -> Row:
     def row(*arguments: Any) -> int:

@@ -9,7 +9,8 @@ from typing import Any
 
 from streams_orchestration.expressions.conversion import EXACT, single, write_floating
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
-from streams_orchestration.expressions.functions.arithmetic import checked, one_number
+from streams_orchestration.expressions.functions.arithmetic import one_number
+from streams_orchestration.expressions.functions.ranges import checked
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
 from streams_orchestration.expressions.types import BIGINT, DOUBLE, INT, Type
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 
 from streams_orchestration.expressions.datetime_patterns import DAYS, MONTHS
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
-from streams_orchestration.expressions.functions.arithmetic import checked
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.functions.ranges import checked
+from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, with_timestamps
 from streams_orchestration.expressions.times import (
     DAY,
     HOUR,
     MINUTE,
     SECOND,
+    Clock,
     add_months,
     clock_of,
     date_of,
@@ -99,6 +100,7 @@ for _name, _unit, _modulus in (("hour", HOUR, 24), ("minute", MINUTE, 60), ("sec
         examples=[(f"{_name}({_MOMENT})", {"hour": "10", "minute": "11"}.get(_name, "12"))],
         resolver=_on_clock,
         name=_name,
+        zoned=with_timestamps,
     )(_clock_part)
 
 _PART_NAMES = {
@@ -172,6 +174,7 @@ for _name in ("date_part", "datepart"):
         examples=[(f"{_name}('doy', DATE '2024-12-30')", "365")],
         resolver=_extracted,
         name=_name,
+        zoned=with_timestamps,
     )(_date_part)
 
 MOMENTS.function(
@@ -210,16 +213,19 @@ MOMENTS.function(
     "months_between(one timestamp, other timestamp, [rounded boolean]) -> double",
     summary="The months from the second time to the first, 31 days each where days differ; rounded to 8 digits.",
     examples=[("months_between(DATE '2024-02-29', DATE '2024-01-31')", "1.0")],
+    zoned=with_timestamps,
 )
 def _months_between(binding: Binding) -> Row:
     def row(one: int, other: int, rounded: bool = True) -> float:  # noqa: FBT001, FBT002
-        first, second = clock_of(to_local(one, binding.zone)), clock_of(to_local(other, binding.zone))
+        times = one, other
+        first, second = (clock_of(to_local(each, binding.zone)) for each in times)
         months = float((first.year - second.year) * 12 + first.month - second.month)
         ends = [clock.day == days_of_month(clock.year, clock.month) for clock in (first, second)]
         if first.day == second.day or all(ends):
             return months
         seconds = [
-            clock.day * 86400 + clock.hour * 3600 + clock.minute * 60 + clock.second for clock in (first, second)
+            clock.day * 86400 + (time - _midnight(clock, binding.zone)) // SECOND
+            for time, clock in zip(times, (first, second), strict=True)
         ]
         value = months + (seconds[0] - seconds[1]) / (31 * 86400)
         return (
@@ -229,6 +235,11 @@ def _months_between(binding: Binding) -> Row:
         )
 
     return row
+
+
+def _midnight(clock: Clock, zone: dt.tzinfo) -> int:
+    """Return the timestamp at which the day of a clock begins."""
+    return from_local(days_of(clock.year, clock.month, clock.day) * DAY, zone)
 
 
 def _days_and_number(operands: Sequence[Operand]) -> Resolved | None:
@@ -285,6 +296,7 @@ def first_day(days: int, unit: str) -> int:
     "date_trunc(unit string, value timestamp) -> timestamp",
     summary="The beginning of the year, quarter, month, week, day, hour, minute, second or millisecond; else null.",
     examples=[(f"date_trunc('hour', {_MOMENT})", "2024-05-03 10:00:00")],
+    zoned=with_timestamps,
 )
 def _date_trunc(binding: Binding) -> Row:
     def row(written: str, value: int) -> int | None:
@@ -293,7 +305,7 @@ def _date_trunc(binding: Binding) -> Row:
             return None
         local = to_local(value, binding.zone)
         if unit in _SMALL:
-            return from_local(local // _SMALL[unit] * _SMALL[unit], binding.zone)
+            return from_local(local // _SMALL[unit] * _SMALL[unit], binding.zone, value)
         return from_local(first_day(local // DAY, unit) * DAY, binding.zone)
 
     return row

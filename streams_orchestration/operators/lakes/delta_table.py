@@ -14,6 +14,7 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaProtocolError, TableNotFoundError
 from deltalake.transaction import AddAction
 
+from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import sync_names
@@ -177,7 +178,7 @@ class DeltaTarget(LakeTarget):
         for name, text in self._table.metadata().configuration.items():
             if batch is not None and name.startswith(_CHECK):
                 with suppress(ValueError):
-                    holds = evaluate(parse_condition(text, batch.schema, name), batch)
+                    holds = evaluate(parse_condition(text, batch.schema, name, UTC), batch)
                     refused = pc.indices_nonzero(pc.invert(pc.fill_null(holds, fill_value=False))).to_pylist()
                     broken |= {row: f"{name.removeprefix(_CHECK)} ({text})" for row in refused if row not in broken}
         return broken

@@ -103,7 +103,7 @@ class Aggregate(Operator):
         measures: dict[str, Measure] = {}
         for name, text in parameters.output.items():
             with reported():
-                measures[name] = parse_measure(text, source, f"output.{name}")
+                measures[name] = parse_measure(text, source, f"output.{name}", context.zone)
         for field in target:
             name, measure = field.name, measures.get(field.name)
             if name not in (*parameters.output, *parameters.group_by, *parameters.partition_by):

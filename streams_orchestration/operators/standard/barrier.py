@@ -58,7 +58,7 @@ class Barrier(MatchingOperator):
                 for field in schema
             ]
         )
-        return together, Assignments(parameters.output, together, target)
+        return together, Assignments(parameters.output, together, target, context.zone)
 
     def setup(self) -> None:
         """Parse the expressions."""

@@ -77,7 +77,7 @@ class Beacon(SourceOperator):
     def _compile(context: OperatorContext, parameters: BeaconParameters) -> Assignments:
         target = context.output_schema()
         defaults = {field.name: _default(field.type) for field in target if field.name not in parameters.output}
-        return Assignments(parameters.output | defaults, _counter(), target)
+        return Assignments(parameters.output | defaults, _counter(), target, context.zone)
 
     @classmethod
     def endless(cls, parameters: BeaconParameters) -> str | None:

@@ -113,7 +113,8 @@ class DeDuplicate(Operator):
         source = context.inputs[0]
         check_failure_port(context, parameters, source)
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
-        keys = [parse_expression(text, source, "key") for text in texts or map(name_token, source.names)]
+        zone = context.zone
+        keys = [parse_expression(text, source, "key", zone) for text in texts or map(name_token, source.names)]
         types = [key.arrow_type for key in keys]
         for text, key in zip(texts or source.names, keys, strict=True):
             if pa.types.is_nested(key.arrow_type):

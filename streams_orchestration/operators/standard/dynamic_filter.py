@@ -77,7 +77,7 @@ class DynamicFilter(Operator):
         keys: list[list[Any]] = []
         types: list[list[pa.DataType]] = []
         for name, each, schema in zip(_PARAMETERS, texts, context.inputs, strict=False):
-            keys.append([parse_expression(text, schema, name) for text in each])
+            keys.append([parse_expression(text, schema, name, context.zone) for text in each])
             types.append([key.arrow_type for key in keys[-1]])
             sound = not any(key.faulty for key in (*keys[0], *keys[-1]))
             if sound and types[-1] != types[0]:

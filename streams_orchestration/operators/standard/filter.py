@@ -36,12 +36,13 @@ class Filter(Operator):
         """Raises ValueError when the condition does not fit the stream or is not boolean."""
         check_failure_port(context, parameters, context.inputs[0])
         if parameters.filter is not None:
-            parse_condition(parameters.filter, context.inputs[0], "filter")
+            parse_condition(parameters.filter, context.inputs[0], "filter", context.zone)
 
     def setup(self) -> None:
         """Parse the condition."""
         text = self.parameters.filter
-        self.condition: Any = None if text is None else parse_condition(text, self.context.inputs[0], "filter")
+        source, zone = self.context.inputs[0], self.context.zone
+        self.condition: Any = None if text is None else parse_condition(text, source, "filter", zone)
         self.sieve = Sieve(self, [] if self.condition is None else [self.condition])
         self.divides = len(own_outputs(self.context, self.parameters)) > 1
 

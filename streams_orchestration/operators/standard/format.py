@@ -81,7 +81,7 @@ class Format(Operator):
             raise ValueError(message)
         others = {name: text for name, text in parameters.output.items() if name != row or row not in target.names}
         rest = pa.schema([field for field in target if field.name != row])
-        return _Compiled(written, row, Assignments(others, source, rest))
+        return _Compiled(written, row, Assignments(others, source, rest, context.zone))
 
     def setup(self) -> None:
         """Parse the expressions."""

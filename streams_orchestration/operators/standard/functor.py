@@ -50,7 +50,8 @@ class Functor(Operator):
         check_failure_port(context, parameters, context.inputs[0])
         source, targets = context.inputs[0], own_outputs(context, parameters)
         ports = len(targets)
-        condition = None if parameters.filter is None else parse_condition(parameters.filter, source, "filter")
+        text, zone = parameters.filter, context.zone
+        condition = None if text is None else parse_condition(text, source, "filter", zone)
         written = parameters.output if isinstance(parameters.output, list) else [parameters.output]
         if parameters.output and len(written) != ports:
             message = f"output: a list with a mapping for each of the {ports} output ports is wanted"
@@ -59,7 +60,7 @@ class Functor(Operator):
         assignments: list[Assignments] = []
         for port, (output, target) in enumerate(zip(outputs, targets, strict=True)):
             with reported(f"output port {port}: " if ports > 1 else ""):
-                assignments.append(Assignments(output, source, target or source))
+                assignments.append(Assignments(output, source, target or source, zone))
         return condition, assignments
 
     def setup(self) -> None:

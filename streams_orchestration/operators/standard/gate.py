@@ -61,7 +61,7 @@ class Gate(WaitingOperator):
     def _compile(context: OperatorContext, parameters: GateParameters) -> Any:
         control = context.inputs[1]
         check_failure_port(context, parameters, control)
-        count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck")
+        count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck", context.zone)
         if not pa.types.is_integer(kind := count.arrow_type):
             message = f"{parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
             count.refuse(message)

@@ -124,8 +124,9 @@ class Join(Operator):
             cls._check_equality(context, parameters)
         target, joined = context.output_schema(), _joined_schema(context)
         check_failure_port(context, parameters, joined)
-        match = None if parameters.match is None else parse_condition(parameters.match, joined, "match")
-        assignments = Assignments(parameters.output, joined, target)
+        text, zone = parameters.match, context.zone
+        match = None if text is None else parse_condition(text, joined, "match", zone)
+        assignments = Assignments(parameters.output, joined, target, zone)
         policies = [
             parameters.eviction(side).resolved(schema, parameters.time_attribute)
             for side, schema in enumerate(context.inputs)

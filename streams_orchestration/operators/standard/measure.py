@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -159,27 +160,28 @@ def _largest(values: np.ndarray) -> int:
     return max(int(values.max()), -int(values.min())) if len(values) else 0
 
 
-def parse_measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
+def parse_measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Measure:
     """Read an output function, as `_measure` does, and note its canonical text."""
-    measure = _measure(text, schema, parameter)
-    note(parameter, text, lambda: _canonical(text, schema, parameter))
+    measure = _measure(text, schema, parameter, zone)
+    note(parameter, text, lambda: _canonical(text, schema, parameter, zone))
     return measure
 
 
-def _canonical(text: str, schema: pa.Schema, parameter: str) -> str:
+def _canonical(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> str:
     call = outer_call(text)
     assert call is not None
-    arguments = (_argument(text, part, schema, parameter).canonical() for part in call.arguments)
+    arguments = (_argument(text, part, schema, parameter, zone).canonical() for part in call.arguments)
     return f"{call.name}({', '.join(arguments)})"
 
 
-def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
+def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Measure:
     """Read an output function, for example `Average(dep_delay > 15)`.
 
     Args:
         text: the function with its argument.
         schema: of the stream whose attributes it may use.
         parameter: named in errors.
+        zone: the time zone of the application.
 
     Raises:
         ValueError: no such function, or its argument does not fit.
@@ -207,11 +209,11 @@ def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
             message = f"{FUNCTIONS[function].call} takes a value and the most values to keep, a number from 1 on"
             raise fault(message)
         limited = collect_list(int(parts[1].text))
-        return _value_measure(function, limited, [_argument(text, parts[0], schema, parameter)], fault)
+        return _value_measure(function, limited, [_argument(text, parts[0], schema, parameter, zone)], fault)
     if not parts:
         message = f"{function} takes an argument"
         raise fault(message)
-    expressions = [_argument(text, part, schema, parameter) for part in parts]
+    expressions = [_argument(text, part, schema, parameter, zone) for part in parts]
     expression = expressions[0]
     kind = expression.arrow_type
     if pa.types.is_decimal(kind) and function in DECIMAL_FUNCTIONS:
@@ -229,10 +231,10 @@ def _measure(text: str, schema: pa.Schema, parameter: str) -> Measure:
     return NumberMeasure(function, expression, whole=whole)
 
 
-def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str) -> Expression:
+def _argument(whole: str, part: Part, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> Expression:
     """Read an argument; its errors name the place in the whole text."""
     try:
-        return read_expression(part.text, schema, parameter)
+        return read_expression(part.text, schema, parameter, zone)
     except FaultyExpressionError as error:
         offset = part.offset + (error.offset or 0)
         raise type(error)(error.reason, parameter, whole, offset) from error

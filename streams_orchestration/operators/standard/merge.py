@@ -81,7 +81,7 @@ class Merge(Operator):
 
     @staticmethod
     def _assignments(context: OperatorContext) -> list[Assignments]:
-        return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0])
+        return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def setup(self) -> None:
         """Nothing waits."""

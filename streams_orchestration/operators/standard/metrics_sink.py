@@ -101,7 +101,7 @@ class MetricsSink(Operator):
     def _compile(context: OperatorContext, parameters: MetricsSinkParameters) -> dict[str, Any]:
         check_failure_port(context, parameters, context.inputs[0], others=0)
         source, texts = context.inputs[0], _listed(parameters.metrics)
-        expressions = [parse_expression(text, source, "metrics") for text in texts]
+        expressions = [parse_expression(text, source, "metrics", context.zone) for text in texts]
         for text, expression in zip(texts, expressions, strict=True):
             kind = expression.arrow_type
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):

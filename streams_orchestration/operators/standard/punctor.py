@@ -44,8 +44,8 @@ class Punctor(Operator):
     def _compile(context: OperatorContext, parameters: PunctorParameters) -> tuple[Any, Assignments]:
         check_failure_port(context, parameters, context.inputs[0])
         source = context.inputs[0]
-        condition = parse_condition(parameters.punctuate, source, "punctuate")
-        return condition, Assignments(parameters.output, source, context.outputs[0] or source)
+        condition = parse_condition(parameters.punctuate, source, "punctuate", context.zone)
+        return condition, Assignments(parameters.output, source, context.outputs[0] or source, context.zone)
 
     def setup(self) -> None:
         """Parse the expressions."""

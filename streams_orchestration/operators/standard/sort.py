@@ -104,13 +104,13 @@ class Sort(Operator):
             elif pa.types.is_nested(source.field(name).type):
                 message = f"partitionBy: {name} is {type_name(source.field(name).type)}, which cannot make partitions"
                 report(ValueError(message))
-        keys = [parse_expression(text, source, "sortBy") for text in parameters.sort_by]
+        keys = [parse_expression(text, source, "sortBy", context.zone) for text in parameters.sort_by]
         for text, key in zip(parameters.sort_by, keys, strict=True):
             kind = key.arrow_type
             if pa.types.is_nested(kind):
                 message = f"{text} is {type_name(kind)}, which has no order"
                 key.refuse(message)
-        assignments = Assignments({}, source, context.outputs[0] or source)
+        assignments = Assignments({}, source, context.outputs[0] or source, context.zone)
         window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         return window, keys, assignments
 

@@ -66,13 +66,13 @@ class Split(Operator):
         check_failure_port(context, parameters, context.inputs[0])
         source = context.inputs[0]
         if parameters.key is not None and parameters.file is not None:
-            key = parse_expression(parameters.key, source, "key")
+            key = parse_expression(parameters.key, source, "key", context.zone)
             if not pa.types.is_integer(key.arrow_type) and not is_text(key.arrow_type):
                 message = f"{parameters.key!r} is {key.type}, a text or an integer is wanted"
                 key.refuse(message)
             return [key], _read_mapping(context, parameters.file, len(own_outputs(context, parameters)))
         texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
-        indexes = [parse_expression(str(text), source, "index") for text in texts]
+        indexes = [parse_expression(str(text), source, "index", context.zone) for text in texts]
         for text, index in zip(texts, indexes, strict=True):
             if not pa.types.is_integer(kind := index.arrow_type):
                 message = f"{text!r} is {type_name(kind)}, an integer is wanted; CAST it AS BIGINT"

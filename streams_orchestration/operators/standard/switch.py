@@ -49,7 +49,7 @@ class Switch(WaitingOperator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: SwitchParameters) -> Any:
         check_failure_port(context, parameters, context.inputs[1])
-        return parse_condition(parameters.status, context.inputs[1], "status")
+        return parse_condition(parameters.status, context.inputs[1], "status", context.zone)
 
     def setup(self) -> None:
         """Parse the condition."""

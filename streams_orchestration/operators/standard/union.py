@@ -30,7 +30,7 @@ class Union(Operator):
             if missing is not None:
                 message = f"input port {port}: the stream has no attribute {missing}, which the output stream has"
                 raise ValueError(message)
-        return assignments_of_ports(context.inputs, target)
+        return assignments_of_ports(context.inputs, target, context.zone)
 
     def setup(self) -> None:
         """Match the attributes."""

@@ -148,7 +148,8 @@ class TaskRun:
                 done += len(item)
                 self.rows_in += len(item)
                 if condition is not None:
-                    item = selected(item, condition, self.program.operators[operator].inputs[port])
+                    reader = self.program.operators[operator]
+                    item = selected(item, condition, reader.inputs[port], reader.time_zone)
                     if not len(item):
                         continue
             self._enter(operator, port, item)

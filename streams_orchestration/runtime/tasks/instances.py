@@ -82,6 +82,7 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         local_channel=program.local_channel,
         local_max_channels=program.local_max_channels,
         pe=program.pe,
+        time_zone=program.time_zone,
         region=program.region,
         base=Path(directories.base),
         results=Path(directories.results),

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import functools
 
+from streams_orchestration.expressions.times import expected_zone
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.expressions import Expression, condition_of, evaluate
 from streams_orchestration.operators.libraries import compute as pc
 
 
-def selected(tuples: TupleBatch, condition: str, ddl: str) -> TupleBatch:
-    """The tuples for which the condition is true; null counts as false."""
-    return tuples.filter(pc.fill_null(evaluate(_parsed(condition, ddl), tuples.arrow), fill_value=False))
+def selected(tuples: TupleBatch, condition: str, ddl: str, time_zone: str) -> TupleBatch:
+    """The tuples for which the condition is true; null counts as false.
+
+    Args:
+        tuples: of the stream.
+        condition: the filter of the Import.
+        ddl: the tuple type of the stream.
+        time_zone: of the application that imports.
+    """
+    expression = _parsed(condition, ddl, time_zone)
+    return tuples.filter(pc.fill_null(evaluate(expression, tuples.arrow), fill_value=False))
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(condition: str, ddl: str) -> Expression:
-    return condition_of(condition, ddl, "filter")
+def _parsed(condition: str, ddl: str, time_zone: str) -> Expression:
+    return condition_of(condition, ddl, "filter", expected_zone(time_zone))

@@ -54,8 +54,8 @@ class TwoConditions(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: TwoConditions.Parameters) -> None:
-        first = parse_expression(parameters.first, context.inputs[0], "first")
-        second = parse_expression(parameters.second, context.inputs[0], "second")
+        first = parse_expression(parameters.first, context.inputs[0], "first", context.zone)
+        second = parse_expression(parameters.second, context.inputs[0], "second", context.zone)
         if first.type != second.type:
             message = "first and second are of other types"
             raise ValueError(message)
@@ -68,9 +68,9 @@ class WithFallback(Operator):
     @classmethod
     def check(cls, context: OperatorContext, parameters: WithFallback.Parameters) -> None:
         try:
-            parse_expression(parameters.text, context.inputs[0], "text")
+            parse_expression(parameters.text, context.inputs[0], "text", context.zone)
         except FaultyExpressionError:
-            parse_expression("n", context.inputs[0], "text")
+            parse_expression("n", context.inputs[0], "text", context.zone)
 
 
 @pytest.mark.parametrize(

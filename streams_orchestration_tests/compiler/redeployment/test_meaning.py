@@ -31,9 +31,13 @@ graph:
 STATES = {name: StateFacts(3, 300) for name in ("First", "Sums")}
 
 
-def compiled(key: str = "[k, n>15]", measure: str = '"Average(n + 1)"', row: str = "n int") -> Compilation:
+def compiled(
+    key: str = "[k, n>15]", measure: str = '"Average(n + 1)"', row: str = "n int", zone: str = ""
+) -> Compilation:
     """Return an application as it is deployed: with what was noted of its expressions."""
     text = SPEC.replace("KEY", key).replace("MEASURE", measure).replace("n int", row)
+    text = text.replace("s double", "s timestamp") if "Max(" in measure else text
+    text = text.replace("application: app", f"application: app\ntimeZone: {zone}") if zone else text
     return deployable(compile_application(read(text))).compilation
 
 
@@ -68,6 +72,28 @@ def test_a_plan_of_an_older_version_is_compared_as_well():
     older = replace(old, logical=replace(old.logical, operators=operators))
     assert lost(older, compiled("[k, (n > 15)]")) == {}
     assert list(lost(older, compiled("[k, n > 16]"))) == ["First"]
+
+
+@pytest.mark.parametrize(
+    ("key", "measure", "loses"),
+    [
+        ("[k, n > 15]", '"Average(n + 1)"', []),
+        ("from_unixtime(n)", '"Average(n + 1)"', ["First"]),
+        ("\"k > '2024-01-01'\"", '"Max(CAST(k AS TIMESTAMP))"', ["Sums"]),
+        ("\"CAST(k AS TIMESTAMP) > TIMESTAMP '2024-01-01 00:00:00Z'\"", '"Sum(hour(timestamp_seconds(n)))"',
+         ["First", "Sums"]),
+        ("\"timestamp_seconds(n) > '2024-01-01 00:00:00Z'\"", '"Average(unix_seconds(timestamp_seconds(n)))"', []),
+        ("\"timestamp_seconds(n) > '2024-01-01 00:00:00'\"",
+         '"Average(hour(TIMESTAMP_NTZ \'2024-01-01\'))"', ["First"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(("old", "new"), [("", "Europe/Berlin"), ("Asia/Kolkata", "UTC"), ("", "UTC")])
+def test_another_time_zone_loses_what_depends_on_it(key: str, measure: str, loses: list[str], old: str, new: str):
+    before, after = (compiled(key, measure, zone=each) for each in (old, new))
+    found = lost(before, after)
+    assert list(found) == (loses if new != "UTC" or old else [])
+    for reason in found.values():
+        assert f"was made in the time zone {old or 'UTC'}, which would be {new}" in reason
 
 
 def test_a_text_that_a_later_version_reads_otherwise_is_another_meaning():

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -53,12 +52,13 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
 }
-"""Settings of every session that makes a checkpoint: the time zone and the layout of state are not written into it.
+"""Settings of every session that makes a checkpoint: the layout of state is not written into it, nor is the time zone.
 
 A batch of Spark's is one of the catalog, so it makes none of its own. Maintenance also closes the stores of queries
 that have ended, each of which takes 4 MiB of disk, and every reset makes new ones. Code is generated also on a host
 that had no queries when it started.
 """
+TIME_ZONE = "spark.sql.session.timeZone"
 NO_CLASS = "'JavaPackage' object is not callable"
 """What Py4J says of a class that the JVM does not have."""
 
@@ -78,7 +78,10 @@ def segments_source(options: Mapping[str, str]) -> Source:
 
     def source(spark: SparkSession, program: OperatorProgram, port: int, time: str) -> DataFrame:
         spark.dataSource.register(PortSource)
-        own = {"operator": str(program.index), "port": str(port), "attributes": program.inputs[port], "time": time}
+        own = {
+            "operator": str(program.index), "port": str(port), "attributes": program.inputs[port], "time": time,
+            "timezone": program.time_zone,
+        }  # fmt: skip
         return spark.readStream.format(PortSource.name()).options(**options, **own).load()
 
     return source
@@ -103,6 +106,7 @@ class Composition:
         """(operator, output port) -> its DataFrame."""
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
+        spark.conf.set(TIME_ZONE, next((each.time_zone for each in program.operators.values()), "UTC"))
         if any(operator.max_channels > 1 for operator in program.operators.values()):
             spark.conf.set(*ONE_PARTITION)
 

@@ -81,7 +81,10 @@ def read_share(payload: bytes, options: dict[str, str]) -> Iterator[pa.RecordBat
                 where = f"stream {segment.stream}: the segment {store.title(segment.path)}"
                 message = f"{where} has other attributes than its reader takes; start anew with --fresh"
                 raise SegmentError(message)
-            tuples = item if condition is None else selected(item, condition, options["attributes"])
+            if condition is None:
+                tuples = item
+            else:
+                tuples = selected(item, condition, options["attributes"], options["timezone"])
             batch = tuples.arrow
             if not batch.num_rows:
                 continue

@@ -1,0 +1,27 @@
+"""Results of functions that are refused where their type cannot hold them."""
+
+from __future__ import annotations
+
+import decimal
+
+from streams_orchestration.expressions.conversion import bounded
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.types import INTEGRAL_RANGES, Type
+
+
+def checked(value: int, kind: Type) -> int:
+    """Return a whole number if its type holds it; raises EvaluationError otherwise."""
+    low, high = INTEGRAL_RANGES[kind.name]
+    if not low <= value <= high:
+        message = f"{value} is beyond the range of {kind}"
+        raise EvaluationError(message)
+    return value
+
+
+def scaled(value: decimal.Decimal, kind: Type) -> decimal.Decimal:
+    """Return a decimal as one of its type, rounded half up; raises EvaluationError if it has too many digits."""
+    result = bounded(value, kind)
+    if result is None:
+        message = f"{value} is beyond the range of {kind}"
+        raise EvaluationError(message)
+    return result

@@ -1,0 +1,35 @@
+"""Points in time moved by intervals, and the intervals between them, on the clocks of a time zone as in Spark."""
+
+from __future__ import annotations
+
+from streams_orchestration.expressions.functions.ranges import checked
+from streams_orchestration.expressions.table import Binding, Row
+from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
+from streams_orchestration.expressions.times import UTC, add_months, from_local, moved_on, to_local
+from streams_orchestration.expressions.types import BIGINT, DATE, DAY, TIMESTAMP, YEAR_MONTH
+
+
+def shifted(binding: Binding, sign: int) -> Row:
+    """Return the sum (sign 1) or difference (-1) of a point in time and an interval, as clocks of the zone show it."""
+    kind, months = binding.result, YEAR_MONTH in binding.arguments
+    zone = binding.zone if kind == TIMESTAMP else UTC
+
+    def date(value: int, amount: int) -> int:
+        if months:
+            return add_months(value, sign * amount)
+        return value + sign * (amount // MICROS_OF_A_DAY if DAY in binding.arguments else amount)
+
+    def timestamp(value: int, amount: int) -> int:
+        if not months:
+            return checked(moved_on(value, sign * amount, zone), BIGINT)
+        days, rest = divmod(to_local(value, zone), MICROS_OF_A_DAY)
+        local = add_months(days, sign * amount) * MICROS_OF_A_DAY + rest
+        return checked(from_local(local, zone, value), BIGINT)
+
+    return date if kind == DATE else timestamp
+
+
+def elapsed(binding: Binding) -> Row:
+    """Return the difference of what clocks of the zone show at two timestamps, which need not be the time between."""
+    zone = binding.zone
+    return lambda one, other: checked(to_local(one, zone) - to_local(other, zone), BIGINT)
