@@ -15,7 +15,7 @@ from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import put_in_place
-from streams_orchestration.orchestration.progress import deployment_event, observation, part_events
+from streams_orchestration.orchestration.progress import deployment_event, news, observation, part_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import clock
@@ -203,7 +203,7 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, de
 def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, deployments)
-    _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
+    _record(context, deployments, deployments.cancel(application_of(context), config.timeout), at_rest=True)
 
 
 @dg.op(ins=AFTER, out=NOTHING)
@@ -338,7 +338,12 @@ def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> N
 
 
 def _record(
-    context: dg.OpExecutionContext, deployments: Deployments, status: ApplicationStatus, timeline: str | None = None
+    context: dg.OpExecutionContext,
+    deployments: Deployments,
+    status: ApplicationStatus,
+    timeline: str | None = None,
+    *,
+    at_rest: bool = False,
 ) -> None:
     """Show on the assets what was reached.
 
@@ -347,14 +352,15 @@ def _record(
         deployments: of the state directory.
         status: what was reached.
         timeline: a drawing, of an application that was only reset: that alone completes no epoch.
+        at_rest: the application was only stopped, which completes no epoch either.
     """
     metrics = deployments.metrics(status.application)
     event = deployment_event(status, metrics, clock.now())
-    if timeline is None:
-        context.log_event(event)
-    else:
+    if timeline is not None:
         drawn = dg.MetadataValue.md(image("timeline", timeline))
         context.log_event(observation(event, {"streams/timeline": drawn}))
+    else:
+        context.log_event(observation(event) if at_rest else event)
     sinks = [sink for sink in status.sinks if sink.rows]
     for each in part_events(status, metrics, status.pes, sinks, deployments.first_rows):
-        context.log_event(each)
+        context.log_event(news(context.instance, each))

@@ -21,6 +21,7 @@ from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_r
 Preview = Callable[[SinkStatus, int], Sequence[Mapping[str, Any]]]
 """Reads the first rows of a sink, as many as are wanted."""
 PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
+_AT_REST = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "WAITING")))
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
 
@@ -52,7 +53,12 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
 
 
 def progress_events(
-    status: ApplicationStatus, metrics: ApplicationMetrics, now: float, seen: Look, preview: Preview
+    status: ApplicationStatus,
+    metrics: ApplicationMetrics,
+    now: float,
+    seen: Look,
+    preview: Preview,
+    instance: dg.DagsterInstance,
 ) -> list[dg.AssetMaterialization | dg.AssetObservation]:
     """Return the events that a look at an application has to record.
 
@@ -62,10 +68,11 @@ def progress_events(
         now: unix seconds.
         seen: the look.
         preview: reads the first rows of a sink.
+        instance: has what was recorded before.
     """
     record = deployment_event(status, metrics, now)
     parts = part_events(status, metrics, seen.pes, seen.sinks, preview)
-    return [record if seen.advanced else observation(record), *parts]
+    return [record if seen.advanced else observation(record), *(news(instance, each) for each in parts)]
 
 
 def observation(
@@ -74,6 +81,19 @@ def observation(
     """Return a report as an observation: only a materialization, which means progress, counts for freshness."""
     metadata = {**record.metadata, **(more or {})}
     return dg.AssetObservation(record.asset_key, description=record.description, metadata=metadata)
+
+
+def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:
+    """Return the event of a PE, stream or sink as a materialization only if it shows data that is new.
+
+    What is downstream of a materialization runs, so one that repeats the last, or shows a PE that does not work, is an
+    observation.
+    """
+    if event.metadata.get("streams/state") in _AT_REST:
+        return observation(event)
+    last = instance.get_latest_materialization_event(event.asset_key)
+    before = last.asset_materialization if last is not None else None
+    return observation(event) if before is not None and before.description == event.description else event
 
 
 def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:

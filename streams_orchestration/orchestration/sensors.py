@@ -181,7 +181,7 @@ class _Tick:
                 self.context.log.error("%s: %s. %s", failure.unit, said, failure.remedy)
         if seen.report:
             metrics, preview = self.deployments.metrics(application), self.deployments.first_rows
-            self.events += progress_events(status, metrics, now, seen, preview)
+            self.events += progress_events(status, metrics, now, seen, preview, self.context.instance)
         self.events += [evaluation(application, check) for check in seen.checks]
         self.memories[application] = replace(seen.memory, mark=mark)
         self.records |= bool(self.events or seen.resets)

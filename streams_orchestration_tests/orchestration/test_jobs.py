@@ -57,8 +57,7 @@ def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runt
 
 def test_what_was_measured_shows_on_the_assets(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running()
-    events = run(defs, "cancel_demo").get_asset_materialization_events()
-    shown = {e.asset_key.to_user_string(): e.materialization.metadata for e in events if e.asset_key}
+    shown = {key: event.metadata for key, event in reported(run(defs, "cancel_demo")).items()}
     operators = shown["demo/deployment"]["streams/operators"]
     assert isinstance(operators, dg.TableMetadataValue)
     assert [dict(record.data) for record in operators.records] == [
@@ -66,6 +65,38 @@ def test_what_was_measured_shows_on_the_assets(defs: dg.Definitions, runtime: Ru
         {"operator": "Numbers", "PE": 0, "tuples in": 0, "tuples out": 1000, "cpu seconds": 1.5},
     ]
     assert shown["demo/pes/pe_0"]["streams/cpu_seconds"].value == 1.5
+
+
+def reported(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization | dg.AssetObservation]:
+    """The last event of each asset."""
+    events: list[dg.AssetMaterialization | dg.AssetObservation] = []
+    for event in result.all_events:
+        if event.event_type_value == "ASSET_MATERIALIZATION":
+            events.append(event.step_materialization_data.materialization)
+        elif event.event_type_value == "ASSET_OBSERVATION":
+            events.append(event.asset_observation_data.asset_observation)
+    return {event.asset_key.to_user_string(): event for event in events}
+
+
+def test_what_brings_no_new_data_is_no_materialization(defs: dg.Definitions, runtime: Runtime):
+    runtime.status = running(state="STOPPED")
+    with dg.DagsterInstance.ephemeral() as instance:
+        run(defs, "cancel_demo", instance=instance)
+        again = run(defs, "cancel_demo", instance=instance)
+        sink = replace(running().sinks[0], rows=501)
+        runtime.status = running(state="STOPPED", sinks=(sink, *running().sinks[1:]))
+        grown = run(defs, "cancel_demo", instance=instance)
+    assert recorded(again) == set()
+    assert set(reported(again)) >= {"demo/deployment", "demo/sinks/Results", "demo/streams/Numbers"}
+    assert recorded(grown) == {"demo/sinks/Results"}
+
+
+@pytest.mark.parametrize("state", ["FAILED", "STOPPED"])
+def test_a_pe_that_does_not_work_is_not_materialized(defs: dg.Definitions, runtime: Runtime, state: str):
+    runtime.status = running(pes=tuple(replace(pe, state=state) for pe in running().pes))
+    result = run(defs, "cancel_demo")
+    assert not [key for key in recorded(result) if "/pes/" in key]
+    assert reported(result)["demo/pes/pe_0"].description == f"PE 0 is {state}"
 
 
 def test_what_was_not_compiled_is_not_deployed(defs: dg.Definitions, runtime: Runtime):
@@ -151,7 +182,7 @@ def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
     result = run(defs, "cancel_demo", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
     assert runtime.calls == [("cancel", "demo", 5.0), ("read_status", "demo")]
-    assert "demo/deployment" in recorded(result)
+    assert "demo/deployment" in reported(result)
 
 
 def test_resetting_resets_waits_and_records(defs: dg.Definitions, runtime: Runtime):

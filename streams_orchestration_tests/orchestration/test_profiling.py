@@ -253,7 +253,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
 
 @pytest.mark.parametrize(
     ("status", "skipped"),
-    [(None, "demo is not deployed"), (running(state="STOPPED"), "demo is STOPPED"), (running(), None)],
+    [(None, "Nothing is deployed there"), (running(state="STOPPED"), "demo is STOPPED"), (running(), None)],
 )
 def test_the_schedule_measures_only_what_runs(
     spec: Path, home: Home, runtime: Runtime, status: Any, skipped: str | None
