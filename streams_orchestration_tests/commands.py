@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.waiting import until
 
 SPECS = Path(__file__).parents[1] / "specs"
-LIMIT = 180.0
+LIMIT = 400.0
 """Seconds that a condition is waited for."""
 LOOK_SECONDS = 0.1
 """Between two looks; each takes processor time from what is looked at."""

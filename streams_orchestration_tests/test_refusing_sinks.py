@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.commands import streams
+from streams_orchestration_tests.commands import LIMIT, streams
 from streams_orchestration_tests.targets import target_of
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
@@ -39,7 +39,7 @@ def run(tmp_path: Path, url: str) -> tuple[int, str]:
     spec = tmp_path / "refused.yaml"
     spec.write_text(SPEC.format(url=url))
     with streams(Home(tmp_path / "home"), "run", str(spec)) as process:
-        output, _ = process.communicate(timeout=240)
+        output, _ = process.communicate(timeout=LIMIT)
     return process.returncode, output
 
 
@@ -70,7 +70,7 @@ def test_a_text_that_the_target_never_takes_ends_the_run_by_its_row(tmp_path: Pa
 
 def test_a_variable_that_is_not_set_ends_the_run_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows(tmp_path)
-    url = "sqlite:///{{env:TEST_TARGET}}"
+    url = "sqlite:///${env:TEST_TARGET}"
     monkeypatch.delenv("TEST_TARGET", raising=False)
     status, output = run(tmp_path, url)
     assert status != 0

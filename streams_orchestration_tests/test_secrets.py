@@ -24,6 +24,7 @@ from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.journal.source import JournalSource
+from streams_orchestration.operators.references import unresolved
 from streams_orchestration.operators.standard import STANDARD
 from streams_orchestration.orchestration.lineage import lineage_graph, render_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
@@ -167,6 +168,16 @@ def test_a_secret_that_is_written_out_is_refused_and_not_repeated(tmp_path: Path
     assert findings
     for text in (*findings, *of_dagster(compilation), *map(str, compilation.diagnostics)):
         assert SECRET not in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"), [(kind, place) for kind, of in PARAMETERS.items() for place in places(of)], ids=str
+)
+def test_a_reference_that_nothing_resolves_is_known_before_the_operator_runs(kind: str, place: tuple[str, ...]):
+    errors = list(unresolved(with_secrets(PARAMETERS[kind], "${env:NOT_SET}", place)))
+    assert [error.reason for error in errors] == [
+        f"{': '.join(place)}: the environment variable NOT_SET is not set in the host's process"
+    ]
 
 
 @pytest.mark.slow

@@ -16,8 +16,28 @@ PARAMETERS = ("catalog", "client", "headers", "password", "registry", "storage",
 """The parameters of standard operators in whose texts references are resolved."""
 
 
+_SET = (
+    "hosts have the environment of the command, Dagster daemon or agent that starts them: set it there, and run it "
+    "again"
+)
+_READABLE = (
+    "hosts are processes of the user whose command, Dagster daemon or agent starts them: write the file where that "
+    "user can read it, and run it again"
+)
+
+
 class ReferenceError(RefusedError):
-    """A reference cannot be resolved; the message has its name, never a value."""
+    """A reference cannot be resolved; the message has its name, never a value.
+
+    Attributes:
+        reason: the message without the remedy.
+        remedy: a sentence without its full stop; it says where the value is to be set.
+    """
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{reason}; {remedy}" if remedy else reason)
+        self.reason = reason
+        self.remedy = remedy
 
 
 def is_reference(text: str) -> bool:
@@ -45,7 +65,7 @@ def resolved(text: str, parameter: str) -> str:
     return REFERENCE.sub(value, text)
 
 
-def unresolved(parameters: Mapping[str, Any]) -> Iterator[str]:
+def unresolved(parameters: Mapping[str, Any]) -> Iterator[ReferenceError]:
     """Yield an error for each reference of a standard operator's parameters that this process cannot resolve.
 
     Args:
@@ -56,7 +76,7 @@ def unresolved(parameters: Mapping[str, Any]) -> Iterator[str]:
             try:
                 resolved(text, parameter)
             except ReferenceError as error:
-                yield str(error)
+                yield error
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
@@ -80,14 +100,11 @@ def _value(kind: str, name: str, parameter: str) -> str:
         try:
             return Path(name).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            message = f"{parameter}: the file {name} cannot be read by the host's process: {reason}"
-            raise ReferenceError(message) from error
+            why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            reason = f"{parameter}: the file {name} cannot be read by the host's process: {why}"
+            raise ReferenceError(reason, _READABLE) from error
     value = os.environ.get(name)
     if value is None:
-        message = (
-            f"{parameter}: the environment variable {name} is not set in the host's process; hosts have the "
-            "environment of the command, Dagster daemon or agent that starts them: set it there, and run it again"
-        )
-        raise ReferenceError(message)
+        reason = f"{parameter}: the environment variable {name} is not set in the host's process"
+        raise ReferenceError(reason, _SET)
     return value

@@ -119,5 +119,5 @@ def without_secrets(text: str, properties: Mapping[str, str]) -> str:
     for name, value in properties.items():
         for reference in REFERENCE.finditer(value):
             with suppress(ReferenceError):
-                text = without(text, [resolved(reference[0], name)])
+                text = without(text, [resolved(reference[0], f"catalog: {name}")])
     return " ".join(text.split())

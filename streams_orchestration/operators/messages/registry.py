@@ -72,7 +72,8 @@ class Registry:
         self._login: dict[str, str] = {}
         if parameters.user is not None and parameters.password is not None:
             try:
-                login = f"{parameters.user}:{resolved(parameters.password, 'registry: password')}"
+                user = resolved(parameters.user, "registry: user")
+                login = f"{user}:{resolved(parameters.password, 'registry: password')}"
             except ReferenceError as error:
                 raise RefusedError(str(error)) from None
             self._login = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}

@@ -112,7 +112,7 @@ class MQTTSource(JournalSource):
         )  # fmt: skip
         client.connect_timeout = REACH_SECONDS
         if settings.user is not None:
-            client.username_pw_set(settings.user, settings.secret("password"))
+            client.username_pw_set(settings.secret("user"), settings.secret("password"))
         if settings.url.startswith("mqtts:"):
             client.tls_set()
 

@@ -88,7 +88,7 @@ class NATSSource(JournalSource):
             heard.append(error)
 
         options: dict[str, Any] = {
-            "user": settings.user, "password": settings.secret("password"), "token": settings.secret("token"),
+            "user": settings.secret("user"), "password": settings.secret("password"), "token": settings.secret("token"),
             "allow_reconnect": False, "connect_timeout": REACH_SECONDS, "max_reconnect_attempts": 1,
             "reconnect_time_wait": 0.1, "error_cb": hear,
         }  # fmt: skip

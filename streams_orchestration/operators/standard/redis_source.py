@@ -82,7 +82,7 @@ class RedisSource(JournalSource):
 
         settings: RedisSourceParameters = self.parameters
         client: Any = Redis.from_url(
-            settings.url, username=settings.user, password=settings.secret("password"),
+            settings.url, username=settings.secret("user"), password=settings.secret("password"),
             socket_connect_timeout=REACH_SECONDS, socket_timeout=REACH_SECONDS + BLOCK_MILLISECONDS / 1000,
         )  # fmt: skip
         try:

@@ -172,7 +172,7 @@ def _start(catalog: Catalog, launcher: HostLauncher, claims: Sequence[_Claim]) -
         start = claim.start
         try:
             with catalog.read() as connection:
-                require_references(connection, start.application, start.host)
+                require_references(connection, start)
             process = launcher.launch(start)
         except BaseException:
             for each in claims[number:]:

@@ -14,7 +14,7 @@ from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import cancel
 from streams_orchestration.runtime.errors import NotDeployableError
-from streams_orchestration.runtime.sinks.outputs import published_files
+from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home, data_of
 from streams_orchestration.runtime.transport.connections import disconnect
 from streams_orchestration.runtime.units.reading import deployed_applications, read_units
@@ -64,8 +64,13 @@ def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePro
 
 
 def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
-    try:
-        return [path for program in programs for path in published_files(home, program)]
-    except (StorageError, ReferenceError) as error:
-        message = f"{error}; files of an earlier run are looked for there before a new one begins"
-        raise NotDeployableError(message) from error
+    """Return the files in the target places of all operators that these seem to have published."""
+    files: list[File] = []
+    for program in programs:
+        for name, operator, context, parameters in operators_of(home, program):
+            try:
+                files += operator.published(context, parameters)
+            except (StorageError, ReferenceError) as error:
+                message = f"{name}: {error}. Files of an earlier run are looked for there before a new one begins"
+                raise NotDeployableError(message) from error
+    return files

@@ -15,6 +15,7 @@ from streams_orchestration.operators.references import unresolved
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import HostLaunchError, StreamsRuntimeError
+from streams_orchestration.runtime.hosts.launcher import HostStart
 
 STANDARD = "streams_orchestration.operators."
 """Begins the names of the implementations that come with the product."""
@@ -69,20 +70,29 @@ def has_queries(connection: Connection, application: str, host: int) -> bool:
     )
 
 
-def require_references(connection: Connection, application: str, host: int) -> None:
-    """Raise HostLaunchError for secrets that the PEs of a host refer to and a child of this process would not find."""
+def require_references(connection: Connection, start: HostStart) -> None:
+    """Raise HostLaunchError for references of a host's operators that a child of this process could not resolve.
+
+    On a Spark cluster, operators have the environment and the files of executors, which this process does not know.
+    """
+    if start.engine.cluster:
+        return
     p = tables.pe
-    programs = connection.scalars(select(p.c.program).where(p.c.application == application, p.c.host == host))
+    of_host = (p.c.application == start.application, p.c.host == start.host)
     errors = [
-        f"operator {operator.name}: {error}"
-        for text in programs
+        (operator.name, error)
+        for text in connection.scalars(select(p.c.program).where(*of_host).order_by(p.c.id))
         if text is not None and REFERENCE.search(text.decode())
         for operator in load(PeProgram, text).operators.values()
         if operator.implementation.startswith(STANDARD)
         for error in unresolved(operator.parameters)
     ]
     if errors:
-        message = f"host {host} of {application} is not started. " + " ".join(f"{error}." for error in errors)
+        reasons = "; ".join(dict.fromkeys(f"operator {name}: {error.reason}" for name, error in errors))
+        remedies = "; ".join(dict.fromkeys(error.remedy for _, error in errors))
+        message = (
+            f"host {start.host} of {start.application} is not started: {reasons}. {remedies[:1].upper()}{remedies[1:]}"
+        )
         raise HostLaunchError(message)
 
 

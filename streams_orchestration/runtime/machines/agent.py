@@ -223,7 +223,7 @@ class Agent:
         start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), engine)
         try:
             with self._catalog.read() as connection:
-                require_references(connection, host.application, host.id)
+                require_references(connection, start)
             process = self._launcher.launch(start)
         except (HostLaunchError, JavaError) as error:
             log.error("%s", error)

@@ -20,15 +20,6 @@ from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import operator_context
 
 
-def published_files(home: Home, program: PeProgram) -> list[File]:
-    """Return the files in the target places of a PE's operators that these seem to have published."""
-    return [
-        path
-        for _, operator, context, parameters in operators_of(home, program)
-        for path in operator.published(context, parameters)
-    ]
-
-
 def unpublished_files(home: Home, program: PeProgram) -> list[Path]:
     """Return the files that a PE's operators have written and that never became visible."""
     return [
