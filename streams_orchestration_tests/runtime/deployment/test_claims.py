@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
 from streams_orchestration.runtime.deployment.control import cancel, launch
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.processes import ProcessIdentity
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.runtime.applications import compiled, sink, source, write_rows
+from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.running import FakeHosts
 
@@ -93,9 +95,6 @@ def test_a_host_that_another_process_starts_anew_meanwhile_is_ended_again(home: 
     assert pids(home) == [7, 102]
 
 
-NAMES = ("expected", "unexpected", "interrupted")
-
-
 class NoRoomError(Exception):
     """There is no room for a process."""
 
@@ -137,3 +136,47 @@ def test_what_another_process_has_gone_on_with_is_not_given_back(home: Home, hos
     assert pids(home) == [7, None]
     host, other = rows_of(home)[:2]
     assert (host.state, other.incarnation) == ("STARTING", None)
+
+
+def refers_to_secrets(home: Home) -> None:
+    """Deploy an application whose two sinks, on one host, refer to variables and a file."""
+    parameters = {"url": "http://127.0.0.1:1/${env:NO_PATH}", "token": "${env:NO_TOKEN}"}
+    graph = [
+        source("Rows", write_rows(home.root.parent / "rows.parquet", 5)),
+        node("Out", "HttpSink", "Rows", outputs=[], parameters=parameters | {"headers": {"X-Key": "${file:/no/key}"}}),
+        node("Other", "HttpSink", "Rows", outputs=[], parameters=parameters | {"token": "${env:IS_SET}"}),
+    ]
+    deploy(home, deployable(compiled(graph, fusion="none")))
+
+
+def test_a_reference_that_is_not_resolved_keeps_a_host_from_starting_and_all_as_it_was(
+    tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
+):
+    home = Home(tmp_path / "home")
+    monkeypatch.setenv("IS_SET", "value")
+    refers_to_secrets(home)
+    before = rows_of(home)
+    with pytest.raises(HostLaunchError) as raised:
+        launch(home, "app", launcher=hosts)
+    unset = "is not set in the host's process"
+    assert str(raised.value) == (
+        "host 0 of app is not started: "
+        "operator Out: headers: X-Key: the file /no/key cannot be read by the host's process: "
+        "No such file or directory; "
+        f"operator Out: token: the environment variable NO_TOKEN {unset}; "
+        f"operator Out: url: the environment variable NO_PATH {unset}; "
+        f"operator Other: url: the environment variable NO_PATH {unset}. "
+        "Hosts are processes of the user whose command, Dagster daemon or agent starts them: write the file where "
+        "that user can read it, and run it again; hosts have the environment of the command, Dagster daemon or agent "
+        "that starts them: set it there, and run it again"
+    )
+    assert (hosts.launched, rows_of(home)) == ([], before)
+
+
+def test_a_reference_on_a_spark_cluster_is_resolved_by_executors(
+    tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("STREAMS_MASTER", "yarn")
+    home = Home(tmp_path / "home")
+    refers_to_secrets(home)
+    assert launch(home, "app", launcher=hosts) == ("host 0, pid 101",)

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.machines import agent as agents
 from streams_orchestration.runtime.machines.register import forget, read_machines, set_state
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.processes import ProcessIdentity, process_space
-from streams_orchestration_tests.runtime.applications import totals, write_rows
+from streams_orchestration_tests.runtime.applications import compiled, node, source, totals, write_rows
 from streams_orchestration_tests.runtime.machines.places import ELSEWHERE, Place
 from streams_orchestration_tests.runtime.running import FakeHosts
 
@@ -59,6 +59,19 @@ def test_a_host_that_cannot_be_started_for_a_reason_of_its_own_is_reported_and_t
         place.agents["m"].turn()
     assert place.host.state == "FAILED"
     assert "it cannot be started on m: KeyError('engine')" in str(place.host.error)
+
+
+def test_a_reference_that_the_agent_cannot_resolve_is_the_error_of_its_host(tmp_path: Path, hosts: FakeHosts):
+    graph = [
+        source("Rows", write_rows(tmp_path / "rows.parquet", 5)),
+        node("Out", "HttpSink", "Rows", outputs=[], parameters={"url": "http://127.0.0.1:1/${env:NOT_SET}"}),
+    ]
+    place = Place(tmp_path, hosts, compiled(graph))
+    place.registered("m")
+    control.launch(place.home, place.name)
+    place.agents["m"].turn()
+    assert (place.hosts.launched, place.host.state) == ([], "FAILED")
+    assert "operator Out: url: the environment variable NOT_SET is not set" in str(place.host.error)
 
 
 def test_status_says_where_a_host_is(place: Place):
