@@ -309,7 +309,7 @@ class Application(Declarations):
         return run_in_process(self.document(), inputs or {}, [*map(self.name_of, streams)], options, batch)
 
     def name_of(self, stream: str | Stream) -> str:
-        """What a stream of the main graph is called in plans."""
+        """Return the name that a stream of the main graph has in plans."""
         if isinstance(stream, str):
             return stream
         self._root.name_all()

@@ -903,7 +903,7 @@ def MQTTSource(
         journal_limit: bytes that may wait to be read.
         on_bad_tuple: a message that is no tuple; stream: to the second output port.
         on_lost_data: messages that are not there any more.
-        user: that the broker knows.
+        user: name of the user, or ${env:NAME} or ${file:PATH}.
         password: as ${env:NAME} or ${file:PATH}.
         qos: 1: acknowledged when it is in the journal; 0: not at all.
         client_id: by which the broker keeps what comes while no host is there.
@@ -999,7 +999,7 @@ def NATSSource(
         journal_limit: bytes that may wait to be read.
         on_bad_tuple: a message that is no tuple; stream: to the second output port.
         on_lost_data: messages that are not there any more.
-        user: that the broker knows.
+        user: name of the user, or ${env:NAME} or ${file:PATH}.
         password: as ${env:NAME} or ${file:PATH}.
         subject: filter; else all subjects of the stream.
         consumer: durable, made if it is missing; by default the operator's own.
@@ -1169,7 +1169,7 @@ def RedisSource(
         journal_limit: bytes that may wait to be read.
         on_bad_tuple: a message that is no tuple; stream: to the second output port.
         on_lost_data: messages that are not there any more.
-        user: that the broker knows.
+        user: name of the user, or ${env:NAME} or ${file:PATH}.
         password: as ${env:NAME} or ${file:PATH}.
         group: consumer group, made if it is missing; by default the operator's own.
         field: of an entry, that has the message.

@@ -178,7 +178,7 @@ def built_alone(spec: WatchedSpec, home: Home | None, **settings: Any) -> tuple[
             return spec, build_application_definitions(file, home, name=name, watched=False, **settings)
         except Exception as error:  # whatever it is, it must not take the other applications down
             logger.exception("%s cannot be built", spec.application)
-            known = isinstance(error, SpecTimeoutError | StreamsRuntimeError)
+            known = isinstance(error, StreamsRuntimeError)
             spec = replace(spec, problem=str(error) if known else f"{type(error).__name__}: {error}")
     return spec, faulty_definitions(spec, [cancel_job(spec.application)])
 

@@ -18,6 +18,7 @@ from streams_orchestration.orchestration.cut_checks import (
     judge,
 )
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.summaries import check_result
 from streams_orchestration.runtime import clock
 
 
@@ -36,15 +37,7 @@ def deployment_checks(application: str) -> dg.AssetChecksDefinition:
             deployments.look_at_cuts(application)
         for judgement in judge(deployments.status(application), clock.now(), deployments.machines()):
             if judgement.name in wanted:
-                result = evaluation(application, judgement)
-                yield dg.AssetCheckResult(
-                    passed=result.passed,
-                    asset_key=result.asset_key,
-                    check_name=result.check_name,
-                    metadata=result.metadata,
-                    severity=result.severity,
-                    description=result.description,
-                )
+                yield check_result(evaluation(application, judgement))
 
     return checks
 

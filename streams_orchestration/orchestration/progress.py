@@ -21,7 +21,7 @@ from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_r
 Preview = Callable[[SinkStatus, int], Sequence[Mapping[str, Any]]]
 """Reads the first rows of a sink, as many as are wanted."""
 PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
-_AT_REST = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "WAITING")))
+_NOT_WORKING = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "WAITING")))
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
 
@@ -86,10 +86,10 @@ def observation(
 def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:
     """Return the event of a PE, stream or sink as a materialization only if it shows data that is new.
 
-    What is downstream of a materialization runs, so one that repeats the last, or shows a PE that does not work, is an
-    observation.
+    Automation downstream runs for every materialization. An event that repeats the last one, or shows a PE that does
+    not work, is therefore an observation.
     """
-    if event.metadata.get("streams/state") in _AT_REST:
+    if event.metadata.get("streams/state") in _NOT_WORKING:
         return observation(event)
     last = instance.get_latest_materialization_event(event.asset_key)
     before = last.asset_materialization if last is not None else None

@@ -12,6 +12,7 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
@@ -61,7 +62,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     options, _ = fitting(source.spec, kept_options(source, store, deployments))
     try:
-        wanted = compile_spec(source.spec, options, WITHOUT_DEPLOYMENT)
+        wanted = in_time(source.spec, lambda: compile_spec(source.spec, options, WITHOUT_DEPLOYMENT))
     except ApplicationError:
         return None
     plan = fingerprint(wanted)

@@ -1,7 +1,7 @@
-"""The state of the specs of a code location: what each holds now, and applications that cannot be built from theirs.
+"""The check of each spec of a code location, and the definitions of an application whose spec is faulty.
 
-A spec is the work of a person, so a code location expects faults in it: each application is built by itself and in
-time, and a faulty one shows its error as a failed check of its asset `spec` while all others work.
+A code location expects faults in specs. Each application is built by itself, within a time limit. A faulty one shows
+its error as a failed check of its asset `spec`, and all others work.
 """
 
 # Dagster reads the annotations of resources here, so they may not be turned into text.
@@ -21,19 +21,20 @@ from streams_orchestration.model.python_file import file_of, is_python
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.artifacts import SPEC
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.summaries import diagnostics_table
+from streams_orchestration.orchestration.summaries import check_result, diagnostics_table
 from streams_orchestration.orchestration.versions import content_version
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 CHECK = "spec_is_valid"
 LOAD_SECONDS = 10.0
 """Seconds within which the code of a spec in Python must have ended."""
 SENSOR = "specs"
 MISSING = "missing"
-"""Stands for the version of a file that is not there."""
+"""The data version of a spec whose file does not exist."""
 Result = TypeVar("Result")
 
 
-class SpecTimeoutError(Exception):
+class SpecTimeoutError(StreamsRuntimeError):
     """The code of a spec did not end in time."""
 
     def __init__(self, spec: Path, seconds: float) -> None:
@@ -153,15 +154,7 @@ def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
         ],
     )
     def check() -> dg.AssetCheckResult:
-        state = spec.state().evaluation(application)
-        return dg.AssetCheckResult(
-            passed=state.passed,
-            asset_key=state.asset_key,
-            check_name=state.check_name,
-            metadata=state.metadata,
-            severity=state.severity,
-            description=state.description,
-        )
+        return check_result(spec.state().evaluation(application))
 
     return check
 

@@ -25,7 +25,7 @@ from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, S
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.settings import CompileOptions
-from streams_orchestration.orchestration.summaries import Metadata, diagnostics_table, summarise
+from streams_orchestration.orchestration.summaries import Metadata, check_result, diagnostics_table, summarise
 from streams_orchestration.orchestration.versions import code_version, content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
@@ -257,9 +257,7 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
     def results(result: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
         for each in result.evaluations(spec.key, stage):
-            yield dg.AssetCheckResult(
-                check_name=each.check_name, passed=each.passed, metadata=each.metadata, description=each.description
-            )
+            yield check_result(each)
 
     if stage.inputs:
 

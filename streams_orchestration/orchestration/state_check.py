@@ -11,6 +11,7 @@ from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
+from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime.errors import NotDeployedError
 
@@ -32,7 +33,7 @@ def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
     def check(artifact_store: ArtifactStore, deployments: Deployments) -> dg.AssetCheckResult:
         options, _ = fitting(source.spec, kept_options(source, artifact_store, deployments))
         try:
-            outcome = deployments.preview(compile_spec(source.spec, options))
+            outcome = deployments.preview(in_time(source.spec, lambda: compile_spec(source.spec, options)))
         except NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:

@@ -71,6 +71,18 @@ def _operators(done: Stages) -> int:
     return len((done.physical or need(done.logical)).operators)
 
 
+def check_result(evaluation: dg.AssetCheckEvaluation) -> dg.AssetCheckResult:
+    """Return the outcome of a check as an op or asset yields it; a sensor records the evaluation itself."""
+    return dg.AssetCheckResult(
+        passed=evaluation.passed,
+        asset_key=evaluation.asset_key,
+        check_name=evaluation.check_name,
+        metadata=evaluation.metadata,
+        severity=evaluation.severity,
+        description=evaluation.description,
+    )
+
+
 def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:
     """Errors and warnings with what to do about them."""
     columns = ("severity", "code", "operator", "message", "location", "remedy")

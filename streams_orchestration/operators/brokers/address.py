@@ -37,7 +37,7 @@ class BrokerParameters(JournalParameters):
     schemes: ClassVar[dict[str, int]] = {}
     """Scheme of the address -> its default port."""
     url: str = Field(min_length=1, repr=False, description="scheme://host:port, without user and password")
-    user: str | None = Field(default=None, description="that the broker knows")
+    user: str | None = Field(default=None, description="name of the user, or ${env:NAME} or ${file:PATH}")
     password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
 
     @field_validator("url")
