@@ -29,6 +29,7 @@ STYLES = {
     "WAITING": "yellow",
     "STOPPED": "yellow",
     "RESETTING": "yellow",
+    "UNHEALTHY": "bold red",
     "LOST": "bold red",
     "FAILED": "bold red",
     "MAXIMUM_RESET_ATTEMPTS_REACHED": "bold red",

@@ -21,7 +21,7 @@ from streams_orchestration.runtime.units.unit_status import UnitStatus, recent_r
 Preview = Callable[[SinkStatus, int], Sequence[Mapping[str, Any]]]
 """Reads the first rows of a sink, as many as are wanted."""
 PREVIEWED_ROWS, PREVIEWED_COLUMNS, PREVIEWED_CHARACTERS = 5, 20, 80
-_NOT_WORKING = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "WAITING")))
+_NOT_WORKING = tuple(map(dg.MetadataValue.text, ("FAILED", "LOST", "STOPPED", "UNHEALTHY", "WAITING")))
 LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
 

@@ -21,7 +21,7 @@ def test_overview_has_a_line_for_every_application():
     text = rendered(overview([status(), FAILED], NOW), colour=False)
     assert [line.split() for line in text.splitlines()[1:]] == [
         ["flights", "RUNNING", "1", "min", "5", "s", "ago", "2", "4", "1,234,567", "-"],
-        ["flights", "RUNNING", "1", "min", "5", "s", "ago", "2", "4", "0", "region-0"],
+        ["flights", "UNHEALTHY", "1", "min", "5", "s", "ago", "2", "4", "0", "region-0"],
     ]
 
 
@@ -133,7 +133,7 @@ def test_a_pe_is_named_once():
 def test_the_first_line_names_what_has_failed():
     failed = status(pes=(pe(0, state="FAILED", error="PE 0, batch 7: boom"), pe(1)))
     for shown, expected in (
-        (failed, "flights  RUNNING, region-0 failed  deployed"),
+        (failed, "flights  UNHEALTHY, region-0 failed  deployed"),
         (status(), "flights  RUNNING  dep"),
     ):
         assert rendered(details(shown, NOW, metrics()), colour=False, width=200).startswith(expected)

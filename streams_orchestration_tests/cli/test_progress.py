@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from streams_orchestration.cli.progress import LISTED_PES, Meter, progress_line, progress_table
 from streams_orchestration.cli.terminal import rendered
+from streams_orchestration.runtime.catalog.states import UnitState
 from streams_orchestration_tests.cli.made_up import NOW, host, pe, status, unit
 
 
@@ -31,6 +36,14 @@ def test_an_autonomous_pe_needs_no_line_of_its_own_while_it_is_well():
     alone = unit(name="pe-1", region=None, completed_epoch=0, pes=(1,))
     assert "pe-1" not in shown(status(units=(unit(), alone)))
     assert "pe-1" in shown(status(units=(unit(), unit(name="pe-1", region=None, pes=(1,), attempts=1))))
+
+
+@pytest.mark.parametrize("state", ["UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED"])
+def test_an_application_is_unhealthy_while_a_unit_is(state: UnitState):
+    broken = status(units=(unit(state=state),), hosts=(host(state="FAILED", alive=False),))
+    assert "flights  UNHEALTHY  deployed" in shown(broken)
+    assert progress_line(broken, {}).startswith("flights UNHEALTHY; ")
+    assert "flights  STOPPED" in shown(replace(broken, state="STOPPED"))
 
 
 def test_errors_are_shown_by_their_first_line():

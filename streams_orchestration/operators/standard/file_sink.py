@@ -234,7 +234,7 @@ class FileSink(GatheringSink):
             if error.errno in REFUSED_BY_SYSTEM:
                 message = f"{reason}; see the path, and the rights of the user that runs the hosts"
                 raise RefusedError(message) from error
-            message = f"{reason}; it is tried again, nothing is lost"
+            message = f"{reason}; nothing is lost"
             raise OutsideError(message) from error
         final = None if settings.roll() else self.final(pending, context.epoch, context.batch)
         return PendingFile(pending, final, table.num_rows, pending.stat().st_size)

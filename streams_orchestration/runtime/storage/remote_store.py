@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 20.0
 """How long a storage that is away is tried again before the task that needs it fails."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two tries; doubled from the first to the longest."""
-AWAY = "See that it can be reached and is not overloaded; what failed for it is reset and tried again, nothing is lost"
+AWAY = "See that it can be reached and is not overloaded; nothing is lost"
 REFUSED = "Correct STREAMS_STORAGE and STREAMS_STORAGE_OPTIONS, the rights or the credentials"
 
 log = logging.getLogger("streams.files")

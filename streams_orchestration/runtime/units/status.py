@@ -14,6 +14,8 @@ from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 LOST = "LOST"
 """Shown state of a host that is gone, and of its PEs, until the catalog knows of it."""
+UNHEALTHY = "UNHEALTHY"
+"""Shown state of an application while a unit of it needs a reset, or is being reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +183,17 @@ class UnitsStatus:
 
     @property
     def shown_state(self) -> str:
-        """Return its state as it is now: `LOST` while a PE that is not complete has lost its host."""
-        return LOST if self.state == "RUNNING" and any(self.state_of(pe) == LOST for pe in self.pes) else self.state
+        """Return its state as it is now.
+
+        A running application is `LOST` while a PE that is not complete has lost its host, and `UNHEALTHY` while a unit
+        needs a reset or is being reset.
+        """
+        if self.state != "RUNNING":
+            return self.state
+        if any(self.state_of(pe) == LOST for pe in self.pes):
+            return LOST
+        broken = any(unit.broken for unit in self.units) or any(pe.state == "FAILED" for pe in self.pes)
+        return UNHEALTHY if broken else self.state
 
     def state_of(self, pe: PeStatus) -> str:
         """Return the state of a PE as it is now: `LOST` while its host is lost, whatever it had reported."""

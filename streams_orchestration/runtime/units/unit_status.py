@@ -135,6 +135,11 @@ class UnitStatus:
         return self.state == "UNHEALTHY" or (self.state == "STARTED" and self.dirty)
 
     @property
+    def broken(self) -> bool:
+        """Return True while it needs a reset, or is being reset."""
+        return self.waits or self.state in ("RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED")
+
+    @property
     def works(self) -> bool:
         """Whether its PEs run, or have ended."""
         return not self.waits and self.state in ("PROCESSING", "DRAINING", "COMPLETED")

@@ -39,7 +39,7 @@ from streams_orchestration.runtime.observing.exposition.things import (
     is_known,
 )
 from streams_orchestration.runtime.observing.metrics import OperatorMetrics
-from streams_orchestration.runtime.units.status import LOST
+from streams_orchestration.runtime.units.status import LOST, UNHEALTHY
 
 _NANO = 1e-9
 
@@ -91,8 +91,9 @@ _GENERAL = (
 )
 _APPLICATIONS = (
     APPLICATION.states(
-        "state of the application; LOST while a host of it is gone, and nothing has noticed that yet",
-        (*_states(ApplicationState), LOST),
+        "state of the application; LOST while a host of it is gone, and nothing has noticed that yet; UNHEALTHY while "
+        "a unit needs a reset or is being reset",
+        (*_states(ApplicationState), LOST, UNHEALTHY),
         lambda observed: observed.status.shown_state,
     ),
     APPLICATION.gauge(
