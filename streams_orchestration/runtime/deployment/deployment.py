@@ -28,7 +28,9 @@ from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.dropping import forget, refuse_left_files, refuse_running
 from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run, begin_run, reopen, require_ends
 from streams_orchestration.runtime.engine.spark.frames.analysis import analyse_queries
-from streams_orchestration.runtime.errors import ApplicationChangedError
+from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
+from streams_orchestration.runtime.hosts.pes import unresolved_references
+from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.programs.batches import Position
 from streams_orchestration.runtime.programs.spread import spread
 from streams_orchestration.runtime.programs.stored_compilation import prepare_stored, read_stored, stored
@@ -55,7 +57,8 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
         run: that begins.
 
     Raises:
-        NotDeployableError: it is running and was to be dropped, or the run that is to begin is not possible.
+        NotDeployableError: it is running and was to be dropped, the run that is to begin is not possible, or this
+            machine, on which its hosts are to run, cannot resolve a reference of an operator.
         ApplicationError: Spark cannot run a query of it.
         SettingError: a setting in the environment cannot be used.
         AnalysisError, JavaError: Spark could not be asked.
@@ -77,6 +80,8 @@ def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark
         refuse_running(home, application)
     a = tables.application
     with catalog.read() as connection:
+        if not registered(connection):  # its hosts are to be children of this process
+            _require_references(wanted.plan, application)
         known = not fresh and connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
     compilation = with_columns_of_queries(wanted) if asks_spark and not known else wanted.compilation
     if fresh:
@@ -94,6 +99,14 @@ def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark
             begin_run(connection, application, run)
         declare(connection, compilation)
         connect(connection)
+
+
+def _require_references(plan: DeploymentPlan, application: str) -> None:
+    settings = Settings.from_environment()
+    here = [pe.program for pe in plan.pes if not settings.engine(plan.wish_of(pe.host).tags).cluster]
+    if reason := unresolved_references(here):
+        message = f"{application} is not started: {reason}"
+        raise NotDeployableError(message)
 
 
 def _go_on(connection: Connection, wanted: Deployable, run: Run) -> Compilation:

@@ -79,21 +79,30 @@ def require_references(connection: Connection, start: HostStart) -> None:
         return
     p = tables.pe
     of_host = (p.c.application == start.application, p.c.host == start.host)
+    texts = connection.scalars(select(p.c.program).where(*of_host).order_by(p.c.id))
+    programs = (load(PeProgram, text) for text in texts if text is not None and REFERENCE.search(text.decode()))
+    if reason := unresolved_references(programs):
+        message = f"host {start.host} of {start.application} is not started: {reason}"
+        raise HostLaunchError(message)
+
+
+def unresolved_references(programs: Iterable[PeProgram]) -> str | None:
+    """Return which references of standard operators a child of this process could not resolve, with the remedy.
+
+    None if it could resolve all of them.
+    """
     errors = [
         (operator.name, error)
-        for text in connection.scalars(select(p.c.program).where(*of_host).order_by(p.c.id))
-        if text is not None and REFERENCE.search(text.decode())
-        for operator in load(PeProgram, text).operators.values()
+        for program in programs
+        for operator in program.operators.values()
         if operator.implementation.startswith(STANDARD)
         for error in unresolved(operator.parameters)
     ]
-    if errors:
-        reasons = "; ".join(dict.fromkeys(f"operator {name}: {error.reason}" for name, error in errors))
-        remedies = "; ".join(dict.fromkeys(error.remedy for _, error in errors))
-        message = (
-            f"host {start.host} of {start.application} is not started: {reasons}. {remedies[:1].upper()}{remedies[1:]}"
-        )
-        raise HostLaunchError(message)
+    if not errors:
+        return None
+    reasons = "; ".join(dict.fromkeys(f"operator {name}: {error.reason}" for name, error in errors))
+    remedies = "; ".join(dict.fromkeys(error.remedy for _, error in errors))
+    return f"{reasons}. {remedies[:1].upper()}{remedies[1:]}"
 
 
 def units_timed_by(pes: Iterable[PlacedPe], host: int) -> tuple[str, ...]:

@@ -12,12 +12,14 @@ from sqlalchemy import select, update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
+from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.errors import HostLaunchError
+from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.processes import ProcessIdentity
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.runtime.applications import compiled, node, sink, source, write_rows
 from streams_orchestration_tests.runtime.local import LocalApplication
 from streams_orchestration_tests.runtime.running import FakeHosts
@@ -154,7 +156,14 @@ def test_a_reference_that_is_not_resolved_keeps_a_host_from_starting_and_all_as_
 ):
     home = Home(tmp_path / "home")
     monkeypatch.setenv("IS_SET", "value")
-    refers_to_secrets(home)
+    with pytest.raises(
+        NotDeployableError, match=r"^app is not started: operator Out: headers: X-Key: the file /no/key"
+    ):
+        refers_to_secrets(home)
+    assert deployed_applications(home) == ()
+    with monkeypatch.context() as resolved_then:
+        resolved_then.setattr(deployment, "unresolved_references", lambda programs: None)
+        refers_to_secrets(home)
     before = rows_of(home)
     with pytest.raises(HostLaunchError) as raised:
         launch(home, "app", launcher=hosts)
