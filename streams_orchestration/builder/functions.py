@@ -2076,7 +2076,7 @@ def count_distinct(e: Value, /) -> Summary:
 
 
 def sum(e: Value, /) -> Summary:
-    """The sum; true counts as 1. One beyond its type is an error that names the group.
+    """The sum; true counts as 1. A group whose sum leaves its type fails.
 
     `Sum(e)` of `Aggregate`.
     """

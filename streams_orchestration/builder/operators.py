@@ -30,7 +30,7 @@ def Aggregate(
 
     Args:
         window: the window clause: tumbling, punct().
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         group_by: attributes that make a group.
         partition_by: attributes whose every value has a window of its own.
         output: attribute -> an output function, as Average(e); others come from groupBy, partitionBy.
@@ -166,7 +166,7 @@ def DeDuplicate(
     """Output port 0 gets the tuples whose key is not remembered; port 1, where connected, the others.
 
     Args:
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         key: expressions that make the key; else all attributes.
         count: a key is remembered for so many further tuples.
         delta: a key is remembered until deltaAttribute has grown by.
@@ -330,7 +330,7 @@ def DynamicFilter(
     Args:
         key: expressions over input port 0 that make the key of a tuple.
         add_key: expressions over port 1, whose keys let tuples pass from then.
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         remove_key: expressions over port 2, whose keys let none pass any more.
     """
     return named_use("DynamicFilter", {"key": key, "addKey": add_key, "onError": on_error, "removeKey": remove_key})
@@ -434,7 +434,7 @@ def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: 
     """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others.
 
     Args:
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         filter: condition; without one every tuple passes.
     """
     return named_use("Filter", {"onError": on_error, "filter": filter})
@@ -481,7 +481,7 @@ def Functor(
     """Every output tuple has the attributes of its output stream: computed, or taken over by name.
 
     Args:
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         filter: condition; tuples for which it is not true are dropped.
         output: attribute -> expression; others keep their value; a list has one for each output port.
     """
@@ -498,7 +498,7 @@ def Gate(
 
     Args:
         max_unacked_tuple_count: tuples that may have passed and not been acknowledged.
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         num_tuples_to_ack: expression over input port 1: how many tuples one of its tuples acknowledges.
     """
     return named_use(
@@ -707,7 +707,7 @@ def Join(
 
     Args:
         window: sliding, P: for both streams, or a list of one for each.
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         equality_lhs: attributes of port 0.
         equality_rhs: attributes of port 1 that are equal to these.
         match: condition that a pair meets besides.
@@ -950,7 +950,7 @@ def MetricsSink(
 
     Args:
         metrics: expression, or several: each tuple sets a metric to its value; null leaves it.
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         names: of the metrics; as they are written when left out.
         descriptions: of the metrics, for people.
         initial_values: before the first tuple, 0 if left out.
@@ -1132,7 +1132,7 @@ def Punctor(
     Args:
         punctuate: condition; a tuple for which it is true gets a window marker.
         position: where the marker is put.
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         output: attribute -> expression; others keep their value.
     """
     return named_use("Punctor", {"punctuate": punctuate, "position": position, "onError": on_error, "output": output})
@@ -1210,7 +1210,7 @@ def Sort(
 
     Args:
         sort_by: expressions; the first one decides first.
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         window: the window clause; sliding windows are of a count.
         order: ascending or descending, for all expressions or for each.
         partition_by: attributes whose every value has a window of its own.
@@ -1239,7 +1239,7 @@ def Split(
     """The order of tuples is kept on every port; a tuple goes to no port twice.
 
     Args:
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         index: port number as an expression, modulo the number of ports; negative or null for none.
         file: CSV of keys with their ports: `UA,0,2`, `default,1`.
         key: expression that is looked up in the file, as text.
@@ -1364,7 +1364,7 @@ def Switch(
 
     Args:
         status: condition over input port 1: true closes the switch, anything else opens it.
-        on_error: policy for a tuple without a value: stop the application, skip it, or send it to the last port.
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         initial_status: it is closed at the beginning.
     """
     return named_use("Switch", {"status": status, "onError": on_error, "initialStatus": initial_status})

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streams_orchestration.expressions import presence
 from streams_orchestration.expressions.arrow import arrow_type
 from streams_orchestration.expressions.kernel import (
     Kernel,
@@ -284,6 +285,12 @@ def _bits(kernel: Kernel) -> Maker:
     return always(kernel)
 
 
+def _present(value: Any) -> Any:
+    if not value.is_valid if isinstance(value, pa.Scalar) else value.null_count:
+        raise Unsuitable
+    return value
+
+
 KERNELS: Mapping[str, Maker] = {
     "+": _arithmetic(pc.add_checked, pc.add, _sum),
     "-": _arithmetic(pc.subtract_checked, pc.subtract, _difference),
@@ -308,6 +315,7 @@ KERNELS: Mapping[str, Maker] = {
     "<=>": _same,
     "in": _member,
     "not": always(pc.invert),
+    presence.NAME: always(_present),
     "isnull": always(pc.is_null),
     "isnotnull": always(pc.is_valid),
     "isnan": always(lambda value: pc.fill_null(pc.is_nan(value), fill_value=False)),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.expressions import Expression, evaluate, parse_expression
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.expressions import Expression, parse_expression
 from streams_orchestration.operators.faults import report, reported
 from streams_orchestration.operators.libraries import pa
 
@@ -17,7 +18,14 @@ from streams_orchestration.operators.libraries import pa
 class Assignments:
     """The expression for every attribute of an output stream."""
 
-    def __init__(self, output: Mapping[str, str], source: pa.Schema, target: pa.Schema, zone: dt.tzinfo) -> None:
+    def __init__(
+        self,
+        output: Mapping[str, str],
+        source: pa.Schema,
+        target: pa.Schema,
+        zone: dt.tzinfo,
+        required: Collection[str] = (),
+    ) -> None:
         """Parse the expressions.
 
         Args:
@@ -25,6 +33,7 @@ class Assignments:
             source: the input stream's schema.
             target: the output stream's schema.
             zone: the time zone of the application.
+            required: attributes of the output stream that are NOT NULL; a tuple with null there has no value.
 
         Raises:
             UnknownAttributeError: a name that a stream does not have.
@@ -41,18 +50,20 @@ class Assignments:
                 message = f"output: nothing says what {name} is; give it an expression"
                 report(ValueError(message))
         self.columns = {
-            name: self._column(name, output.get(name), source, target.field(name).type, zone) for name in given
+            name: self._column(target.field(name), output.get(name), source, zone, required=name in required)
+            for name in given
         }
 
     @staticmethod
     def _column(
-        name: str, text: str | None, source: pa.Schema, target: pa.DataType, zone: dt.tzinfo
+        target: pa.Field, text: str | None, source: pa.Schema, zone: dt.tzinfo, *, required: bool
     ) -> Expression | None:
         """Return the expression of an attribute; None where it is taken over as it is."""
-        if text is None and source.field(name).type == target:
+        name = target.name
+        if text is None and source.field(name).type == target.type and not required:
             return None
         written = name_token(name) if text is None else text
-        return parse_expression(written, source, f"output.{name}", zone).assigned(target)
+        return parse_expression(written, source, f"output.{name}", zone).assigned(target.type, required=required)
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -61,8 +72,12 @@ class Assignments:
 
     def apply(self, source: pa.RecordBatch) -> TupleBatch:
         """Return the output tuples."""
+        return self.of(Evaluated(TupleBatch(source)))
+
+    def of(self, source: Evaluated) -> TupleBatch:
+        """Return the output tuples of tuples whose values may be known."""
         values = {
-            name: source.column(name) if expression is None else evaluate(expression, source)
+            name: source.arrow.column(name) if expression is None else source.value(expression)
             for name, expression in self.columns.items()
         }
         return TupleBatch.from_columns(values, self.schema)

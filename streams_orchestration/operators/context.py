@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 from streams_orchestration.expressions.times import expected_zone
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.metrics import Metrics
@@ -40,6 +40,8 @@ class OperatorContext:
     """Physical name, `Stats[1].Delays`."""
     inputs: tuple[pa.Schema, ...] = ()
     outputs: tuple[pa.Schema | None, ...] = ()
+    required: tuple[tuple[str, ...], ...] = ()
+    """Attributes of each output port that are NOT NULL, as far as they are known."""
     ports: tuple[str, ...] = ()
     """Names of the input ports, as far as they are known."""
     channel: int = -1
@@ -77,6 +79,10 @@ class OperatorContext:
         """The time zone of the application, as expressions take it."""
         return expected_zone(self.time_zone)
 
+    def required_at(self, port: int = 0) -> tuple[str, ...]:
+        """Return the attributes of an output port that are NOT NULL."""
+        return self.required[port] if port < len(self.required) else ()
+
     def output_schema(self, port: int = 0) -> pa.Schema:
         """The tuple type of an output port that the operator cannot do without.
 
@@ -100,10 +106,12 @@ class OperatorContext:
         time_zone: str = "UTC",
     ) -> OperatorContext:
         """The surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
+        targets = tuple(outputs)
         return cls(
             name,
             tuple(arrow_schema(ddl) for ddl in inputs),
-            tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
+            tuple(None if ddl is None else arrow_schema(ddl) for ddl in targets),
+            tuple(required_attributes(ddl or "") for ddl in targets),
             ports=tuple(ports),
             base=base,
             time_zone=time_zone,

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from pydantic import BeforeValidator
 
 from streams_orchestration.expressions.conversion import depends_on_zone as conversion_depends_on_zone
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.expressions.tree import Call, Cast, Literal, Node, attributes, may_fail
+from streams_orchestration.expressions.tree import Attribute, Call, Cast, Literal, Node, attributes, may_fail
 from streams_orchestration.expressions.types import BOOLEAN, VOID, Type
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from streams_orchestration.expressions.vectors import Rows, VectorFunction
 
-_FEW = 32
-"""Failed tuples of a batch that are found by evaluating it again without the one found last."""
+_FEW = 8
+"""Failed tuples of a batch that are found by evaluating it again without the one found last; then tuple by tuple."""
 
 Condition = Annotated[str, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
 """A parameter that is a condition; `true` and `false` need no quotes in a spec."""
@@ -97,6 +97,10 @@ class Expression:
         """Return the error that the expression does not fit its parameter."""
         return FaultyExpressionError(f"{self.parameter}: {message}", self.parameter, self.text)
 
+    def reason(self, why: object) -> str:
+        """Return the reason that there is no value, with the parameter and the text."""
+        return f"{self.parameter}: {_in_one_line(self.text)}: {why}"
+
     def refuse(self, message: str) -> None:
         """Report that the expression does not fit its parameter, unless a fault of it was reported before.
 
@@ -106,12 +110,22 @@ class Expression:
         if not self.faulty:
             report(self.fault(message))
 
-    def assigned(self, target: pa.DataType) -> Expression:
+    def assigned(self, target: pa.DataType, *, required: bool = False) -> Expression:
         """Return the expression with its value as an attribute of an Arrow type has it.
+
+        Args:
+            target: the type of the attribute.
+            required: the attribute is NOT NULL, so there is no value where the expression is null.
 
         Raises:
             FaultyExpressionError: only a `CAST` makes such a value of it, and faults are not gathered.
         """
+        from streams_orchestration.expressions.presence import present
+
+        converted = self._converted(target)
+        return replace(converted, node=present(converted.node)) if required and not converted.faulty else converted
+
+    def _converted(self, target: pa.DataType) -> Expression:
         from streams_orchestration.expressions.arrow import type_of
 
         kind = type_of(target)
@@ -128,6 +142,13 @@ class Expression:
         if self.zone is not UTC and conversion_depends_on_zone(self.type, kind):
             note(self.parameter, self.text, converted.canonical)
         return converted
+
+
+def column_expression(name: str, kind: pa.DataType, parameter: str, text: str, zone: dt.tzinfo) -> Expression:
+    """Return the expression that is a column of an Arrow type, with the text that stands for it in errors."""
+    from streams_orchestration.expressions.arrow import type_of
+
+    return Expression(text, parameter, Attribute(name, type_of(kind)), zone)
 
 
 class Noted(NamedTuple):
@@ -250,7 +271,7 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
     except FailedTupleError as error:
         values = {name: column[error.position].as_py() for name, column in rows.columns.items()}
         shown = ", ".join(f"{name} = {shortened(repr(value))}" for name, value in values.items())
-        message = f"{_reason(expression, error)}; the tuple has {shown}"
+        message = f"{expression.reason(error)}; the tuple has {shown}"
         raise DataError(message) from error
     return full(vector, batch.num_rows, expression.arrow_type)
 
@@ -264,35 +285,32 @@ def evaluate_possible(expression: Expression, rows: Rows) -> tuple[Rows, pa.Arra
     from streams_orchestration.expressions.vectors import FailedTupleError, full
 
     failures: dict[int, str] = {}
-    while True:
+    for _ in range(_FEW):
         try:
             return rows, full(expression.function(rows), rows.count, expression.arrow_type), failures
         except FailedTupleError as error:
-            failures[error.position] = _reason(expression, error)
-        if len(failures) == _FEW:
-            failures |= _failures(expression, rows)
+            failures[error.position] = expression.reason(error)
         rows = rows.take(np.flatnonzero(~np.isin(rows.places, list(failures))))
+    return _one_by_one(expression, rows, failures)
 
 
-def _failures(expression: Expression, rows: Rows) -> dict[int, str]:
-    """Find the tuples without a value one by one, which is quicker where many fail."""
-    from streams_orchestration.expressions.arrow import type_of, values_of
+def _one_by_one(expression: Expression, rows: Rows, failures: dict[int, str]) -> tuple[Rows, pa.Array, dict[int, str]]:
+    """Evaluate an expression tuple by tuple, which is quicker where many fail."""
+    from streams_orchestration.expressions.arrow import array_from, type_of, values_of
     from streams_orchestration.expressions.rows import row_function
 
     function = row_function(expression.node, expression.names, expression.zone)
     columns = [rows.columns[name] for name in expression.names]
     lists = [values_of(column, type_of(column.type)) for column in columns]
-    failures: dict[int, str] = {}
-    for place, values in zip(rows.places.tolist(), zip(*lists, strict=True), strict=True):
+    places, reached, passing = rows.places.tolist(), list[Any](), list[int]()
+    for place, values in enumerate(zip(*lists, strict=True) if lists else ((),) * rows.count):
         try:
-            function(values)
+            reached.append(function(values))
+            passing.append(place)
         except EvaluationError as error:
-            failures[place] = _reason(expression, error)
-    return failures
-
-
-def _reason(expression: Expression, error: EvaluationError) -> str:
-    return f"{expression.parameter}: {_in_one_line(expression.text)}: {error}"
+            failures[places[place]] = expression.reason(error)
+    passed = rows.take(np.array(passing, np.int64))
+    return passed, array_from(reached, expression.type), failures
 
 
 def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> Rows:

@@ -1,25 +1,29 @@
-"""Tuples for which an expression of an operator has no value: `onError` decides what becomes of them."""
+"""Tuples and groups that an expression of an operator has no value for: `onError` decides what becomes of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
+from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression, evaluate_possible, rows_of
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
+if TYPE_CHECKING:
+    from streams_orchestration.expressions.vectors import Rows
+
 OnError = Annotated[
     Literal["fail", "skip", "route"],
     Field(
         alias="onError",
-        description="policy for a tuple without a value: stop the application, skip it, or send it to the last port",
+        description="policy for a tuple or group without a value: stop the application, skip it, or send it to a port",
     ),
 ]
 REASON = "reason"
@@ -69,10 +73,51 @@ def check_failure_port(
             report(ValueError(message))
 
 
+def sift(
+    batch: TupleBatch,
+    expressions: Iterable[Expression],
+    condition: Expression | None = None,
+    failures: Mapping[int, str] | None = None,
+) -> tuple[Evaluated, dict[int, str]]:
+    """Evaluate the expressions that may fail, once.
+
+    Args:
+        batch: the tuples.
+        expressions: evaluated for the tuples for which the condition is true.
+        condition: evaluated for all tuples; without one all count.
+        failures: tuples that failed before, with their reasons.
+
+    Returns:
+        The tuples that pass, with the values, and the reason for each tuple that an expression has no value for, by its
+        position, in order.
+    """
+    expressions = [each for each in expressions if each.may_fail]
+    rows = rows_of(batch.arrow, [*expressions, *([] if condition is None else [condition])])
+    found = dict(failures or {})
+    if found:
+        rows = rows.take(np.setdiff1d(rows.places, list(found)))
+    if condition is not None:
+        rows, met, failed = evaluate_possible(condition, rows)
+        found |= failed
+        truth = _truth(met).to_numpy(zero_copy_only=False)
+        rows = rows if truth.all() else rows.take(np.flatnonzero(truth))
+    evaluated: list[tuple[Expression, Rows, pa.Array]] = []
+    for expression in expressions:
+        rows, values, failed = evaluate_possible(expression, rows)
+        found |= failed
+        evaluated.append((expression, rows, values))
+    known = {
+        each: array if before.count == rows.count else array.take(np.searchsorted(before.places, rows.places))
+        for each, before, array in evaluated
+    }
+    passed = batch if rows.count == len(batch) else batch.take(rows.places)
+    return Evaluated(passed, known), dict(sorted(found.items()))
+
+
 class Sieve:
     """Sets the tuples of an operator aside that its expressions have no value for.
 
-    With `onError: fail` every tuple passes, and the operator fails when it evaluates the expression itself.
+    With `onError: fail` no tuple is set aside, and the operator fails when it asks for the value of the expression.
     """
 
     def __init__(
@@ -94,30 +139,18 @@ class Sieve:
         may_fail = self._expressions or (condition is not None and condition.may_fail)
         self._idle = self._action == "fail" or not may_fail
 
-    def __call__(self, batch: TupleBatch) -> TupleBatch:
-        """Return the tuples that all expressions have a value for."""
-        failures = self.failures(batch.arrow)
-        if not failures:
-            return batch
+    def __call__(self, batch: TupleBatch) -> Evaluated:
+        """Return the tuples that meet the condition and that all expressions have a value for, with these values."""
+        passed, failures = self.sift(batch)
         self.set_aside(batch.arrow, failures)
-        passes = np.ones(len(batch), bool)
-        passes[list(failures)] = False
-        return batch.filter(passes)
+        return passed
 
-    def failures(self, tuples: pa.RecordBatch) -> dict[int, str]:
-        """Return the reason for each tuple that an expression has no value for, by its position, in order."""
-        failures: dict[int, str] = {}
-        if self._idle:
-            return failures
-        rows = rows_of(tuples, [*self._expressions, *([] if self._condition is None else [self._condition])])
-        if self._condition is not None:
-            rows, truth, failed = evaluate_possible(self._condition, rows)
-            failures |= failed
-            rows = rows.take(np.flatnonzero(pc.fill_null(truth, fill_value=False).to_numpy(zero_copy_only=False)))
-        for expression in self._expressions:
-            rows, _, failed = evaluate_possible(expression, rows)
-            failures |= failed
-        return dict(sorted(failures.items()))
+    def sift(self, batch: TupleBatch) -> tuple[Evaluated, dict[int, str]]:
+        """Evaluate the expressions as the function `sift` does, unless `onError` is `fail`."""
+        if not self._idle:
+            return sift(batch, self._expressions, self._condition)
+        passed = Evaluated(batch)
+        return (passed if self._condition is None else passed.filter(_truth(passed.value(self._condition)))), {}
 
     def set_aside(self, tuples: pa.RecordBatch, failures: Mapping[int, str]) -> None:
         """Skip failed tuples, or submit them to the last output port, in their order.
@@ -130,7 +163,7 @@ class Sieve:
             return
         reasons = list(failures.values())
         for reason in reasons[: max(LOGGED - self._logged, 0)]:
-            self._context.logger.warning("onError: %s: a tuple fails: %s", self._action, reason)
+            self._context.logger.warning("onError: %s: no value: %s", self._action, reason)
         self._logged += len(failures)
         if self._action == "skip":
             self._context.metrics.dropped.add(len(failures))
@@ -139,6 +172,11 @@ class Sieve:
         target = self._context.outputs[-1] or failed.schema
         columns = {field.name: _column(field, failed, reasons) for field in target}
         self._operator.submit(TupleBatch.from_columns(columns, target), len(self._context.outputs) - 1)
+
+
+def _truth(condition: pa.Array) -> pa.Array:
+    """Return where a condition is true; null counts as false."""
+    return pc.fill_null(condition, fill_value=False)
 
 
 def _column(field: pa.Field, failed: pa.RecordBatch, reasons: Sequence[str]) -> pa.Array:

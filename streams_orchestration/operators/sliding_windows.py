@@ -22,6 +22,8 @@ class Firings(NamedTuple):
     tuples: pa.RecordBatch
     starts: np.ndarray
     ends: np.ndarray
+    at: np.ndarray
+    """Position of the new tuple that triggered each."""
 
 
 class _Arrivals(NamedTuple):
@@ -83,7 +85,7 @@ class SlidingWindows:
             batch: the tuples.
         """
         if not batch.num_rows:
-            return Firings(batch, np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return Firings(batch, *(np.zeros(0, np.int64),) * 3)
         if self._renumbered != self.partitions.renumbered:
             self._note()
         rows = self.partitions.rows_of(keys)
@@ -95,8 +97,9 @@ class SlidingWindows:
         else:
             fires, starts, ends = self._moved(rows, arrivals, lows, self.trigger.values(batch), int(came[0]))
         left = np.arange(len(arrivals.places)) < np.repeat(lows[arrivals.news[1:] - 1], np.diff(arrivals.bounds))
-        in_order = np.argsort(arrivals.places[arrivals.new[fires]])
-        firings = self._firings(arrivals.places, starts[in_order], ends[in_order])
+        at = arrivals.places[arrivals.new[fires]] - came[0]
+        in_order = np.argsort(at)
+        firings = self._firings(arrivals.places, starts[in_order], ends[in_order], at[in_order])
         self.log.remove(arrivals.places[left])
         return firings
 
@@ -147,12 +150,12 @@ class SlidingWindows:
         positions = np.flatnonzero(fires)
         return positions, before[positions], arrivals.new[positions]
 
-    def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> Firings:
+    def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray, at: np.ndarray) -> Firings:
         """The tuples that are in any of these ranges of places."""
         steps = np.bincount(starts, minlength=len(places) + 1) - np.bincount(ends, minlength=len(places) + 1)
         seen = np.cumsum(steps[:-1]) > 0
         moved = np.r_[0, np.cumsum(seen)]
-        return Firings(self.log.take(places[seen]), moved[starts], moved[ends])
+        return Firings(self.log.take(places[seen]), moved[starts], moved[ends], at)
 
     def _note(self) -> None:
         """Find out again what is noted of the tuples."""

@@ -73,6 +73,7 @@ class OperatorHarness:
             name=kind.__name__,
             inputs=tuple(arrow_schema(ddl) for ddl in inputs),
             outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in outputs),
+            required=tuple(required_attributes(ddl or "") for ddl in outputs),
             base=base,
             results=results,
             pending=results / "_outputs",

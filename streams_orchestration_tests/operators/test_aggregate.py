@@ -142,9 +142,10 @@ def test_integers_are_exact_beyond_the_range_of_doubles():
 def test_a_sum_that_leaves_64_bits_on_its_way_is_refused_wherever_batches_end(cut: int):
     rows = [("a", 1.0, 2**63 - 1, 0.0), ("a", 1.0, 1, 0.0), ("a", 1.0, -5, 0.0)]
     aggregate = bench()
-    with pytest.raises(DataError, match=f"Sum: the sum {2**63} is beyond the range of bigint"):
-        for part in division(rows, [cut]):
-            aggregate.send(part)
+    for part in division(rows, [cut]):
+        aggregate.send(part)
+    with pytest.raises(DataError, match="the sum is beyond the range of bigint"):
+        aggregate.mark(Punctuation.WINDOW)
 
 
 def test_a_sum_near_the_edge_of_64_bits_is_exact():
@@ -155,7 +156,7 @@ def test_a_sum_near_the_edge_of_64_bits_is_exact():
 
 def test_a_result_that_does_not_fit_its_attribute_is_an_error_of_the_data():
     aggregate = simple({"total": "Sum(n)"}, "total int").send([("a", 0.0, 2**31, 0.0)])
-    with pytest.raises(DataError, match="attribute total"):
+    with pytest.raises(DataError, match=r"output.total: .* beyond the range of int"):
         aggregate.mark(Punctuation.WINDOW)
 
 

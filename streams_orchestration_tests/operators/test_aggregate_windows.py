@@ -156,7 +156,7 @@ def test_sums_are_added_in_the_order_of_arrival_whether_windows_are_few_or_many(
 
 
 def test_a_sum_beyond_bigint_is_an_error_of_the_data_in_sliding_windows_too():
-    with pytest.raises(DataError, match="the sum 9223372036854775808 is beyond the range of bigint"):
+    with pytest.raises(DataError, match="the sum is beyond the range of bigint"):
         bench("sliding, count(2)").send([("x", "a", 2**63 - 1, 0), ("x", "a", 1, 0)])
 
 

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
+from streams_orchestration.operators import evaluated as evaluated_module
+from streams_orchestration.operators import failed_tuples
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
@@ -206,24 +209,64 @@ def test_the_compiler_knows_the_port():
     assert [port.preserves_window_punctuation for port in ports] == [True, True, False]
 
 
-@pytest.mark.parametrize(
-    ("output", "value", "message"),
-    [
-        ("s bigint", "Sum(n)", r"Sum: the sum 18446744073709551614 is beyond the range of bigint"),
-        ("s double", "Average(n)", r"Average: the sum 18446744073709551614 is beyond the range of bigint"),
-        ("s int", "Max(n)", "attribute s: a value does not fit int"),
-        ("s tinyint", "ArgMin(n, n)", "attribute s: a value does not fit tinyint"),
-        ("s bigint NOT NULL", "Sum(nullif(n, n))", "submits a tuple whose s is null, but the stream has s NOT NULL"),
-    ],
-)
-@pytest.mark.parametrize("action", ["fail", "skip"])
-def test_a_value_of_a_group_that_no_tuple_is_at_fault_for_stops_the_operator(
-    output: str, value: str, message: str, action: str
+NOT_NULL = "n bigint NOT NULL"
+NULL = "it is null, but the attribute is NOT NULL; coalesce gives it a value, or leave out NOT NULL"
+REQUIRED = [
+    ("Functor", {"output": {"n": "nullif(n, 0)"}}, 1),
+    ("Functor", {"filter": "x < 3", "output": {"n": "nullif(n, 0)"}}, 1),
+    ("Punctor", {"punctuate": "false", "position": "after", "output": {"n": "nullif(n, 0)"}}, 1),
+    ("Join", {"window": "sliding, count(1)", "match": "true", "output": {"n": "nullif(lhs_n, 0)"}}, 2),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "inputs"), REQUIRED)
+def test_a_null_for_an_attribute_that_is_not_null_fails_like_any_other_value(
+    name: str, parameters: dict[str, Any], inputs: int
 ):
-    case = Case({"window": "tumbling, count(2)", "output": {"s": value}}, output)
-    operator = bench("Aggregate", case, action)
-    with pytest.raises(DataError, match=message):
-        operator.send([(1, 2**63 - 1), (2, 2**63 - 1)])
+    failed = "reason string" if inputs == 1 else "reason string, rhs_n bigint"
+    case = Case(parameters, NOT_NULL, inputs=inputs)
+    rows, events = [(1, 1), (2, 0), (2, 2)], list[Event]()
+    for row in rows:
+        events += [(0, row)] + ([(1, (0, 7))] if inputs == 2 else [])
+    with pytest.raises(DataError, match=f"output.n: 'nullif.*{NULL}; the tuple has .*n = 0"):
+        sent(bench(name, case, "fail"), case, events)
+    reason = f"output.n: {parameters['output']['n']!r}: {NULL}"
+    for action in ("skip", "route"):
+        operator = bench(name, case, action, failed)
+        sent(operator, case, events)
+        assert {n for (n,) in operator.rows()} == {1, 2}
+    assert set(operator.rows(1)) == {(reason,) if inputs == 1 else (reason, 7)}
+
+
+def test_an_attribute_that_is_taken_over_may_be_null_where_it_is_not_null():
+    functor = bench("Functor", Case({}, "x bigint, n bigint NOT NULL"), "route", "x bigint, reason string")
+    functor.send([(1, 1), (2, None)])
+    assert functor.rows() == [(1, 1)]
+    assert functor.rows(1) == [(2, f"output.n: '`n`': {NULL}")]
+
+
+def test_a_sort_sets_tuples_aside_whose_attributes_do_not_fit_the_output():
+    case = Case({"window": "tumbling, punct()", "sortBy": ["x"]}, "x bigint, n tinyint")
+    sort = bench("Sort", case, "route", "n bigint, reason string")
+    sort.send([(2, 1), (3, 300), (1, 2)]).end()
+    assert sort.rows() == [(1, 2), (2, 1)]
+    assert sort.rows(1) == [(300, "output.n: '`n`': 300 is beyond the range of tinyint")]
+
+
+def test_an_expression_that_may_fail_is_evaluated_once(monkeypatch: pytest.MonkeyPatch):
+    functor = bench("Functor", Case({"filter": "100 DIV n > 0", "output": {"n": FAILS}}, "n bigint"), "route")
+    evaluated: list[str] = []
+    evaluate = failed_tuples.evaluate_possible
+
+    def noted(expression: Expression, rows: Any) -> Any:
+        evaluated.append(expression.text)
+        return evaluate(expression, rows)
+
+    monkeypatch.setattr(failed_tuples, "evaluate_possible", noted)
+    monkeypatch.setattr(evaluated_module, "evaluate", lambda expression, _: pytest.fail(expression.text))
+    functor.send([(1, 1), (2, 2)])
+    assert evaluated == ["100 DIV n > 0", FAILS]
+    assert functor.rows() == [(100,), (50,)]
 
 
 def test_an_application_goes_on_behind_failed_tuples():

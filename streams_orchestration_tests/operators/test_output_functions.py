@@ -159,7 +159,7 @@ def test_a_sum_beyond_its_type_names_the_group():
         aggregate = Bench(
             Aggregate, [inputs], [f"k string, it {kind}"], window=window, groupBy=["k"], output={"it": function}
         )
-        with pytest.raises(DataError, match=rf"Sum: .* beyond the range of {shift}.*; in the group k = 'a'"):
+        with pytest.raises(DataError, match=rf"output.it: 'Sum.*beyond the range of {shift}.*; in the group k = 'a'"):
             aggregate.send([("a", 2**63 - 1, Decimal(large))] * 2).mark(Punctuation.WINDOW)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from streams_orchestration.expressions.tokens import name_token
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.errors import DataError, FaultyExpressionError, UnknownAttributeError
-from streams_orchestration.operators.failed_tuples import Sieve, check_failure_port
+from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.expressions import Expression, column_expression
+from streams_orchestration.operators.failed_tuples import REASON, Sieve, check_failure_port
 from streams_orchestration.operators.faults import report, reported
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.keys import distinct, key_batch, key_schema, normalised
@@ -22,8 +23,9 @@ from streams_orchestration.operators.partition_eviction import Evicted, Partitio
 from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding, names_in
 from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters
+from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.standard.measure import parse_measure
-from streams_orchestration.operators.standard.value_measures import GroupError, Measure
+from streams_orchestration.operators.standard.value_measures import Measure
 from streams_orchestration.operators.state import State
 from streams_orchestration.operators.tumbling_windows import TumblingWindows
 from streams_orchestration.operators.window_ranges import groups_of, whole_windows
@@ -85,9 +87,13 @@ class Aggregate(Operator):
         cls._compile(context, parameters)
 
     @staticmethod
-    def _compile(context: OperatorContext, parameters: AggregateParameters) -> tuple[Window, dict[str, Measure]]:
+    def _compile(
+        context: OperatorContext, parameters: AggregateParameters
+    ) -> tuple[Window, dict[str, Measure], dict[str, Expression]]:
+        """Return the window, the functions, and what each attribute of a group's tuple is."""
         source, target = context.inputs[0], context.output_schema()
         check_failure_port(context, parameters, source)
+        _check_nulls_of_failed_groups(context, parameters)
         for parameter, names in (("groupBy", parameters.group_by), ("partitionBy", parameters.partition_by)):
             for name in names:
                 if name not in source.names:
@@ -104,6 +110,7 @@ class Aggregate(Operator):
         for name, text in parameters.output.items():
             with reported():
                 measures[name] = parse_measure(text, source, f"output.{name}", context.zone)
+        columns: dict[str, Expression] = {}
         for field in target:
             name, measure = field.name, measures.get(field.name)
             if name not in (*parameters.output, *parameters.group_by, *parameters.partition_by):
@@ -117,15 +124,17 @@ class Aggregate(Operator):
                         f"the output stream's attribute is {type_name(field.type)}"
                     )
                     report(FaultyExpressionError(message, f"output.{name}", parameters.output.get(name, "")))
-        return parse_window(parameters.window).resolved(source, parameters.time_attribute), measures
+                    continue
+                text = parameters.output.get(name, name_token(name))
+                value = column_expression(name, kind, f"output.{name}", text, context.zone)
+                columns[name] = value.assigned(field.type, required=name in context.required_at())
+        return parse_window(parameters.window).resolved(source, parameters.time_attribute), measures, columns
 
     def setup(self) -> None:
         """Parse the window and the functions."""
-        self.window, self.measures = self._compile(self.context, self.parameters)
+        self.window, self.measures, columns = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [each for measure in self.measures.values() for each in measure.expressions])
-        output = self.context.outputs[0]
-        assert output is not None
-        self.schema = output
+        self.results = GroupResults(self, self.sieve, columns)
         partition = self.parameters.partition_by
         names = list(dict.fromkeys([*partition, *self.parameters.group_by]))
         self.keys = pa.schema([self.context.inputs[0].field(name) for name in names])
@@ -152,7 +161,12 @@ class Aggregate(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
-        source = self.sieve(batch).arrow
+        tuples, failures = self.sieve.sift(batch)
+        self._take_in(tuples)
+        self.results.set_aside(batch.arrow, failures)
+
+    def _take_in(self, tuples: Evaluated) -> None:
+        source = tuples.arrow
         keys, codes = self._partitions(source)
         evicted: list[Evicted] = []
         if self.eviction is not None:
@@ -164,23 +178,27 @@ class Aggregate(Operator):
         given_up = _numbered(np.array([each.number for each in evicted], np.int64))
         if self.window.tumbling:
             windows, closed, at = self.tumbling.assign(keys, codes, source)
-            self._add(windows, source)
+            self._add(windows, tuples)
             if evicted:
-                closed = self._with_evicted(closed, at, self.tumbling.give_up(given_up), [each.at for each in evicted])
-            self._emit(closed)
+                lost = self.tumbling.give_up(given_up)
+                closed, at = self._with_evicted(closed, at, lost, np.array([each.at for each in evicted]))
+            self._emit(closed, at)
             return
         self._summarise(self.sliding.insert(keys, codes, source))
         if evicted:
             self.sliding.give_up(given_up)
 
-    def _with_evicted(self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: list[float]) -> np.ndarray:
-        """The windows to submit, when partitions were given up whose windows are these."""
+    def _with_evicted(
+        self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The windows to submit, and at which position, when partitions were given up whose windows are these."""
         held = windows >= 0
         if not self.parameters.aggregate_evicted_partitions:
             self.groups.delete_rows(self._groups_of(windows[held])[0])
-            return closed
-        order = np.argsort(np.r_[at, np.array(when)[held]], kind="stable")
-        return np.r_[closed, windows[held]][order]
+            return closed, at
+        at = np.r_[at, when[held]]
+        order = np.argsort(at, kind="stable")
+        return np.r_[closed, windows[held]][order], at[order]
 
     def _summarise(self, firings: Firings) -> None:
         """Submit the groups of windows that overlap."""
@@ -192,16 +210,14 @@ class Aggregate(Operator):
             groups = groups_of(codes, firings.starts, firings.ends, ROWS_AT_ONCE)
             grouped = tuples.take(pa.array(groups.order))
         rows = pa.array(groups.rows)
-        columns: dict[str, Any] = {name: normalised(tuples.column(name).take(rows)) for name in self.keys.names}
-        try:
-            columns |= {name: m.over(grouped, groups.starts, groups.ends) for name, m in self.measures.items()}
-        except GroupError as error:
-            raise _with_group(error, {name: columns[name][error.group].as_py() for name in self.keys.names}) from error
-        result = TupleBatch.from_columns({name: columns[name] for name in self.schema.names}, self.schema).arrow
-        bounds = np.searchsorted(groups.windows, np.arange(count + 1)).tolist()
+        keys = {name: normalised(tuples.column(name).take(rows)) for name in self.keys.names}
+        whole = Evaluated(TupleBatch(grouped))
+        reached = {name: each.over(whole, groups.starts, groups.ends) for name, each in self.measures.items()}
+        result, there = self.results.tuples(keys, reached, firings.at[groups.windows])
+        bounds = np.searchsorted(groups.windows[there], np.arange(count + 1)).tolist()
         for first, last in itertools.pairwise(bounds):
             if first < last:
-                self.submit(TupleBatch(result.slice(first, last - first)))
+                self.submit(result.slice(first, last - first))
             self.punctuate(Punctuation.WINDOW)
 
     def _partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
@@ -215,23 +231,16 @@ class Aggregate(Operator):
         keys, codes = self._partitions(source)
         return (keys, codes) if self.eviction is None else (_numbered(self.eviction.numbers_of(keys)), codes)
 
-    def _add(self, windows: np.ndarray, source: pa.RecordBatch) -> None:
+    def _add(self, windows: np.ndarray, tuples: Evaluated) -> None:
         """Add tuples to the groups of their windows."""
-        columns = [pa.array(windows), *(source.column(name) for name in self.keys.names)]
+        columns = [pa.array(windows), *(tuples.arrow.column(name) for name in self.keys.names)]
         heads, codes = distinct(columns, len(windows))
         rows = self.groups.rows_of(key_batch(columns, heads))[codes]
         for name, measure in self.measures.items():
-            try:
-                measure.add(*self._running(name), rows, source)
-            except GroupError as error:
-                raise self._error(error, error.group) from error
+            measure.add(*self._running(name), rows, tuples)
 
     def _running(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         return self.groups.column(f"count {name}"), self.groups.column(f"value {name}")
-
-    def _error(self, error: GroupError, row: int) -> DataError:
-        values = self.groups.index.keys(np.array([row])).columns[1:] if self.keys.names else []
-        return _with_group(error, {name: v[0].as_py() for name, v in zip(self.keys.names, values, strict=True)})
 
     def _groups_of(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows of the groups in these windows, window by window, and how many each has."""
@@ -241,19 +250,25 @@ class Aggregate(Operator):
         ranks = order[np.searchsorted(windows, numbers[mine], sorter=order)]
         return rows[mine][np.argsort(ranks, kind="stable")], np.bincount(ranks, minlength=len(windows))
 
-    def _emit(self, closed: np.ndarray, *, mark: bool = True) -> None:
-        """Submit the groups of these windows, each with a marker behind it, and forget them."""
+    def _emit(self, closed: np.ndarray, at: np.ndarray, *, mark: bool = True) -> None:
+        """Submit the groups of these windows, each with a marker behind it, and forget them.
+
+        Args:
+            closed: the windows.
+            at: the position of the tuple that closed each of them.
+            mark: whether markers are submitted.
+        """
         if not len(closed):
             return
         done, sizes = self._groups_of(closed)
-        keys = self.groups.index.keys(done).columns[1:] if self.keys.names else []
-        columns: dict[str, Any] = dict(zip(self.keys.names, keys, strict=True))
-        for name, measure in self.measures.items():
-            try:
-                columns[name] = measure.result(*(column[done] for column in self._running(name)))
-            except GroupError as error:
-                raise self._error(error, done[error.group]) from error
-        result, position = TupleBatch.from_columns(columns, self.schema), 0
+        parts = self.groups.index.keys(done).columns[1:] if self.keys.names else []
+        keys = {name: part.combine_chunks() for name, part in zip(self.keys.names, parts, strict=True)}
+        reached = {
+            name: measure.result(*(column[done] for column in self._running(name)))
+            for name, measure in self.measures.items()
+        }
+        result, there = self.results.tuples(keys, reached, np.repeat(at, sizes))
+        sizes, position = np.bincount(np.repeat(np.arange(len(sizes)), sizes)[there], minlength=len(sizes)), 0
         if not mark:
             self.submit(result)
         for size in sizes.tolist() if mark else ():
@@ -272,13 +287,18 @@ class Aggregate(Operator):
             closed = self.tumbling.close()
             if self.eviction is not None:
                 self.eviction.emptied()
-            self._emit(closed)
+            self._end_windows(closed)
             if not len(closed):
                 self.punctuate(mark)
         elif mark is Punctuation.FINAL:
             if punctuated or self.parameters.aggregate_incomplete_windows:
-                self._emit(self.tumbling.close(), mark=False)
+                self._end_windows(self.tumbling.close(), mark=False)
             self.reset_to_initial_state()
+
+    def _end_windows(self, closed: np.ndarray, *, mark: bool = True) -> None:
+        """Submit the groups of windows that no tuple closed."""
+        self._emit(closed, np.zeros(len(closed)), mark=mark)
+        self.results.set_aside(pa.RecordBatch.from_pylist([], schema=self.context.inputs[0]), {})
 
     def checkpoint(self) -> State:
         """The windows, the groups' keys, counts and running values, and the partitions."""
@@ -315,9 +335,18 @@ class Aggregate(Operator):
         )  # fmt: skip
 
 
-def _with_group(error: GroupError, key: dict[str, Any]) -> DataError:
-    named = ", ".join(f"{name} = {value!r}" for name, value in key.items())
-    return DataError(f"{error}; in the group {named}" if named else str(error))
+def _check_nulls_of_failed_groups(context: OperatorContext, parameters: AggregateParameters) -> None:
+    """Report an attribute of the port for failed tuples that is NOT NULL, but null for a failed group."""
+    if parameters.on_error != "route" or len(context.outputs) < 2:
+        return
+    port = len(context.outputs) - 1
+    for name in context.required_at(port):
+        if name not in (*parameters.group_by, *parameters.partition_by, REASON):
+            message = (
+                f"onError: output port {port} gets the groups that fail, too, whose {name} is null since groupBy and "
+                f"partitionBy do not name it; leave out NOT NULL"
+            )
+            report(ValueError(message))
 
 
 def _numbered(numbers: np.ndarray) -> pa.RecordBatch:

@@ -15,7 +15,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import compute as pc
@@ -162,8 +162,8 @@ class DeDuplicate(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Tell the new from the old."""
-        batch = self.sieve(batch)
-        keys = {str(i): evaluate(key, batch.arrow) for i, key in enumerate(self.keys)}
+        tuples = self.sieve(batch)
+        batch, keys = tuples.batch, {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
         fresh = self.seen.add_many(keys) if self.limit is None else self._judge(keys, self._marks(batch))
         self.position += len(batch)
         self.submit(batch.filter(fresh))

@@ -9,7 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import report
 from streams_orchestration.operators.keyed_state import KeyedState
@@ -101,8 +101,8 @@ class DynamicFilter(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter tuples, add keys or remove keys."""
-        batch = self.sieves[port](batch)
-        columns = [evaluate(key, batch.arrow) for key in self.keys[port]]
+        tuples = self.sieves[port](batch)
+        batch, columns = tuples.batch, [tuples.value(key) for key in self.keys[port]]
         heads, codes = distinct(columns, len(batch))
         keys = key_batch(columns, heads)
         if port == 1:

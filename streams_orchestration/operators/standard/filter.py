@@ -8,7 +8,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.expressions import Condition, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
@@ -51,8 +51,8 @@ class Filter(Operator):
         if self.condition is None:
             self.submit(batch)
             return
-        batch = self.sieve(batch)
-        mask = pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False)
-        self.submit(batch.filter(mask))
+        tuples = self.sieve(batch)
+        mask = pc.fill_null(tuples.value(self.condition), fill_value=False)
+        self.submit(tuples.batch.filter(mask))
         if self.divides:
-            self.submit(batch.filter(pc.invert(mask)), 1)
+            self.submit(tuples.batch.filter(pc.invert(mask)), 1)

@@ -9,10 +9,9 @@ from pydantic import Field
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.expressions import Condition, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.faults import reported
-from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
 
 
@@ -60,18 +59,17 @@ class Functor(Operator):
         assignments: list[Assignments] = []
         for port, (output, target) in enumerate(zip(outputs, targets, strict=True)):
             with reported(f"output port {port}: " if ports > 1 else ""):
-                assignments.append(Assignments(output, source, target or source, zone))
+                required = context.required_at(port)
+                assignments.append(Assignments(output, source, target or source, zone, required))
         return condition, assignments
 
     def setup(self) -> None:
         """Parse the expressions."""
-        self.condition, self.ports = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], self.condition)
+        condition, self.ports = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter, then compute for every output port."""
-        batch = self.sieve(batch)
-        if self.condition is not None:
-            batch = batch.filter(pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False))
+        tuples = self.sieve(batch)
         for output, assignments in enumerate(self.ports):
-            self.submit(assignments.apply(batch.arrow), output)
+            self.submit(assignments.of(tuples), output)

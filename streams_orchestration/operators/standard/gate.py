@@ -10,7 +10,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
@@ -86,7 +86,7 @@ class Gate(WaitingOperator):
             self.waiting.append(batch.arrow)
             acknowledged = [0]
         else:
-            acknowledged = pc.cast(evaluate(self.count, self.sieve(batch).arrow), pa.int64()).to_pylist()
+            acknowledged = pc.cast(self.sieve(batch).value(self.count), pa.int64()).to_pylist()
         passing = 0
         for count in acknowledged:
             if count is None or count < 0:

@@ -14,7 +14,7 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.expressions import parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import compute as pc
@@ -126,7 +126,7 @@ class Join(Operator):
         check_failure_port(context, parameters, joined)
         text, zone = parameters.match, context.zone
         match = None if text is None else parse_condition(text, joined, "match", zone)
-        assignments = Assignments(parameters.output, joined, target, zone)
+        assignments = Assignments(parameters.output, joined, target, zone, context.required_at())
         policies = [
             parameters.eviction(side).resolved(schema, parameters.time_attribute)
             for side, schema in enumerate(context.inputs)
@@ -164,17 +164,17 @@ class Join(Operator):
         own, other = self.sides[port], self.sides[1 - port]
         here, there = other.partners([batch.column(name) for name in own.keys], batch.num_rows)
         if self.match is not None:
-            pairs = self._join(port, batch.take(pa.array(here)), other.log.take(there))
-            failures = self.matched.failures(pairs)
+            pairs = TupleBatch(self._join(port, batch.take(pa.array(here)), other.log.take(there)))
+            compared, failures = self.matched.sift(pairs)
             if failures and batch.num_rows > 1:  # all that fails for a tuple leaves before what fails for the next
                 half = batch.num_rows // 2
                 self._arrive(port, batch.slice(0, half))
                 self._arrive(port, batch.slice(half))
                 return
-            self.matched.set_aside(pairs, failures)
+            self.matched.set_aside(pairs.arrow, failures)
             met = np.ones(len(here), bool)
             met[list(failures)] = False
-            truth = pc.fill_null(evaluate(self.match, pairs.filter(pa.array(met))), fill_value=False)
+            truth = pc.fill_null(compared.value(self.match), fill_value=False)
             met[met] = truth.to_numpy(zero_copy_only=False)
             here, there = here[met], there[met]
         other.meet(there)
@@ -201,7 +201,7 @@ class Join(Operator):
         if not paired.all():
             yours = yours.take(pa.array(np.cumsum(paired) - 1, mask=~paired))
         pairs = self.computed(TupleBatch(self._join(port, own.take(mine), yours)))
-        self.submit(self.assignments.apply(pairs.arrow))
+        self.submit(self.assignments.of(pairs))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """After the end of both streams nothing can meet any more."""

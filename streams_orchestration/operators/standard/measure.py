@@ -12,15 +12,16 @@ from streams_orchestration.expressions.naming import Part, outer_call
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import FaultyExpressionError
-from streams_orchestration.operators.expressions import Expression, evaluate, note, read_expression
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.expressions import Expression, note, read_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS, OutputFunction
 from streams_orchestration.operators.standard.value_measures import (
     DECIMAL_FUNCTIONS,
     VALUE_FUNCTIONS,
-    GroupError,
     Measure,
+    Reached,
     ValueFunction,
     ValueMeasure,
     collect_list,
@@ -29,6 +30,11 @@ from streams_orchestration.operators.window_ranges import reduce_ranges
 
 FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in OUTPUT_FUNCTIONS}
 """The table of output functions by name."""
+
+
+_FAILED = -(1 << 60)
+"""The count of a group whose sum left 64 bits; further tuples, and merges with other such groups, leave it below 0."""
+_OVERFLOW = "the sum is beyond the range of bigint; CAST the argument to DOUBLE"
 
 
 class NumberMeasure:
@@ -47,12 +53,12 @@ class NumberMeasure:
         least, most = (np.iinfo(np.int64).min, np.iinfo(np.int64).max) if whole else (-np.inf, np.nan)
         self.start = {"Min": most, "Max": least}.get(function, 0)
 
-    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
+    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
         """Take in a batch, as `Measure.add` says; the running value is the sum or the extreme."""
         if self.expression is None:
             counts += np.bincount(groups, minlength=len(counts))
             return
-        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
+        array = pc.cast(batch.value(self.expression), pa.from_numpy_dtype(self.type))
         if array.null_count:
             valid = array.is_valid().to_numpy(zero_copy_only=False)
             groups, array = groups[valid], array.drop_null()
@@ -67,7 +73,7 @@ class NumberMeasure:
                 case "Max":
                     np.maximum.at(values, groups, added)
                 case _ if self._may_overflow(values if len(values) < len(added) else values[groups], added):
-                    self._add_exactly(values, groups, added)
+                    self._add_exactly(counts, values, groups, added)
                 case _:
                     np.add.at(values, groups, added)
 
@@ -92,30 +98,32 @@ class NumberMeasure:
                 case "Max":
                     np.maximum.at(values, groups, more_values)
                 case _ if self._may_overflow(values, more_values):
-                    self._add_exactly(values, groups, more_values)
+                    self._add_exactly(counts, values, groups, more_values)
                 case _:
                     np.add.at(values, groups, more_values)
+        counts[counts < 0] = _FAILED
 
-    def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+    def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
         """The values of ranges of tuples, which may overlap, each added up in order; null where there is no value."""
         if self.expression is None:
-            return pa.array(ends - starts)
-        array = pc.cast(evaluate(self.expression, batch), pa.from_numpy_dtype(self.type))
+            return Reached(pa.array(ends - starts))
+        array = pc.cast(batch.value(self.expression), pa.from_numpy_dtype(self.type))
         if array.null_count:
             before = np.r_[0, np.cumsum(array.is_valid().to_numpy(zero_copy_only=False))]
             starts, ends, array = before[starts], before[ends], array.drop_null()
         values, counts = array.to_numpy(zero_copy_only=False), ends - starts
         operation = {"Min": np.fmin, "Max": np.maximum}.get(self.function, np.add)
+        failures: dict[int, str] = {}
         whole = operation is np.add and self.type == np.int64
         if whole and _largest(values) * int(counts.max(initial=0)) > np.iinfo(np.int64).max:
             for group, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-                for total in itertools.accumulate(values[start:end].tolist()):
-                    self._check_range(total, group)
+                if not all(map(_in_range, itertools.accumulate(values[start:end].tolist()))):
+                    failures[group] = _OVERFLOW
         with np.errstate(invalid="ignore"):
             reached = reduce_ranges(operation, values, starts, ends, self.start)
         if self.function == "Average":
-            return pa.array(reached / np.maximum(counts, 1), mask=counts == 0)
-        return pa.array(reached, mask=counts == 0)
+            reached = reached / np.maximum(counts, 1)
+        return Reached(pa.array(reached, mask=counts == 0), failures)
 
     def _may_overflow(self, values: np.ndarray, added: np.ndarray) -> bool:
         """Could a sum of whole numbers leave 64 bits; cheap, and true too often rather than too seldom."""
@@ -123,17 +131,15 @@ class NumberMeasure:
             return False
         return _largest(values) + _largest(added) * len(added) > np.iinfo(np.int64).max
 
-    def _add_exactly(self, values: np.ndarray, groups: np.ndarray, added: np.ndarray) -> None:
+    @staticmethod
+    def _add_exactly(counts: np.ndarray, values: np.ndarray, groups: np.ndarray, added: np.ndarray) -> None:
+        """Add tuple by tuple; a group whose sum leaves 64 bits has no value from then on."""
         for group, value in zip(groups.tolist(), added.tolist(), strict=True):
             total = int(values[group]) + value
-            self._check_range(total, group)
-            values[group] = total
-
-    def _check_range(self, total: int, group: int) -> None:
-        limits = np.iinfo(np.int64)
-        if not limits.min <= total <= limits.max:
-            message = f"{self.function}: the sum {total} is beyond the range of bigint; CAST the argument to DOUBLE"
-            raise GroupError(message, group)
+            if _in_range(total):
+                values[group] = total
+            else:
+                counts[group] = _FAILED
 
     @property
     def state_type(self) -> pa.DataType:
@@ -147,12 +153,18 @@ class NumberMeasure:
             return pa.int64()
         return pa.float64() if self.function == "Average" else pa.from_numpy_dtype(self.type)
 
-    def result(self, counts: np.ndarray, values: np.ndarray) -> pa.Array:
-        """The value of groups; null where a group had no value."""
+    def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
+        """The value of groups; null where no tuple of a group had one."""
         if self.function == "Count":
-            return pa.array(counts)
+            return Reached(pa.array(counts))
         divided = values / np.maximum(counts, 1) if self.function == "Average" else values
-        return pa.array(divided, mask=counts == 0)
+        failures = dict.fromkeys(np.flatnonzero(counts < 0).tolist(), _OVERFLOW)
+        return Reached(pa.array(divided, mask=counts <= 0), failures)
+
+
+def _in_range(total: int) -> bool:
+    """Return True if a sum is a bigint."""
+    return -(1 << 63) <= total < 1 << 63
 
 
 def _largest(values: np.ndarray) -> int:
@@ -254,4 +266,4 @@ def _value_measure(
         if not accepts(kind):
             message = f"{name} cannot be of {expression.text!r}, which is {type_name(kind)}"
             raise fault(message)
-    return ValueMeasure(name, function, expressions, types)
+    return ValueMeasure(function, expressions, types)

@@ -11,7 +11,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
@@ -122,9 +122,9 @@ class MetricsSink(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """The last tuple counts that has a value."""
-        last, batch = {}, self.sieve(batch)
+        last, tuples = {}, self.sieve(batch)
         for name, expression in self.expressions.items():
-            values = pc.drop_null(evaluate(expression, batch.arrow))
+            values = pc.drop_null(tuples.value(expression))
             if len(values):
                 last[name] = values[-1].as_py()
         self._show(last)

@@ -63,7 +63,7 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
             "Sum(e float or double) -> double",
             "Sum(e decimal(p, s)) -> decimal(p + 10, s)",
         ),
-        "The sum; true counts as 1. One beyond its type is an error that names the group.",
+        "The sum; true counts as 1. A group whose sum leaves its type fails.",
         _LEFT_OUT,
         (("Sum(n)", 7), ("Sum(n > 1)", 2)),
     ),

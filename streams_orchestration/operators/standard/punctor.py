@@ -9,7 +9,7 @@ from pydantic import Field
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
-from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.expressions import Condition, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np
@@ -45,7 +45,9 @@ class Punctor(Operator):
         check_failure_port(context, parameters, context.inputs[0])
         source = context.inputs[0]
         condition = parse_condition(parameters.punctuate, source, "punctuate", context.zone)
-        return condition, Assignments(parameters.output, source, context.outputs[0] or source, context.zone)
+        return condition, Assignments(
+            parameters.output, source, context.outputs[0] or source, context.zone, context.required_at()
+        )
 
     def setup(self) -> None:
         """Parse the expressions."""
@@ -54,9 +56,9 @@ class Punctor(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """A condition that is null counts as false."""
-        batch = self.sieve(batch)
-        mask = pc.fill_null(evaluate(self.condition, batch.arrow), fill_value=False).to_numpy(zero_copy_only=False)
-        tuples, done = self.assignments.apply(batch.arrow), 0
+        known = self.sieve(batch)
+        mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
+        tuples, done = self.assignments.of(known), 0
         for place in (np.flatnonzero(mask) + (self.parameters.position == "after")).tolist():
             self.submit(tuples.slice(done, place - done))
             self.punctuate(Punctuation.WINDOW)

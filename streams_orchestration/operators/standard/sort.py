@@ -110,14 +110,14 @@ class Sort(Operator):
             if pa.types.is_nested(kind):
                 message = f"{text} is {type_name(kind)}, which has no order"
                 key.refuse(message)
-        assignments = Assignments({}, source, context.outputs[0] or source, context.zone)
+        assignments = Assignments({}, source, context.outputs[0] or source, context.zone, context.required_at())
         window = parse_window(parameters.window).resolved(source, parameters.time_attribute)
         return window, keys, assignments
 
     def setup(self) -> None:
         """Parse the window and the expressions."""
         self.window, self.keys, self.assignments = self._compile(self.context, self.parameters)
-        self.sieve = Sieve(self, self.keys)
+        self.sieve = Sieve(self, [*self.keys, *self.assignments.expressions])
         source, eviction = self.context.inputs[0], self.window.eviction
         order: Order | list[Order] = self.parameters.order
         orders = order if isinstance(order, list) else [order] * len(self.keys)

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.expressions import evaluate, parse_expression
+from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.operators.libraries import compute as pc
@@ -87,11 +87,11 @@ class Split(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Send to each port what is its own."""
-        batch = self.sieve(batch)
-        values = [evaluate(expression, batch.arrow) for expression in self.expressions]
+        tuples = self.sieve(batch)
+        values = [tuples.value(expression) for expression in self.expressions]
         masks = self._by_key(values[0]) if self.mapping else self._by_index(values)
         for output, mask in enumerate(masks):
-            self.submit(batch.filter(mask), output)
+            self.submit(tuples.batch.filter(mask), output)
 
     def _by_index(self, values: list[pa.Array]) -> np.ndarray:
         masks = np.zeros((self.width, len(values[0])), bool)

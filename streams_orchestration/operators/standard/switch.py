@@ -8,7 +8,7 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Punctuation
-from streams_orchestration.operators.expressions import Condition, evaluate, parse_condition
+from streams_orchestration.operators.expressions import Condition, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
@@ -66,7 +66,7 @@ class Switch(WaitingOperator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Let tuples pass or wait, or close or open the switch."""
         if port == 1:
-            statuses = pc.fill_null(evaluate(self.status, self.sieve(batch).arrow), fill_value=False).to_pylist()
+            statuses = pc.fill_null(self.sieve(batch).value(self.status), fill_value=False).to_pylist()
             if any(statuses):  # closed for a moment, too, it lets pass what waits
                 self.release(len(self.waiting))
             self.closed = statuses[-1] if statuses else self.closed

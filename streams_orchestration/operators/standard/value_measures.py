@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from streams_orchestration.operators.arrow_types import is_text, type_name
-from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import Expression, evaluate
+from streams_orchestration.operators.evaluated import Evaluated
+from streams_orchestration.operators.expressions import Expression
 from streams_orchestration.operators.keys import normalised
 from streams_orchestration.operators.libraries import np, pa
 
@@ -41,12 +41,13 @@ class ValueFunction:
     takes_null: bool = False
 
 
-class GroupError(DataError):
-    """The value of a group cannot be given; `group` is its row, or its position among the groups of a window."""
+class Reached(NamedTuple):
+    """The values of groups."""
 
-    def __init__(self, message: str, group: int) -> None:
-        super().__init__(message)
-        self.group = group
+    values: pa.Array
+    """The value of each group; null where it has none."""
+    failures: Mapping[int, str] = {}
+    """The reason for each group that has no value, by its position."""
 
 
 class Measure(Protocol):
@@ -70,11 +71,11 @@ class Measure(Protocol):
         """The Arrow type of the values."""
         ...
 
-    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
+    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
         """Take in a batch whose tuple i belongs to group `groups[i]`.
 
         Args:
-            counts: of every group the tuples so far that count, which is written to.
+            counts: of every group the tuples so far that count, which is written to; below 0 once it has no value.
             values: the running values, likewise; 0 or None for a group without tuples.
             groups: of every tuple.
             batch: the tuples.
@@ -92,11 +93,11 @@ class Measure(Protocol):
         """Take in counts and running values of later parts of groups, as `add` takes in tuples."""
         ...
 
-    def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+    def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
         """Return the values of ranges of tuples, which may overlap."""
         ...
 
-    def result(self, counts: np.ndarray, values: np.ndarray) -> pa.Array:
+    def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
         """Return the values of groups."""
         ...
 
@@ -107,14 +108,13 @@ class ValueMeasure:
     Values are taken in order of arrival, so that batches make no difference.
     """
 
-    def __init__(self, name: str, function: ValueFunction, expressions: Sequence[Any], types: Sequence[Any]) -> None:
-        self.name = name
+    def __init__(self, function: ValueFunction, expressions: Sequence[Any], types: Sequence[Any]) -> None:
         self.function = function
         self.expressions = expressions
         self.state_type = function.state(types)
         self.result_type = function.result(types)
 
-    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: pa.RecordBatch) -> None:
+    def add(self, counts: np.ndarray, values: np.ndarray, groups: np.ndarray, batch: Evaluated) -> None:
         """Take in a batch whose tuple i belongs to group `groups[i]`, as `Measure.add` does."""
         for group, row in zip(groups.tolist(), self._rows(batch), strict=True):
             if self._counts(row):
@@ -135,7 +135,7 @@ class ValueMeasure:
                 values[group] = state if values[group] is None else self.function.merge(values[group], state)
                 counts[group] += count
 
-    def over(self, batch: pa.RecordBatch, starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+    def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
         """The values of ranges of tuples, which may overlap."""
         rows, reached = list(self._rows(batch)), list[Any]()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -145,23 +145,23 @@ class ValueMeasure:
             reached.append(state)
         return self._finished(reached)
 
-    def result(self, counts: np.ndarray, values: np.ndarray) -> pa.Array:
+    def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
         """The value of groups."""
         return self._finished(values.tolist())
 
-    def _finished(self, states: Sequence[Any]) -> pa.Array:
-        return pa.array([self._finish(group, state) for group, state in enumerate(states)], self.result_type)
+    def _finished(self, states: Sequence[Any]) -> Reached:
+        values, failures = list[Any](), dict[int, str]()
+        for group, state in enumerate(states):
+            try:
+                values.append(self.function.finish(state, self.result_type))
+            except OverflowError:
+                values.append(None)
+                failures[group] = f"the result is beyond the range of {type_name(self.result_type)}"
+        return Reached(pa.array(values, self.result_type), failures)
 
-    def _finish(self, group: int, state: Any) -> Any:
-        try:
-            return self.function.finish(state, self.result_type)
-        except OverflowError as error:
-            message = f"{self.name}: the result is beyond the range of {type_name(self.result_type)}"
-            raise GroupError(message, group) from error
-
-    def _rows(self, batch: pa.RecordBatch) -> Any:
+    def _rows(self, batch: Evaluated) -> Any:
         """The arguments of every tuple."""
-        columns = [normalised(evaluate(each, batch)).to_pylist() for each in self.expressions]
+        columns = [normalised(batch.value(each)).to_pylist() for each in self.expressions]
         return zip(*columns, strict=True)
 
     def _counts(self, row: Sequence[Any]) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram, Task
 from streams_orchestration.model.secrets import remember_values
-from streams_orchestration.operators.arrow_types import arrow_schema
+from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator, make_operator
 from streams_orchestration.operators.state import plain_digest
@@ -76,6 +76,7 @@ def operator_context(program: OperatorProgram, directories: Directories) -> Oper
         name=program.name,
         inputs=tuple(arrow_schema(ddl) for ddl in program.inputs),
         outputs=tuple(None if ddl is None else arrow_schema(ddl) for ddl in program.outputs),
+        required=tuple(required_attributes(ddl or "") for ddl in program.outputs),
         ports=program.ports,
         channel=program.channel,
         max_channels=program.max_channels,

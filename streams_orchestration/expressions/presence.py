@@ -1,0 +1,26 @@
+"""The check that a value is there, for attributes that are NOT NULL; no text of an expression can call it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.table import Function
+from streams_orchestration.expressions.tree import Call, Node
+
+NAME = "not null"
+
+
+def _present(value: Any) -> Any:
+    if value is None:
+        message = "it is null, but the attribute is NOT NULL; coalesce gives it a value, or leave out NOT NULL"
+        raise EvaluationError(message)
+    return value
+
+
+_PRESENT = Function(NAME, "", "", (), lambda _binding: _present, strict=False, fails=True)
+
+
+def present(node: Node) -> Node:
+    """Return a node with the same value that fails where the value is null."""
+    return Call(_PRESENT, (node,), node.type)

@@ -1,0 +1,39 @@
+"""Tuples together with the values that expressions have for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams_orchestration.operators.batch import TupleBatch
+from streams_orchestration.operators.expressions import Expression, evaluate
+from streams_orchestration.operators.libraries import pa
+
+
+class Evaluated:
+    """A batch with the values of some expressions, which are not evaluated once more."""
+
+    def __init__(self, batch: TupleBatch, values: Mapping[Expression, pa.Array] | None = None) -> None:
+        self.batch = batch
+        self._values = values or {}
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @property
+    def arrow(self) -> pa.RecordBatch:
+        """The tuples as an Arrow record batch."""
+        return self.batch.arrow
+
+    def value(self, expression: Expression) -> pa.Array:
+        """Return the value of an expression for every tuple.
+
+        Raises:
+            DataError: it has no value for a tuple; names the tuple.
+        """
+        known = self._values.get(expression)
+        return evaluate(expression, self.arrow) if known is None else known
+
+    def filter(self, mask: Any) -> Evaluated:
+        """Return the tuples where the boolean mask is true, with their values."""
+        return Evaluated(self.batch.filter(mask), {each: array.filter(mask) for each, array in self._values.items()})
