@@ -151,7 +151,7 @@ def settle(home: Home) -> None:
     deployment = dg.AssetKey([NAME, "deployment"])
     with dagster_instance(home) as instance:
         while time.monotonic() < until:
-            if len(instance.fetch_materializations(deployment, limit=2).records) == 2:
+            if len(instance.fetch_observations(deployment, limit=2).records) == 2:
                 return
             time.sleep(LOOK_SECONDS)
     message = "Dagster's daemon does not ask the sensor"

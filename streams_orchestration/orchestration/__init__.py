@@ -13,14 +13,24 @@ if TYPE_CHECKING:
     from streams_orchestration.orchestration.artifacts import ArtifactStore
     from streams_orchestration.orchestration.component import StreamsApplicationComponent
     from streams_orchestration.orchestration.deployments import Deployments
+    from streams_orchestration.orchestration.epochs import epochs_sensor, epochs_since
 
-__all__ = ["ArtifactStore", "Deployments", "StreamsApplicationComponent", "build_application_definitions"]
+__all__ = [
+    "ArtifactStore",
+    "Deployments",
+    "StreamsApplicationComponent",
+    "build_application_definitions",
+    "epochs_sensor",
+    "epochs_since",
+]
 
 _MODULES = {
     "ArtifactStore": "artifacts",
     "Deployments": "deployments",
     "StreamsApplicationComponent": "component",
     "build_application_definitions": "application",
+    "epochs_sensor": "epochs",
+    "epochs_since": "epochs",
 }
 
 

@@ -15,7 +15,7 @@ from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import put_in_place
-from streams_orchestration.orchestration.progress import deployment_event, news, observation, part_events
+from streams_orchestration.orchestration.progress import deployment_events, news, part_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import clock
@@ -203,7 +203,7 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, de
 def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, deployments)
-    _record(context, deployments, deployments.cancel(application_of(context), config.timeout), at_rest=True)
+    _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
 
 
 @dg.op(ins=AFTER, out=NOTHING)
@@ -342,8 +342,6 @@ def _record(
     deployments: Deployments,
     status: ApplicationStatus,
     timeline: str | None = None,
-    *,
-    at_rest: bool = False,
 ) -> None:
     """Show on the assets what was reached.
 
@@ -351,16 +349,12 @@ def _record(
         context: of the op.
         deployments: of the state directory.
         status: what was reached.
-        timeline: a drawing, of an application that was only reset: that alone completes no epoch.
-        at_rest: the application was only stopped, which completes no epoch either.
+        timeline: a drawing, of an application that was reset.
     """
     metrics = deployments.metrics(status.application)
-    event = deployment_event(status, metrics, clock.now())
-    if timeline is not None:
-        drawn = dg.MetadataValue.md(image("timeline", timeline))
-        context.log_event(observation(event, {"streams/timeline": drawn}))
-    else:
-        context.log_event(observation(event) if at_rest else event)
+    drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}
+    for each in deployment_events(context.instance, status, metrics, clock.now(), drawn):
+        context.log_event(each)
     sinks = [sink for sink in status.sinks if sink.rows]
     for each in part_events(status, metrics, status.pes, sinks, deployments.first_rows):
         context.log_event(news(context.instance, each))

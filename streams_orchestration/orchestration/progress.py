@@ -1,4 +1,12 @@
-"""The progress of a running application, as events of its deployment, PE and sink assets."""
+"""The progress of a running application, as events of its deployment, PEs, streams and sinks.
+
+A materialization means one thing for each kind of asset:
+
+- of the deployment: another plan was put in place, and all of it works. The data version is the plan's fingerprint.
+- of a PE, stream or sink: there is new data, of an epoch that is complete and visible. The data version is that epoch.
+
+All else is an observation, so that automation downstream runs for new data only.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +18,14 @@ from typing import Any
 import dagster as dg
 
 from streams_orchestration.operators.formats.texts import plain
+from streams_orchestration.orchestration.epochs import (
+    EPOCH,
+    LIFE_DIGITS,
+    VERSION_TAG,
+    Epoch,
+    epoch_of,
+    last_materialization,
+)
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
 from streams_orchestration.orchestration.watching import Look
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
@@ -26,13 +42,64 @@ LISTED_OPERATORS = 20
 """Operators in the table of an event: those that took most processor time."""
 
 
-def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dg.AssetMaterialization:
-    """State of the application and of its units of recovery, and its operators that work most.
+_DATA = ("dagster/row_count", "streams/files", "streams/epochs", "streams/rows_in", "streams/rows_out")
+"""Metadata that are others when there is new data."""
+
+
+def deployment_events(
+    instance: dg.DagsterInstance,
+    status: ApplicationStatus,
+    metrics: ApplicationMetrics,
+    now: float,
+    more: Mapping[str, dg.MetadataValue] | None = None,
+) -> Iterator[dg.AssetMaterialization | dg.AssetObservation]:
+    """Yield the materialization of a plan that works and is not recorded yet, and where the application stands.
+
+    Args:
+        instance: has what was recorded before.
+        status: of the application.
+        metrics: of the same.
+        now: unix seconds.
+        more: metadata beside those of the status.
+    """
+    if status.state != "STOPPED" and all(unit.works for unit in status.units):
+        plan = plan_event(status, metrics)
+        last = last_materialization(instance, plan.asset_key)
+        if last is None or (last.tags or {}).get(VERSION_TAG) != (plan.tags or {})[VERSION_TAG]:
+            yield plan
+    yield deployment_event(status, metrics, now, more)
+
+
+def plan_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
+    """Return the event of a plan that was put in place: what stays true until another one takes its place."""
+    return dg.AssetMaterialization(
+        [status.application, "deployment"],
+        description=f"{status.application} was put in place",
+        metadata={
+            "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
+            "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
+            "streams/hosts": dg.MetadataValue.int(len(status.hosts)),
+            "streams/pes": dg.MetadataValue.int(len(status.pes)),
+            "streams/regions": dg.MetadataValue.int(sum(unit.region is not None for unit in status.units)),
+            "streams/logs": dg.MetadataValue.path(status.log_places),
+        },
+        tags={VERSION_TAG: f"{status.fingerprint}@{metrics.life[:LIFE_DIGITS]}"},
+    )
+
+
+def deployment_event(
+    status: ApplicationStatus,
+    metrics: ApplicationMetrics,
+    now: float,
+    more: Mapping[str, dg.MetadataValue] | None = None,
+) -> dg.AssetObservation:
+    """Return the state of the application and of its units of recovery, and its operators that work most.
 
     Args:
         status: of the application.
         metrics: of the same.
         now: unix seconds.
+        more: further metadata.
     """
     metadata: dict[str, dg.MetadataValue] = {
         "streams/state": dg.MetadataValue.text(status.shown_state),
@@ -44,11 +111,11 @@ def deployment_event(status: ApplicationStatus, metrics: ApplicationMetrics, now
     metadata |= unit_metadata(status, now)
     if metrics.operators:
         metadata["streams/operators"] = _operators(metrics)
-    return dg.AssetMaterialization(
+    return dg.AssetObservation(
         [status.application, "deployment"],
         description=f"{status.application} is {status.shown_state}"
         + (", and is reset again and again" if "streams/unstable" in metadata else ""),
-        metadata=metadata,
+        metadata={**metadata, **(more or {})},
     )
 
 
@@ -70,30 +137,28 @@ def progress_events(
         preview: reads the first rows of a sink.
         instance: has what was recorded before.
     """
-    record = deployment_event(status, metrics, now)
     parts = part_events(status, metrics, seen.pes, seen.sinks, preview)
-    return [record if seen.advanced else observation(record), *(news(instance, each) for each in parts)]
-
-
-def observation(
-    record: dg.AssetMaterialization, more: Mapping[str, dg.MetadataValue] | None = None
-) -> dg.AssetObservation:
-    """Return a report as an observation: only a materialization, which means progress, counts for freshness."""
-    metadata = {**record.metadata, **(more or {})}
-    return dg.AssetObservation(record.asset_key, description=record.description, metadata=metadata)
+    return [*deployment_events(instance, status, metrics, now), *(news(instance, each) for each in parts)]
 
 
 def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:
-    """Return the event of a PE, stream or sink as a materialization only if it shows data that is new.
+    """Return the event of a PE, stream or sink as a materialization only if a later epoch has brought new data.
 
-    Automation downstream runs for every materialization. An event that repeats the last one, or shows a PE that does
-    not work, is therefore an observation.
+    An event of a PE that does not work is an observation as well.
     """
-    if event.metadata.get("streams/state") in _NOT_WORKING:
-        return observation(event)
-    last = instance.get_latest_materialization_event(event.asset_key)
-    before = last.asset_materialization if last is not None else None
-    return observation(event) if before is not None and before.description == event.description else event
+    epoch = epoch_of(event)
+    if epoch is not None and epoch.number and event.metadata.get("streams/state") not in _NOT_WORKING:
+        last = last_materialization(instance, event.asset_key)
+        known = epoch_of(last)
+        if last is None or known is None or known.life != epoch.life:
+            return event
+        if epoch.number > known.number and any(last.metadata.get(each) != event.metadata.get(each) for each in _DATA):
+            return event
+    return dg.AssetObservation(event.asset_key, description=event.description, metadata=event.metadata)
+
+
+def _tags(number: int, metrics: ApplicationMetrics) -> dict[str, str]:
+    return {VERSION_TAG: Epoch.of(number, metrics.life).version}
 
 
 def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:
@@ -138,7 +203,7 @@ def part_events(
         yield pe_event(status, pe, metrics, units.get(pe.unit))
     yield from _stream_events(status, metrics, numbers)
     for sink in sinks:
-        yield sink_event(status.application, sink, preview(sink, PREVIEWED_ROWS))
+        yield sink_event(status.application, sink, metrics, preview(sink, PREVIEWED_ROWS))
 
 
 def pe_event(
@@ -154,7 +219,7 @@ def pe_event(
         "streams/unit": dg.MetadataValue.text(pe.unit),
         "streams/generation": dg.MetadataValue.int(pe.generation),
         "streams/batch": dg.MetadataValue.int(pe.batch),
-        "streams/epoch": dg.MetadataValue.int(pe.epoch),
+        "streams/open_epoch": dg.MetadataValue.int(pe.epoch),
         "streams/rows_in": dg.MetadataValue.int(pe.rows_in),
         "streams/rows_out": dg.MetadataValue.int(pe.rows_out),
         "streams/cpu_seconds": dg.MetadataValue.float(cpu / 1e9),
@@ -163,12 +228,13 @@ def pe_event(
     if pe.error:
         metadata["streams/error"] = dg.MetadataValue.text(pe.error)
     if unit is not None:
-        metadata |= recovery_metadata(unit, metrics.at)
+        metadata |= {EPOCH: dg.MetadataValue.int(unit.shown), **recovery_metadata(unit, metrics.at)}
     unstable = unit is not None and recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
         [status.application, "pes", f"pe_{pe.id}"],
         description=f"PE {pe.id} is {state}{', and is reset again and again' if unstable else ''}",
         metadata=metadata,
+        tags={} if unit is None else _tags(unit.shown, metrics),
     )
 
 
@@ -177,6 +243,7 @@ def _stream_events(
 ) -> Iterator[dg.AssetMaterialization]:
     """Yield events of the streams that these PEs write to others; the channels of a stream count together."""
     exported = {export.stream for export in status.exports}
+    shown = {pe: unit.shown for unit in status.units for pe in unit.pes}
     streams: dict[str, list[StreamMetrics]] = {}
     for stream in metrics.streams:
         if stream.pe in pes and (stream.readers or stream.name not in exported):
@@ -184,6 +251,7 @@ def _stream_events(
     for name, channels in streams.items():
         rows = sum(channel.tuples for channel in channels)
         waiting = max((reader.lag_tuples for channel in channels for reader in channel.readers), default=0)
+        epoch = min(shown.get(channel.pe, 0) for channel in channels)
         yield dg.AssetMaterialization(
             [status.application, "streams", name],
             description=f"{rows} rows, {waiting} of them wait to be read",
@@ -192,15 +260,20 @@ def _stream_events(
                 "streams/waiting_rows": dg.MetadataValue.int(waiting),
                 "streams/bytes": dg.MetadataValue.int(sum(channel.bytes for channel in channels)),
                 "streams/segments": dg.MetadataValue.int(sum(channel.segments for channel in channels)),
+                EPOCH: dg.MetadataValue.int(epoch),
             },
+            tags=_tags(epoch, metrics),
         )
 
 
-def sink_event(application: str, sink: SinkStatus, rows: Sequence[Mapping[str, Any]] = ()) -> dg.AssetMaterialization:
+def sink_event(
+    application: str, sink: SinkStatus, metrics: ApplicationMetrics, rows: Sequence[Mapping[str, Any]] = ()
+) -> dg.AssetMaterialization:
     """Return the event of one sink: what it has published, with the first rows."""
     metadata = {
         "dagster/row_count": dg.MetadataValue.int(sink.rows),
         "streams/visibility": dg.MetadataValue.text(sink.visibility),
+        EPOCH: dg.MetadataValue.int(sink.epoch),
         **_place(sink),
     }
     if rows:
@@ -209,6 +282,7 @@ def sink_event(application: str, sink: SinkStatus, rows: Sequence[Mapping[str, A
         [application, "sinks", sink.operator],
         description=f"{sink.rows} rows in {sink.files} {'epochs' if sink.path is None else 'files'}",
         metadata=metadata,
+        tags=_tags(sink.epoch, metrics),
     )
 
 

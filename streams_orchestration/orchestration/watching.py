@@ -13,7 +13,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
 from streams_orchestration.runtime.units.healing import Known, ResetRequest, heal
-from streams_orchestration.runtime.units.status import LOST, PeStatus
+from streams_orchestration.runtime.units.status import LOST, UNHEALTHY, PeStatus
 
 if TYPE_CHECKING:
     from streams_orchestration.runtime.machines.register import MachineStatus
@@ -23,6 +23,8 @@ REPORT_INTERVAL = 60.0
 """Seconds between two records of progress; Dagster keeps events for ever."""
 TROUBLED_SECONDS, AMISS_SECONDS = 1.0, 5.0
 """Seconds between two looks at an application in trouble, as a reset may be due, and at one that fails a check."""
+FAILING = "FAILING"
+"""State of an application that has lost a host, or has a unit that needs a reset or is being reset."""
 SLOW_INTERVAL, SETTLED_SECONDS = 600.0, 3600.0
 """Seconds between two records of PEs, streams and sinks, once the state has not changed for the second number."""
 
@@ -53,7 +55,7 @@ class Memory:
     remark: str = ""
     """Why no reset is due; empty when nothing has failed."""
     state: str = ""
-    """State of the application, its exhausted units and the resets of all, when last recorded."""
+    """State of the application and its exhausted units, when last recorded."""
     changed_at: float = 0.0
     """When that changed."""
     epochs: dict[str, int] = field(default_factory=dict)
@@ -61,8 +63,6 @@ class Memory:
     """PE or sink -> what of it was last recorded: state and rows."""
     recorded_at: float = 0.0
     reported_at: float = 0.0
-    behind: bool = False
-    """Some unit had completed no epoch when it was last recorded."""
     checks: dict[str, bool] = field(default_factory=dict)
     """Check -> whether it passed when it was last recorded."""
 
@@ -73,8 +73,7 @@ class Memory:
 
     def is_due(self, now: float) -> bool:
         """Whether it is time for a look although nothing has happened: for a record, or for a check that has failed."""
-        amiss = self.behind or not all(self.checks.values())
-        return now - self.looked_at >= (AMISS_SECONDS if amiss else REPORT_INTERVAL)
+        return now - self.looked_at >= (REPORT_INTERVAL if all(self.checks.values()) else AMISS_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,6 @@ class Look:
     """PEs that have changed since they were last recorded."""
     sinks: tuple[SinkStatus, ...]
     """Sinks that have published since they were last recorded."""
-    advanced: bool
-    """Every unit that is not complete has completed an epoch since the last record."""
     checks: tuple[Judgement, ...]
     """Checks whose outcome has changed."""
     memory: Memory
@@ -102,17 +99,16 @@ def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequen
     healing = heal(status, now, memory.known)
     judged = judge(status, now, machines)
     checks = tuple(check for check in judged if memory.checks.get(check.name) != check.passed)
-    advanced = all(
-        unit.state == "COMPLETED" or unit.completed_epoch > memory.epochs.get(unit.name, -1) for unit in status.units
-    )
     state = _state(status, healing.exhausted)
     epochs = {unit.name: unit.completed_epoch for unit in status.units}
     pes, sinks = _changed(status, memory)
     changed = state != memory.state
+    # The run that has reset it records that, with the timeline.
+    back = memory.state.startswith(FAILING) and state == "RUNNING"
     changed_at = now if changed else memory.changed_at
     due = now - memory.reported_at >= REPORT_INTERVAL
     ends_due = changed or now - memory.recorded_at >= _interval(now - changed_at)
-    report = changed or (memory.behind and advanced) or (due and (epochs != memory.epochs or bool(pes or sinks)))
+    report = (changed and not back) or (due and (epochs != memory.epochs or bool(pes or sinks)))
     kept = replace(
         memory,
         known=healing.known,
@@ -121,18 +117,19 @@ def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequen
         remark=printable(_remark(status, healing.exhausted)),
         checks={check.name: check.passed for check in judged},
     )
+    kept = replace(kept, state=state, changed_at=changed_at)
     if report:
-        kept = replace(kept, state=state, changed_at=changed_at, epochs=epochs, reported_at=now, behind=not advanced)
+        kept = replace(kept, epochs=epochs, reported_at=now)
     if not report or not ends_due:
-        return Look(healing.resets, healing.exhausted, report, (), (), advanced, checks, kept)
+        return Look(healing.resets, healing.exhausted, report, (), (), checks, kept)
     shown = {_pe_name(pe): _pe_facts(status, pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
     kept = replace(kept, recorded=memory.recorded | shown, recorded_at=now)
-    return Look(healing.resets, healing.exhausted, report, pes, sinks, advanced, checks, kept)
+    return Look(healing.resets, healing.exhausted, report, pes, sinks, checks, kept)
 
 
 def _state(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> str:
-    counted = (f"{unit.name}:{unit.resets}" for unit in status.units if unit.resets)
-    return " ".join([status.shown_state, *(failure.unit for failure in exhausted), *counted])
+    shown = FAILING if status.shown_state in (LOST, UNHEALTHY) else status.shown_state
+    return " ".join([shown, *(failure.unit for failure in exhausted)])
 
 
 def _interval(quiet: float) -> float:

@@ -45,7 +45,7 @@ def running(**changes: Any) -> ApplicationStatus:
         for number, name in enumerate(("Numbers", "Results"))
     )
     unit = UnitStatus("region-0", 0, "PROCESSING", 1, 3, 4, 0, 5, (0, 1), NOW - 1, 1.0)
-    sink = SinkStatus("Results", Path("results"), "csv", 2, 500)
+    sink = SinkStatus("Results", Path("results"), "csv", 2, 500, epoch=3)
     status = ApplicationStatus("demo", "RUNNING", "fingerprint", NOW - 100, (host,), pes, (unit,), LOGS, (sink,))
     return replace(status, **changes)
 

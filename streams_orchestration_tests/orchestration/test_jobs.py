@@ -97,7 +97,7 @@ def test_what_brings_no_new_data_is_no_materialization(defs: dg.Definitions, run
     with dg.DagsterInstance.ephemeral() as instance:
         run(defs, "cancel_demo", instance=instance)
         again = run(defs, "cancel_demo", instance=instance)
-        sink = replace(running().sinks[0], rows=501)
+        sink = replace(running().sinks[0], rows=501, epoch=4)
         runtime.status = running(state="STOPPED", sinks=(sink, *running().sinks[1:]))
         grown = run(defs, "cancel_demo", instance=instance)
     assert recorded(again) == set()
@@ -296,9 +296,12 @@ def test_a_reset_without_a_unit_and_without_a_failure_names_the_units(defs: dg.D
 
 def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running()
-    result = run(defs, "reset_demo", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
-    assert "demo/deployment" not in recorded(result)
-    (seen,) = result.get_asset_observation_events()
+    config = {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}}
+    with dg.DagsterInstance.ephemeral() as instance:
+        run(defs, "reset_demo", config, instance=instance)
+        result = run(defs, "reset_demo", config, instance=instance)
+    assert not recorded(result)
+    seen = result.get_asset_observation_events()[0]
     assert seen.asset_key == dg.AssetKey(["demo", "deployment"])
     assert "image/svg+xml" in str(seen.asset_observation_data.asset_observation.metadata["streams/timeline"].value)
 

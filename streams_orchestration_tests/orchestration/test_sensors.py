@@ -220,6 +220,24 @@ def test_pes_streams_and_results_are_recorded_when_they_have_changed(daemon: Dae
     assert not daemon.tick().asset_events
 
 
+def test_each_reset_is_recorded_once_by_its_run(daemon: Daemon, runtime: Runtime):
+    def of_deployment(recorded: list[Any]) -> list[str | None]:
+        return [each.description for each in recorded if each.asset_key == dg.AssetKey(["demo", "deployment"])]
+
+    runtime.status = running()
+    daemon.tick()
+    runtime.status = failed(running(), state="UNHEALTHY")
+    tick = daemon.tick()
+    assert of_deployment(events(tick, dg.AssetObservation)) == ["demo is UNHEALTHY"]
+    runtime.generation = 2
+    runtime.status = running(units=(replace(running().units[0], generation=2, resets=1),))
+    result = daemon.run(tick.run_requests[0])
+    seen = [event.asset_observation_data.asset_observation for event in result.get_asset_observation_events()]
+    assert of_deployment(seen) == ["demo is RUNNING"]
+    assert "streams/timeline" in seen[0].metadata
+    assert not of_deployment(daemon.tick().asset_events)
+
+
 def test_a_sink_shows_its_first_rows(daemon: Daemon, runtime: Runtime):
     runtime.status = running()
     sink = events(daemon.tick(), dg.AssetMaterialization)[-1]
@@ -229,13 +247,22 @@ def test_a_sink_shows_its_first_rows(daemon: Daemon, runtime: Runtime):
     assert second == {"n": None, "text": "y", "at": "2013-01-01"}
 
 
-def test_only_cuts_count_for_freshness(daemon: Daemon, runtime: Runtime):
-    runtime.status = running()
-    daemon.tick()
-    runtime.status = replace(running(), units=(replace(running().units[0], resets=1),))
-    tick = daemon.tick()
-    assert events(tick, dg.AssetObservation)
-    assert not events(tick, dg.AssetMaterialization)
+def test_a_plan_is_recorded_once_when_all_of_it_works(daemon: Daemon, runtime: Runtime):
+    def recorded(status: ApplicationStatus) -> list[dg.AssetMaterialization]:
+        runtime.status = status
+        made = events(daemon.tick(), dg.AssetMaterialization)
+        for each in made:
+            daemon.instance.report_runless_asset_event(each)
+        return [each for each in made if each.asset_key == dg.AssetKey(["demo", "deployment"])]
+
+    assert not recorded(running(units=(replace(running().units[0], state="STARTED"),), state="WAITING"))
+    (first,) = recorded(running())
+    assert (first.tags or {})["dagster/data_version"] == "fingerprint@life"
+    assert not recorded(running(state="STOPPED"))
+    assert not recorded(running())
+    assert not recorded(running(state="STOPPED", fingerprint="other"))
+    (second,) = recorded(running(fingerprint="other"))
+    assert (second.tags or {})["dagster/data_version"] == "other@life"
 
 
 def test_a_lost_cut_fails_the_check_once_and_when_somebody_runs_it(daemon: Daemon, runtime: Runtime):

@@ -130,11 +130,19 @@ def test_memory_survives_the_cursor_and_a_damaged_cursor_is_none():
         assert Cursor.load(cursor) == Cursor()
 
 
-def test_a_reset_is_reported_at_once():
+def test_a_failure_is_reported_at_once_and_its_reset_is_left_to_the_run():
     status = running()
     memory = look(status, NOW, Memory()).memory
-    after = replace(status, units=(replace(status.units[0], resets=1),))
-    assert look(after, NOW + 1, memory).report
+    dead = replace(status, hosts=(replace(status.hosts[0], alive=False),))
+    resetting = running(units=(replace(status.units[0], state="RESETTING", generation=2),))
+    again = running(units=(replace(status.units[0], resets=1, generation=2, completed_epoch=5),))
+    reports = []
+    for number, each in enumerate((dead, resetting, again)):
+        seen = look(each, NOW + 1 + number, memory)
+        memory = kept(seen.memory)
+        reports.append(seen.report)
+    assert reports == [True, False, False]
+    assert look(running(state="STOPPED"), NOW + 5, memory).report
 
 
 def test_a_pe_that_backs_off_is_not_reset_before_its_time():
@@ -145,18 +153,6 @@ def test_a_pe_that_backs_off_is_not_reset_before_its_time():
     first = look(status, NOW + 3.9, Memory())
     assert not first.resets
     assert len(look(status, NOW + 4, first.memory).resets) == 1
-
-
-def test_the_first_epoch_after_a_reset_is_reported_at_once():
-    memory = look(running(), NOW, Memory()).memory
-    reset = running(units=(replace(running().units[0], resets=1, state="RESETTING"),))
-    seen = look(reset, NOW + 1, memory)
-    assert (seen.report, seen.advanced) == (True, False)
-    again = running(units=(replace(running().units[0], resets=1, completed_epoch=5),))
-    back = look(again, NOW + 2, kept(seen.memory))
-    assert (back.report, back.advanced) == (True, True)
-    further = running(units=(replace(running().units[0], resets=1, completed_epoch=6),))
-    assert not look(further, NOW + 3, back.memory).report
 
 
 def test_pes_and_sinks_follow_every_minute_and_less_often_once_all_is_quiet():

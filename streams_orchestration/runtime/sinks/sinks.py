@@ -55,6 +55,8 @@ class SinkStatus:
     """Parameters of a FileSource that reads its files, and `schema`; None if none can."""
     undeliverable: int = 0
     """Rows that the target refuses for good, and that were set aside; they are not among `rows`."""
+    epoch: int = 0
+    """The last complete epoch up to which all of its outputs are visible; 0 before the first."""
 
 
 _ITS_SINK = (
@@ -209,12 +211,22 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 func.sum(case((seen | f.c.retracted, 0), else_=1)).label("waiting"),
                 func.sum(case((seen | f.c.retracted, 0), else_=f.c.rows)).label("waiting_rows"),
                 func.sum(case((seen | f.c.retracted | _GATHERED, 0), else_=1 - open_)).label("late"),
+                func.min(case((~seen & ~f.c.retracted, f.c.epoch))).label("first_waiting"),
             )
             .join(*_ITS_SINK)
             .join(p, (p.c.application == f.c.application) & (p.c.id == f.c.pe))
             .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
             .where(f.c.application == application)
             .group_by(f.c.operator)
+        )
+    }
+    shown = {
+        row.operator: int(row.shown)
+        for row in connection.execute(
+            select(s.c.operator, tables.SHOWN_EPOCH.label("shown"))
+            .join(p, (p.c.application == s.c.application) & (p.c.id == s.c.pe))
+            .join(u, (u.c.application == p.c.application) & (u.c.name == p.c.unit))
+            .where(s.c.application == application)
         )
     }
     statuses = []
@@ -240,6 +252,12 @@ def read_sinks(connection: Connection, application: str) -> tuple[SinkStatus, ..
                 delivered_at=row.delivered_at,
                 read_with=row.read_with,
                 undeliverable=row.undeliverable,
+                epoch=_visible_epoch(shown.get(row.operator, 0), now.first_waiting if now else None),
             )
         )
     return tuple(statuses)
+
+
+def _visible_epoch(shown: int, first_waiting: int | None) -> int:
+    """Return the last epoch that is visible whole, given the last one that may be and the first one that waits."""
+    return shown if first_waiting is None else min(shown, int(first_waiting) - 1)

@@ -199,6 +199,7 @@ def _unit_status(unit: UnitRow, pes: Sequence[PeStatus], events: Sequence[UnitEv
         give_up_at=unit.give_up_at,
         tries=tries_of(unit.tries),
         restart_pause=unit.restart_pause,
+        shown_epoch=unit.shown_epoch,
     )  # fmt: skip
 
 

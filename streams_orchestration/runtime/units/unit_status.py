@@ -124,6 +124,13 @@ class UnitStatus:
     """Resets by kind of cause since the last complete epoch."""
     restart_pause: float = DEFAULT_RESTART.pause
     """The longest pause between two resets for a cause outside of the application, in seconds."""
+    shown_epoch: int | None = None
+    """The last epoch that others see while a redeploy is on trial; None when they see all complete ones."""
+
+    @property
+    def shown(self) -> int:
+        """The last epoch that is visible to others."""
+        return self.completed_epoch if self.shown_epoch is None else self.shown_epoch
 
     def tried(self, kind: str) -> int:
         """Return how many resets for a kind of cause there were since the last complete epoch."""

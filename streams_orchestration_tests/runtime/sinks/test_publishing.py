@@ -72,6 +72,7 @@ def test_a_committed_batch_is_visible_at_once_where_the_sink_says_so(uncommitted
     assert (actual.visibility, actual.files, actual.rows, actual.uncommitted, actual.waiting) == (
         "read_uncommitted", 1, 5, 1, 0,
     )  # fmt: skip
+    assert actual.epoch == 0
 
 
 @pytest.mark.usefixtures("database")
@@ -81,10 +82,13 @@ def test_a_committed_batch_waits_for_its_epoch_otherwise(local: LocalApplication
     actual = status(local)
     assert (visible(local), actual.files, actual.waiting, actual.waiting_rows, actual.late) == ([], 0, 1, 5, 0)
     local.commit(boundary=True)
-    assert status(local).late == 2
+    assert (status(local).late, status(local).epoch) == (2, 0)
     publish(local.catalog, local.name)
     actual = status(local)
     assert (visible(local), actual.files, actual.rows, actual.waiting) == (sorted(rows(10)), 2, 10, 0)
+    assert actual.epoch == 1
+    local.commit()
+    assert status(local).epoch == 1
 
 
 @pytest.mark.usefixtures("database")
