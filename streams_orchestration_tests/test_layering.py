@@ -25,7 +25,7 @@ COMPILER_LAYERS = (
     *("query_columns", "column_sources", "pe_program", "deployment_plan", "compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
     *("deployment", "stages", "compiling"),
-    *("plan", "fingerprint", "checking", "drawing", "changes", "redeployment", "explain"),
+    *("plan", "fingerprint", "checking", "drawing", "column_lineage", "changes", "redeployment", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""
 RUNTIME_LAYERS = (
@@ -51,6 +51,7 @@ RUNTIME_LAYERS = (
         "tasks",
         "sinks",
         "units",
+        "lineage",
         "queries",
         "engine",
         "hosts",

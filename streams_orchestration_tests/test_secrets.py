@@ -26,9 +26,10 @@ from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.references import unresolved
 from streams_orchestration.operators.standard import STANDARD
-from streams_orchestration.orchestration.lineage import lineage_graph, render_lineage
+from streams_orchestration.orchestration.lineage import render_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.runtime import api
+from streams_orchestration.runtime.lineage.graph import lineage_graph
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.operators.harness import Bench
 

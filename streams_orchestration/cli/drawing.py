@@ -14,8 +14,9 @@ from streams_orchestration.compiler.drawing.drawing import draw_svg, draw_text
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of, specs_in
-from streams_orchestration.orchestration.lineage import lineage_document, lineage_graph, render_lineage
+from streams_orchestration.orchestration.lineage import lineage_document, render_lineage
 from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.lineage.graph import lineage_graph
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
 from streams_orchestration.runtime.storage.home import Home
 

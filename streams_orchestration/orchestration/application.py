@@ -34,7 +34,6 @@ from streams_orchestration.orchestration.jobs import (
     redeploy_job,
     reset_job,
 )
-from streams_orchestration.orchestration.lineage import lineage_graph, stage_lineage
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.profile_schedule import profile_schedule
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
@@ -55,6 +54,7 @@ from streams_orchestration.orchestration.stage_assets import ApplicationSource, 
 from streams_orchestration.orchestration.state_check import state_check
 from streams_orchestration.orchestration.summaries import pictures
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.lineage.graph import lineage_graph, stage_lineage
 from streams_orchestration.runtime.observing.compilations import deployed_if_any
 from streams_orchestration.runtime.storage.home import Home
 

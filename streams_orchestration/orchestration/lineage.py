@@ -1,159 +1,19 @@
-"""Lineage of an application: from the data it reads, over PEs and streams, to its results; and from spec to deployment.
-
-One graph says it for Dagster's lineage page and for `streams lineage`. Nodes are named by their path: `spec`,
-`fusion_plan`, `deployment`, `sources/Flights`, `pes/pe_0`, `streams/Out[1].B`, `sinks/Results`.
-"""
+"""Answers for `streams lineage`: a node of the lineage with what it comes from and what comes from it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import PurePath
 from typing import Any
 
 import networkx as nx
 
-from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.deployment import address_of
-from streams_orchestration.compiler.drawing.picture import short_kind
-from streams_orchestration.compiler.logical_graph import LogicalOperator
-from streams_orchestration.compiler.physical_graph import PhysicalOperator
-from streams_orchestration.compiler.stage import DEPLOYMENT
-from streams_orchestration.compiler.stage_results import ProcessingElement
-from streams_orchestration.compiler.stages import STAGES
-from streams_orchestration.model.secrets import masked
-from streams_orchestration.orchestration.column_lineage import ColumnOrigins, Origins
+from streams_orchestration.compiler.column_lineage import Origins
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-
-LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic")
-FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "txt")
 
 
 class UnknownNameError(StreamsRuntimeError):
     """No node of the lineage has this name, or more than one has."""
-
-
-def stage_lineage(application: str) -> nx.DiGraph:
-    """The part that is known before anything is compiled: spec, stages, deployment."""
-    graph = nx.DiGraph(application=application)
-    _add(graph, "spec", "spec", f"What the user wrote of {application}")
-    for stage in STAGES:
-        _add(graph, stage.name, "stage", stage.description)
-        for source in stage.inputs or ("spec",):
-            graph.add_edge(source, stage.name)
-    words = "as it is deployed: its hosts, its PEs, and the units that fail and recover together"
-    _add(graph, "deployment", "deployment", f"{application} {words}")
-    graph.add_edge(DEPLOYMENT, "deployment")
-    return graph
-
-
-def lineage_graph(compilation: Compilation) -> nx.DiGraph:
-    """The whole lineage of a compiled application.
-
-    The deployment has `cut_seconds` if its sources never end: how long after each other its cuts are to come at most.
-    Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
-    have `operators`, sources and sinks `operator`, `location`, `address` without credentials, and `format`, streams and
-    ends `schema`, where known; streams and sinks `columns`, the origins of their columns; all but stages `place`, the
-    line of the spec.
-    """
-    origins = ColumnOrigins(compilation)
-    logical, physical = compilation.logical, compilation.physical
-    graph = stage_lineage(logical.application)
-    graph.nodes["deployment"]["cut_seconds"] = _cut_seconds(compilation)
-    models = [logical.operators[operator.logical] for operator in physical.operators]
-    deployed = () if compilation.deployment is None else compilation.deployment.pes
-    programs = [operator for pe in deployed for operator in pe.program.operators.values()]
-    addresses = {each.name: address_of(each) for each in programs if not (each.inputs and each.outputs)}
-    for pe in compilation.fusion.pes:
-        name = f"pes/pe_{pe.id}"
-        _add_pe(graph, name, pe, compilation)
-        for number in pe.operators:
-            operator = physical.operators[number]
-            _add_ends(graph, name, operator, models[number], addresses.get(operator.name))
-        for number in pe.operators:
-            if (sink := f"sinks/{physical.operators[number].name}") in graph:
-                schemas = {models[c.source].outputs[c.source_port].schema for c in physical.connections
-                           if c.target == number}  # fmt: skip
-                schema = schemas.pop() if len(schemas) == 1 else None
-                graph.nodes[sink].update(schema=schema, columns=origins.of_inputs(number))
-    stream_of: dict[tuple[int, int], str] = {}
-    for pe in compilation.fusion.pes:
-        for port in pe.outputs:
-            stream = physical.operators[port.operator].streams[port.port]
-            node = f"streams/{stream}"
-            schema = models[port.operator].outputs[port.port].schema
-            producer = physical.operators[port.operator].name
-            _add(graph, node, "stream", f"Stream of {producer}, kept on the transport", schema=schema,
-                 columns=origins.of_output(port.operator, port.port), place=models[port.operator].location)  # fmt: skip
-            graph.add_edge(f"pes/pe_{pe.id}", node)
-            stream_of[port.operator, port.port] = node
-    pe_of = compilation.fusion.pe_of
-    for connection in physical.connections:
-        if pe_of[connection.source] != pe_of[connection.target]:
-            node = stream_of[connection.source, connection.source_port]
-            graph.add_edge(node, f"pes/pe_{pe_of[connection.target]}")
-    for link in (*physical.imports, *physical.exports):
-        node, pe = f"{link.kind}s/{link.name}", f"pes/pe_{pe_of[link.operator]}"
-        words = ", ".join(f"{key} {value}" for key, value in sorted(link.parameters.items()))
-        _add(graph, node, link.kind, f"{link.kind.capitalize()} of streams of other applications: {words}",
-             parameters=dict(link.parameters))  # fmt: skip
-        graph.add_edge(*((node, pe) if link.kind == "import" else (pe, node)))
-    return graph
-
-
-def _cut_seconds(compilation: Compilation) -> float | None:
-    """The longest period of a region, if nothing ends by itself and nothing waits for an operator's word."""
-    periods = [region.period for region in compilation.regions.expanded]
-    sources = [model for model in compilation.logical.operators if model.outputs and not model.inputs]
-    endless = all(
-        short_kind(model.kind) == "Beacon" and model.parameters.get("iterations") is None for model in sources
-    )
-    if not periods or not endless or any(period is None for period in periods):
-        return None
-    return max(period for period in periods if period is not None)
-
-
-def _add(graph: nx.DiGraph, node: str, kind: str, description: str, **facts: Any) -> None:
-    graph.add_node(node, kind=kind, description=description, **facts)
-
-
-def _add_pe(graph: nx.DiGraph, name: str, pe: ProcessingElement, compilation: Compilation) -> None:
-    operators = tuple(compilation.physical.operators[number].name for number in pe.operators)
-    # An autonomous operator in the PE of a region shares the region's fate.
-    region = max((compilation.regions.region_of[number] for number in pe.operators), default=-1)
-    place = f"consistent region {region}" if region >= 0 else "autonomous"
-    description = f"PE {pe.id} on host {pe.host}, {place}: {', '.join(operators)}"
-    first = compilation.logical.operators[compilation.physical.operators[pe.operators[0]].logical]
-    _add(graph, name, "pe", description, operators=operators, region=region, host=pe.host, place=first.location)
-    graph.add_edge("deployment", name)
-
-
-def _add_ends(
-    graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: LogicalOperator, address: str | None
-) -> None:
-    """The data that a source reads and a sink writes; an operator with neither inputs nor outputs has none."""
-    location = next(
-        (masked(str(model.parameters[key])) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None
-    )
-    location = location or address or None
-    where = location or f"what {operator.name} {'makes' if not model.inputs else 'takes'}"
-    facts = {"operator": operator.name, "operator_kind": short_kind(model.kind), "location": location}
-    facts |= {"address": address or None}
-    facts |= {"place": model.location, "format": model.parameters.get("format")}
-    if model.outputs and not model.inputs:
-        facts["schema"] = model.outputs[0].schema
-    if model.outputs and not model.inputs:
-        _add(graph, f"sources/{operator.name}", "source", f"{where}, read by {short_kind(model.kind)}", **facts)
-        graph.add_edge(f"sources/{operator.name}", pe)
-    if model.inputs and not model.outputs:
-        _add(graph, f"sinks/{operator.name}", "sink", f"{where}, written by {short_kind(model.kind)}", **facts)
-        graph.add_edge(pe, f"sinks/{operator.name}")
-
-
-def data_format(node: Mapping[str, Any]) -> str | None:
-    """Return the file format of a source or sink, by its operator, else by its location's ending; None if unknown."""
-    ending = PurePath(str(node.get("location") or "")).suffix.lstrip(".").lower()
-    return next((each for each in (node.get("format"), ending) if each in FORMATS), None)
 
 
 def find(graph: nx.DiGraph, name: str) -> str:

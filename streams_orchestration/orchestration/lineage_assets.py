@@ -14,8 +14,9 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.console_links import console_metadata
-from streams_orchestration.orchestration.lineage import data_format, whole_row_columns
+from streams_orchestration.orchestration.lineage import whole_row_columns
 from streams_orchestration.orchestration.watching import REPORT_INTERVAL
+from streams_orchestration.runtime.lineage.graph import data_format
 
 LINK = "streams/parameters"
 """Metadata of Imports and Exports: what they are about."""

@@ -8,8 +8,8 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.orchestration import console_links
 from streams_orchestration.orchestration.console_links import CONSOLE_URL
-from streams_orchestration.orchestration.lineage import lineage_graph
 from streams_orchestration.orchestration.lineage_assets import external_assets
+from streams_orchestration.runtime.lineage.graph import lineage_graph
 
 FLIGHTS = Path(__file__).parents[2] / "specs" / "flights.yaml"
 

@@ -17,10 +17,10 @@ from streams_orchestration.orchestration.lineage import (
     UnknownNameError,
     find,
     lineage_document,
-    lineage_graph,
     render_lineage,
 )
 from streams_orchestration.orchestration.lineage_assets import external_assets
+from streams_orchestration.runtime.lineage.graph import lineage_graph
 
 
 @pytest.fixture

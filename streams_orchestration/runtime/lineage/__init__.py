@@ -1,0 +1,1 @@
+"""Lineage of an application: the graph of what comes from what."""
