@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from streams_orchestration.compiler.column_influences import column_influences
 from streams_orchestration.compiler.column_sources import Port, column_sources, port_of
+from streams_orchestration.compiler.column_uses import IDENTITY, UNSPECIFIED, Uses, through, united
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
 from streams_orchestration.compiler.physical_graph import Connection
@@ -17,14 +19,16 @@ from streams_orchestration.model.schema import parse_schema
 class Origin:
     """The origin of a column."""
 
-    columns: frozenset[tuple[str, str]]
-    """(node of the lineage, column of it)."""
+    columns: Uses[tuple[str, str]]
+    """(node of the lineage, column of it) -> the ways in which the column depends on it."""
     whole_rows: bool = False
     """A function over whole rows is on the way, so these are all that it may be made from."""
 
 
 Origins = Mapping[str, Origin]
 """Column -> its origin."""
+Influences = Uses[tuple[str, str]]
+"""(node of the lineage, column of it) -> the ways in which it decides which tuples there are."""
 
 
 class ColumnOrigins:
@@ -39,6 +43,7 @@ class ColumnOrigins:
         for number, connection in enumerate(compilation.physical.connections):
             self._incoming[connection.target].append(number)
         self._known: dict[tuple[int, int], Origins] = {}
+        self._influences: dict[int, Influences] = {}
 
     def of_output(self, operator: int, port: int) -> Origins:
         """Return the origins of an output port's columns; columns whose origin no expression shows are left out."""
@@ -62,6 +67,35 @@ class ColumnOrigins:
                 by_column[column].append(origin)
         return {column: _union(origins) for column, origins in by_column.items()}
 
+    def influences_on_output(self, operator: int) -> Influences:
+        """Return the columns that decide which tuples an operator submits, by conditions and keys within its PE.
+
+        What Spark and code of a user's own decide is not known.
+        """
+        if operator not in self._influences:
+            self._influences[operator] = {}  # what comes back to it by a loop adds nothing
+            self._influences[operator] = united([self.influences_on_inputs(operator), self._own_influences(operator)])
+        return self._influences[operator]
+
+    def influences_on_inputs(self, operator: int) -> Influences:
+        """Return the columns that decide which tuples an operator gets, likewise."""
+        sources = {self._physical.connections[number].source for number in self._incoming[operator]}
+        inside = [each for each in sources if self._pe_of[each] == self._pe_of[operator]]
+        return united(map(self.influences_on_output, inside))
+
+    def _own_influences(self, operator: int) -> Influences:
+        model = self._models[operator]
+        if not model.inputs or not model.standard or model.name in self._queries:
+            return {}
+        found = column_influences(short_kind(model.kind), model.parameters, self._port_types(operator))
+        inputs = [self.of_inputs(operator, number) for number in range(len(model.inputs))]
+        return united(
+            through(inputs[port][name].columns, ways) for (port, name), ways in found.items() if name in inputs[port]
+        )
+
+    def _port_types(self, operator: int) -> list[Port]:
+        return [self._port_type(operator, number) for number in range(len(self._models[operator].inputs))]
+
     def _origins(self, operator: int, port: int) -> Origins:
         model = self._models[operator]
         if not model.inputs:
@@ -70,13 +104,17 @@ class ColumnOrigins:
             return self._of_query(operator, port)
         if not model.standard:
             return {}
-        ports = [self._port_type(operator, number) for number in range(len(model.inputs))]
+        ports = self._port_types(operator)
         columns = self._columns(operator, port)
         sources = column_sources(short_kind(model.kind), model.parameters, ports, columns, port)
         inputs = [self.of_inputs(operator, number) for number in range(len(ports))]
         by_column = {
-            column: _union(inputs[number][name] for number, name in sorted(of) if name in inputs[number])
-            for column, of in sources.items()
+            column: _union(
+                Origin(through(origin.columns, ways), origin.whole_rows)
+                for (number, name), ways in uses.items()
+                if (origin := inputs[number].get(name)) is not None
+            )
+            for column, uses in sources.items()
         }
         return _known(by_column)
 
@@ -94,11 +132,12 @@ class ColumnOrigins:
         for column, origin in self._queries[self._models[operator].name][port].items():
             read = (self.of_inputs(operator, number).get(name) for number, name in origin.inputs)
             made = _union(each for each in read if each is not None)
-            by_column[column] = Origin(made.columns, made.whole_rows or origin.whole_rows)
+            columns = through(made.columns, [UNSPECIFIED])
+            by_column[column] = Origin(columns, made.whole_rows or origin.whole_rows)
         return _known(by_column)
 
     def _same(self, operator: int, port: int, node: str) -> Origins:
-        return {column: Origin(frozenset({(node, column)})) for column in self._columns(operator, port)}
+        return {column: Origin({(node, column): frozenset({IDENTITY})}) for column in self._columns(operator, port)}
 
     def _columns(self, operator: int, port: int) -> tuple[str, ...]:
         schema = self._models[operator].outputs[port].schema
@@ -109,11 +148,8 @@ class ColumnOrigins:
 
 
 def _union(origins: Iterable[Origin]) -> Origin:
-    columns: frozenset[tuple[str, str]] = frozenset()
-    whole_rows = False
-    for origin in origins:
-        columns, whole_rows = columns | origin.columns, whole_rows or origin.whole_rows
-    return Origin(columns, whole_rows)
+    several = list(origins)
+    return Origin(united(each.columns for each in several), any(each.whole_rows for each in several))
 
 
 def _known(origins: Origins) -> Origins:

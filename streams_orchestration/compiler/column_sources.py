@@ -4,8 +4,11 @@ The names come from the typed trees of the expressions, so a text in quotes, a f
 taken for an attribute.
 
 >>> ports = [port_of("carrier string, delay double")]
->>> column_sources("Functor", {"output": {"late": "Delay > 15"}}, ports, ["carrier", "late"])
-{'carrier': frozenset({(0, 'carrier')}), 'late': frozenset({(0, 'delay')})}
+>>> sources = column_sources("Functor", {"output": {"late": "Delay > 15"}}, ports, ["carrier", "late"])
+>>> for name, uses in sources.items():
+...     print(name, {pair: [str(each) for each in ways] for pair, ways in uses.items()})
+carrier {(0, 'carrier'): ['DIRECT IDENTITY']}
+late {(0, 'delay'): ['DIRECT TRANSFORMATION']}
 """
 
 from __future__ import annotations
@@ -14,17 +17,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from streams_orchestration.compiler.column_uses import AGGREGATION, IDENTITY, Uses, united, uses_of
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.naming import outer_call
-from streams_orchestration.expressions.tree import attributes
 from streams_orchestration.expressions.types import Type, parse_type
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.model.schema import parse_schema
 
 Port = Mapping[str, Type]
 """The tuple type of an input port: attribute -> type."""
-Sources = frozenset[tuple[int, str]]
-"""Pairs of an input port and an attribute of it."""
+Pair = tuple[int, str]
+"""An input port and an attribute of it."""
+Sources = frozenset[Pair]
 
 _FIRST_PORT = frozenset(
     (
@@ -62,10 +66,11 @@ def port_of(ddl: str) -> Port:
 
 def column_sources(
     kind: str, parameters: Mapping[str, Any], ports: Sequence[Port], columns: Sequence[str], output: int = 0
-) -> dict[str, Sources]:
-    """Return for each attribute of an output port the attributes that its value is made from.
+) -> dict[str, Uses[Pair]]:
+    """Return for each attribute of an output port the attributes that its value is made from, and how.
 
-    Attributes that only decide whether, where or when a tuple comes, such as those of a filter, are not among them.
+    Attributes that only decide whether, where or when a tuple comes, such as those of a filter, are not among them
+    (`column_influences`).
 
     Args:
         kind: of a standard operator, without its namespace.
@@ -77,16 +82,14 @@ def column_sources(
     Returns:
         Nothing for operators whose code makes the values.
     """
-    scope = _scope(kind, ports)
+    scope = scope_of(kind, ports)
     assigned = _assigned(parameters, output) if kind in _ASSIGNING or kind in _JOINED else {}
     taken: Mapping[str, Any] = parameters.get("take") or {} if kind == "Lookup" else {}
-    types = _types(kind, ports)
+    types = types_of(kind, ports)
     return {
         column: _made(assigned[column], kind, scope, types)
         if column in assigned
-        else frozenset[tuple[int, str]]()
-        if column in taken
-        else scope.get(column, frozenset[tuple[int, str]]())
+        else dict.fromkeys(() if column in taken else sorted(scope.get(column, ())), frozenset({IDENTITY}))
         for column in columns
     }
 
@@ -106,14 +109,14 @@ def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[P
     for name, number in _TYPED.get(kind, {}).items():
         if name in parameters and number < len(ports):
             value: Any = parameters[name]
-            scope = _types(kind, ports) if kind in _JOINED else ports[number]
+            scope = types_of(kind, ports) if kind in _JOINED else ports[number]
             written[name] = cast("list[Any]", value if isinstance(value, list) else [value]), scope
     if kind in ("Functor", "Punctor", *_JOINED):
         clause: Any = parameters.get("output") or {}
         for number in range(len(cast("list[Any]", clause)) if isinstance(clause, list) else 1):
             label = f"output[{number}]" if isinstance(clause, list) else "output"
             for name, text in _assigned(parameters, number).items():
-                written[f"{label}.{name}"] = [text], _types(kind, ports)
+                written[f"{label}.{name}"] = [text], types_of(kind, ports)
     types: dict[str, str] = {}
     for name, (texts, scope) in written.items():
         try:
@@ -123,12 +126,12 @@ def expression_types(kind: str, parameters: Mapping[str, Any], ports: Sequence[P
     return types
 
 
-def _types(kind: str, ports: Sequence[Port]) -> Port:
+def types_of(kind: str, ports: Sequence[Port]) -> Port:
     """Return the types of the names that the expressions of an operator may use."""
-    return {name: ports[min(of)[0]][min(of)[1]] for name, of in _scope(kind, ports).items()}
+    return {name: ports[min(of)[0]][min(of)[1]] for name, of in scope_of(kind, ports).items()}
 
 
-def _scope(kind: str, ports: Sequence[Port]) -> dict[str, Sources]:
+def scope_of(kind: str, ports: Sequence[Port]) -> dict[str, Sources]:
     """Return the names that expressions may use, and what each stands for."""
     if kind in _JOINED:
         several = Counter(name for port in ports for name in port)
@@ -158,12 +161,12 @@ def _assigned(parameters: Mapping[str, Any], output: int) -> dict[str, str]:
     return {name: str(text) for name, text in ports[output].items()} if output < len(ports) else {}
 
 
-def _made(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Sources:
-    """Return the attributes that an expression, or the arguments of an output function, use."""
+def _made(text: str, kind: str, scope: Mapping[str, Sources], types: Port) -> Uses[Pair]:
+    """Return the attributes that an expression, or the arguments of an output function, use, and how."""
     try:
         call = outer_call(text) if kind == "Aggregate" else None
         texts = [text] if call is None else [part.text for part in call.arguments]
-        names = [name for each in texts for name in attributes(typed(each, types))]
+        uses = united(uses_of(typed(each, types), None if call is None else AGGREGATION) for each in texts)
     except ExpressionError:
-        return frozenset()  # checking the operator reports it
-    return frozenset(pair for name in names for pair in scope[name])
+        return {}  # checking the operator reports it
+    return united({pair: ways} for name, ways in uses.items() for pair in scope[name])

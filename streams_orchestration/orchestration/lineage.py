@@ -8,7 +8,8 @@ from typing import Any
 
 import networkx as nx
 
-from streams_orchestration.compiler.column_lineage import Origins
+from streams_orchestration.compiler.column_lineage import Influences, Origins
+from streams_orchestration.compiler.column_uses import Use
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
@@ -61,14 +62,16 @@ def render_lineage(graph: nx.DiGraph, name: str) -> str:
             lines += _branches(graph, neighbours, node, "", {node})
     if columns := graph.nodes[node].get("columns"):
         lines += ["", "columns", *_columns(columns)]
+    if influences := graph.nodes[node].get("influences"):
+        lines += ["", "all columns depend on", *_influences(influences)]
     return "\n".join(lines) + "\n"
 
 
 def lineage_document(graph: nx.DiGraph, name: str) -> dict[str, Any]:
     """One node with all that it comes from and all that comes from it, as JSON; nodes and edges sorted by name.
 
-    `columns` of a node has a list of `node` and `column` for each column; `wholeRows` is there where functions over
-    whole rows make some of them.
+    `columns` of a node has a list of `node`, `column` and `transformations` for each column, and `influences` is such a
+    list for all of them; `wholeRows` is there where functions over whole rows make some of them.
 
     Raises:
         UnknownNameError: see `find`.
@@ -95,12 +98,22 @@ def _document(facts: Mapping[str, Any]) -> dict[str, Any]:
     if "columns" not in facts:
         return dict(facts)
     columns: Origins = facts["columns"]
-    document = {
-        column: [{"node": node, "column": name} for node, name in sorted(origin.columns)]
-        for column, origin in columns.items()
-    }
+    document = {column: _listed(origin.columns) for column, origin in columns.items()}
     whole = whole_row_columns(facts)
-    return {**facts, "columns": document} | ({"wholeRows": whole} if whole else {})
+    influences = _listed(facts["influences"])
+    return {**facts, "columns": document, "influences": influences} | ({"wholeRows": whole} if whole else {})
+
+
+def _listed(uses: Influences) -> list[dict[str, Any]]:
+    """The columns that others depend on, with the types of OpenLineage's facet for the lineage of columns."""
+    return [
+        {"node": node, "column": column, "transformations": [_transformation(each) for each in sorted(ways)]}
+        for (node, column), ways in sorted(uses.items())
+    ]
+
+
+def _transformation(use: Use) -> dict[str, str]:
+    return {"type": use.type} | ({"subtype": use.subtype} if use.subtype else {})
 
 
 def _columns(columns: Origins) -> list[str]:
@@ -111,6 +124,13 @@ def _columns(columns: Origins) -> list[str]:
         names = ", ".join(f"{node}.{name}" for node, name in sorted(origin.columns))
         lines.append(f"{column:<{width}}  from {names}{', by a function over whole rows' * origin.whole_rows}")
     return lines
+
+
+def _influences(influences: Influences) -> list[str]:
+    """A line for each column that decides which tuples there are."""
+    names = {f"{node}.{column}": ways for (node, column), ways in sorted(influences.items())}
+    width = max(map(len, names))
+    return [f"{name:<{width}}  {', '.join(sorted(each.subtype for each in ways))}" for name, ways in names.items()]
 
 
 def _without_shortcuts(graph: nx.DiGraph) -> nx.DiGraph:

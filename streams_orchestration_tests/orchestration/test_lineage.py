@@ -160,6 +160,75 @@ def test_streams_sources_and_sinks_have_columns_and_a_line_of_the_spec(specs: di
     assert specs["sinks/Odd"].kinds == {"filesink", "sink"}
 
 
+INFLUENCES = """\
+specVersion: 1
+application: influences
+graph:
+  - name: Orders
+    operator: Beacon
+    outputs: [{stream: Orders, schema: "id bigint, city string, paid double, at timestamp, kind string"}]
+    parameters: {iterations: 3}
+  - name: Cities
+    operator: Beacon
+    outputs: [{stream: Cities, schema: "city string, country string"}]
+    parameters: {iterations: 3}
+  - {name: Paid, operator: Filter, inputs: [Orders], parameters: {filter: "paid > 1"}}
+  - name: Placed
+    operator: Join
+    inputs: [Paid, Cities]
+    outputs: [{stream: Placed, schema: "country string, paid double, at timestamp"}]
+    parameters:
+      window: sliding, count(2)
+      equalityLHS: [city]
+      equalityRHS: [city]
+      output: {paid: "if(kind = 'a', paid * 2, 0.0)"}
+  - name: Totals
+    operator: Aggregate
+    inputs: [Placed]
+    outputs: [{stream: Totals, schema: "country string, total double"}]
+    parameters:
+      window: tumbling, time(60)
+      timeAttribute: at
+      groupBy: [country]
+      output: {total: Sum(paid)}
+    config: {placement: {partitionColocation: one}}
+  - {name: Out, operator: FileSink, inputs: [Totals], parameters: {file: out}}
+"""
+
+
+def use(node: str, column: str, *uses: str) -> dict[str, object]:
+    words = (each.split() for each in uses)
+    return {"node": node, "column": column, "transformations": [{"type": kind, "subtype": sub} for kind, sub in words]}
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_conditions_and_keys_influence_all_columns(tmp_path: Path, apart: bool):
+    path = tmp_path / "influences.yaml"
+    cut = "parameters: {file: out}, config: {placement: {partitionIsolation: true}}"
+    path.write_text(INFLUENCES.replace("parameters: {file: out}", cut) if apart else INFLUENCES)
+    graph = lineage_graph(compile_spec(path))
+    name = "streams/Totals" if apart else "sinks/Out"
+    nodes = {node["name"]: node for node in lineage_document(graph, name)["nodes"]}
+    orders, cities = "sources/Orders", "sources/Cities"
+    assert nodes[name]["columns"] == {
+        "country": [use(cities, "country", "DIRECT IDENTITY")],
+        "total": [use(orders, "kind", "INDIRECT CONDITIONAL"), use(orders, "paid", "DIRECT AGGREGATION")],
+    }
+    assert nodes[name]["influences"] == [
+        use(cities, "city", "INDIRECT JOIN"),
+        use(cities, "country", "INDIRECT GROUP_BY"),
+        use(orders, "at", "INDIRECT WINDOW"),
+        use(orders, "city", "INDIRECT JOIN"),
+        use(orders, "paid", "INDIRECT FILTER"),
+    ]
+    shown = render_lineage(graph, name).partition("\nall columns depend on\n")[2].splitlines()
+    assert shown[:2] == ["sources/Cities.city     JOIN", "sources/Cities.country  GROUP_BY"]
+    if apart:
+        assert nodes[name] == {**nodes[name], "kind": "stream"}
+        sink = lineage_document(graph, "sinks/Out")["nodes"]
+        assert next(node for node in sink if node["name"] == "sinks/Out")["influences"] == []
+
+
 QUERIES = """\
 specVersion: 1
 application: queries
@@ -202,10 +271,12 @@ def test_columns_of_queries_come_from_what_spark_says_they_are_made_from(queries
     graph = lineage_graph(queries)
     document = lineage_document(graph, "streams/Second")
     nodes = {node["name"]: node for node in json.loads(json.dumps(document, default=str))["nodes"]}
-    made = [{"node": "streams/Made", "column": "a"}, {"node": "streams/Other", "column": "a"}]
-    assert nodes["streams/Second"]["columns"] == {"k": [{"node": "streams/Made", "column": "b"}], "n": made}
+    direct = {"transformations": [{"type": "DIRECT"}]}
+    made = [{"node": node, "column": "a", **direct} for node in ("streams/Made", "streams/Other")]
+    assert nodes["streams/Second"]["columns"] == {"k": [{"node": "streams/Made", "column": "b", **direct}], "n": made}
     assert nodes["streams/Second"]["wholeRows"] == ["n"]
-    assert nodes["streams/Made"]["columns"]["b"] == [{"node": "sources/Made", "column": "b"}]
+    identity = {"transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}]}
+    assert nodes["streams/Made"]["columns"]["b"] == [{"node": "sources/Made", "column": "b", **identity}]
     assert "wholeRows" not in nodes["streams/Made"]
     assert render_lineage(graph, "streams/Second").partition("\ncolumns\n")[2].splitlines() == [
         "k  from streams/Made.b",

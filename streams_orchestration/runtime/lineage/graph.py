@@ -47,8 +47,8 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
     The deployment has `cut_seconds` if its sources never end: how long after each other its cuts are to come at most.
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
     have `operators`, sources and sinks `operator`, `location`, `address` without credentials, and `format`, streams and
-    ends `schema`, where known; streams and sinks `columns`, the origins of their columns; all but stages `place`, the
-    line of the spec.
+    ends `schema`, where known; streams and sinks `columns`, the origins of their columns, and `influences`, the columns
+    that decide which tuples there are; all but stages `place`, the line of the spec.
     """
     origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical
@@ -69,7 +69,9 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
                 schemas = {models[c.source].outputs[c.source_port].schema for c in physical.connections
                            if c.target == number}  # fmt: skip
                 schema = schemas.pop() if len(schemas) == 1 else None
-                graph.nodes[sink].update(schema=schema, columns=origins.of_inputs(number))
+                graph.nodes[sink].update(
+                    schema=schema, columns=origins.of_inputs(number), influences=origins.influences_on_inputs(number)
+                )
     stream_of: dict[tuple[int, int], str] = {}
     for pe in compilation.fusion.pes:
         for port in pe.outputs:
@@ -78,7 +80,9 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
             schema = models[port.operator].outputs[port.port].schema
             producer = physical.operators[port.operator].name
             _add(graph, node, "stream", f"Stream of {producer}, kept on the transport", schema=schema,
-                 columns=origins.of_output(port.operator, port.port), place=models[port.operator].location)  # fmt: skip
+                 columns=origins.of_output(port.operator, port.port),
+                 influences=origins.influences_on_output(port.operator),
+                 place=models[port.operator].location)  # fmt: skip
             graph.add_edge(f"pes/pe_{pe.id}", node)
             stream_of[port.operator, port.port] = node
     pe_of = compilation.fusion.pe_of

@@ -1,0 +1,97 @@
+"""The way in which a value depends on an attribute, in the words of OpenLineage's facet for the lineage of columns.
+
+>>> from streams_orchestration.expressions.types import INT
+>>> from streams_orchestration.expressions.typing import typed
+>>> uses = uses_of(typed("if(n > 1, m, 0)", {"n": INT, "m": INT}))
+>>> {name: [str(each) for each in ways] for name, ways in uses.items()}
+{'n': ['INDIRECT CONDITIONAL'], 'm': ['DIRECT TRANSFORMATION']}
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
+
+from streams_orchestration.expressions.tree import Attribute, Case, Node, children
+
+DIRECT, INDIRECT = "DIRECT", "INDIRECT"
+_STRENGTH = ("IDENTITY", "", "TRANSFORMATION", "AGGREGATION")
+
+
+class Use(NamedTuple):
+    """A type of dependence with its subtype; an empty subtype stands for any of its type."""
+
+    type: str
+    subtype: str
+
+    def __str__(self) -> str:
+        """Return both words."""
+        return f"{self.type} {self.subtype}".rstrip()
+
+
+IDENTITY = Use(DIRECT, "IDENTITY")
+TRANSFORMATION = Use(DIRECT, "TRANSFORMATION")
+AGGREGATION = Use(DIRECT, "AGGREGATION")
+UNSPECIFIED = Use(DIRECT, "")
+CONDITIONAL = Use(INDIRECT, "CONDITIONAL")
+FILTER = Use(INDIRECT, "FILTER")
+GROUP_BY = Use(INDIRECT, "GROUP_BY")
+JOIN = Use(INDIRECT, "JOIN")
+SORT = Use(INDIRECT, "SORT")
+WINDOW = Use(INDIRECT, "WINDOW")
+
+Thing = TypeVar("Thing", bound=Hashable)
+Uses = Mapping[Thing, frozenset[Use]]
+"""The ways in which a value depends on each of some things."""
+
+
+def uses_of(node: Node, direct: Use | None = None) -> Uses[str]:
+    """Return the ways in which the value of an expression depends on each attribute that it names.
+
+    Args:
+        node: the typed expression.
+        direct: the way of attributes that are no condition of a CASE; without it an attribute alone is the identity.
+    """
+    if direct is None:
+        direct = IDENTITY if isinstance(node, Attribute) else TRANSFORMATION
+    return united(_found(node, direct))
+
+
+def _found(node: Node, use: Use) -> Iterable[Uses[str]]:
+    match node:
+        case Attribute():
+            yield {node.name: frozenset({use})}
+        case Case():
+            for condition, value in node.branches:
+                yield from _found(condition, CONDITIONAL)
+                yield from _found(value, use)
+            yield from _found(node.otherwise, use)
+        case _:
+            for child in children(node):
+                yield from _found(child, use)
+
+
+def united(several: Iterable[Uses[Thing]]) -> dict[Thing, frozenset[Use]]:
+    """Return the dependences on all things together."""
+    together: dict[Thing, frozenset[Use]] = defaultdict(frozenset)
+    for uses in several:
+        for thing, ways in uses.items():
+            together[thing] |= ways
+    return dict(together)
+
+
+def through(uses: Uses[Thing], ways: Iterable[Use]) -> dict[Thing, frozenset[Use]]:
+    """Return the dependences of what depends, in some ways, on a value that depends on things.
+
+    >>> through({"a": frozenset({TRANSFORMATION})}, [FILTER])["a"] == {FILTER}
+    True
+    """
+    return {thing: frozenset(_joined(one, way) for one in before for way in ways) for thing, before in uses.items()}
+
+
+def _joined(first: Use, then: Use) -> Use:
+    """Return one way behind another: the later one of what is indirect, else the stronger one."""
+    if then.type == INDIRECT:
+        return then
+    return first if first.type == INDIRECT else max(first, then, key=lambda use: _STRENGTH.index(use.subtype))
