@@ -12,12 +12,12 @@ from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.orchestration.artifacts import StageMissingError, artifacts_of
-from streams_orchestration.orchestration.deployments import deployments_of
+from streams_orchestration.orchestration.artifacts import StageMissingError
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, recorded_deployment_job, redeploy_job, reset_job
 from streams_orchestration.orchestration.recompiling import keep_op
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
@@ -34,11 +34,12 @@ _ONE_JOB = threading.Lock()
 
 def last_options(home: Home, application: str) -> Options:
     """Return the options that an application is deployed with, else last compiled with; else the defaults."""
-    deployed = deployments_of(home.root).options(application)
+    resource = resource_of(home)
+    deployed = resource.deployments.options(application)
     if deployed is not None:
         return deployed
     try:
-        return artifacts_of(home.root).options(application)
+        return resource.artifacts.options(application)
     except StageMissingError:
         return Options()
 
@@ -89,7 +90,7 @@ class Jobs:
 
     def record_reset(self, failure: UnitFailure) -> None:
         """Show in Dagster that what failed works again, unless a run shows it already."""
-        deployment = int(deployments_of(self._home.root).status(self._application).deployed_at)
+        deployment = int(resource_of(self._home).deployments.status(self._application).deployed_at)
         tags = failure_tags(self._application, failure.unit, failure.generation, deployment)
         with dagster_instance(self._home, captured=False) as instance:
             if is_recorded(instance, tags):
@@ -106,9 +107,7 @@ class Jobs:
         return observed_status(self._home, self._application)
 
     def _definitions(self, job: dg.JobDefinition) -> dg.Definitions:
-        root = self._home.root
-        resources = {"artifact_store": artifacts_of(root), "deployments": deployments_of(root)}
-        return dg.Definitions(jobs=[job], resources=resources)
+        return dg.Definitions(jobs=[job], resources={RESOURCE_KEY: resource_of(self._home)})
 
     def _run(
         self,

@@ -10,24 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from streams_orchestration.orchestration.application import build_application_definitions
-    from streams_orchestration.orchestration.artifacts import ArtifactStore
     from streams_orchestration.orchestration.component import StreamsApplicationComponent
-    from streams_orchestration.orchestration.deployments import Deployments
     from streams_orchestration.orchestration.epochs import epochs_sensor, epochs_since
+    from streams_orchestration.orchestration.resource import StreamsResource
 
 __all__ = [
-    "ArtifactStore",
-    "Deployments",
     "StreamsApplicationComponent",
+    "StreamsResource",
     "build_application_definitions",
     "epochs_sensor",
     "epochs_since",
 ]
 
 _MODULES = {
-    "ArtifactStore": "artifacts",
-    "Deployments": "deployments",
     "StreamsApplicationComponent": "component",
+    "StreamsResource": "resource",
     "build_application_definitions": "application",
     "epochs_sensor": "epochs",
     "epochs_since": "epochs",

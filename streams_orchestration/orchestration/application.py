@@ -20,12 +20,11 @@ from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
-from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.available_schedule import available_schedule
 from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
 from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
-from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.jobs import (
     available_job,
     cancel_job,
@@ -41,6 +40,7 @@ from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.redeploy_schedule import redeploy_schedule
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, Place, StreamsResource, resource_of
 from streams_orchestration.orchestration.sensors import own_sensor
 from streams_orchestration.orchestration.spec_state import (
     SpecTimeoutError,
@@ -56,17 +56,28 @@ from streams_orchestration.orchestration.summaries import pictures
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.lineage.graph import lineage_graph, stage_lineage
 from streams_orchestration.runtime.observing.compilations import deployed_if_any
-from streams_orchestration.runtime.storage.home import Home
 
 SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
 
 logger = logging.getLogger(__name__)
 
 
+class KeyChangedError(StreamsRuntimeError):
+    """A user's function gives an asset of an application another key."""
+
+    def __init__(self, before: dg.AssetKey, after: dg.AssetKey) -> None:
+        super().__init__(
+            f"the key of {before.to_user_string()} cannot be changed to {after.to_user_string()}: jobs, sensors and "
+            "the command record what an application does under its own keys. Give the application another name "
+            "(`name`, or `application:` in its spec), or change group, tags, owners and kinds instead."
+        )
+
+
 def build_application_definitions(  # noqa: PLR0913 - each is a setting of its own
     spec: str | Path,
-    home: Home | None = None,
+    home: Place = None,
     *,
+    resource_key: str | None = None,
     name: str | None = None,
     options: Options | None = None,
     redeploy: str | None = None,
@@ -84,7 +95,8 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
 
     Args:
         spec: path of the spec.
-        home: state directory, by default the one that STREAMS_HOME names.
+        home: state directory, or a `StreamsResource` with one and its settings; by default what STREAMS_HOME names.
+        resource_key: key of the resource, by default `streams`, or a name that another directory's path gives.
         name: what to call the application, by default as its spec does.
         options: how to compile it unless a run says otherwise.
         redeploy: cron expression of the schedule that redeploys, by default nightly; it is off until someone starts it.
@@ -94,50 +106,62 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
         timezone: of these expressions, an IANA name; UTC by default.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         rescale: when a sensor, off as well, changes the width of a parallel region.
-        change: called with every asset's spec, to add owners, tags, a group; it may not change keys.
+        change: called with every asset's spec, to add owners, tags, a group. It may not change keys.
         watched: with sensors of its own that reset what fails and observe the spec; False where one sensor of each kind
             serves many applications, see `failed_units_sensor` and `specs_sensor`.
 
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
+        VariableMissingError: a setting of the resource is a variable that is not set.
+        KeyChangedError: `change` gives an asset another key.
     """
-    home = home or Home.default()
-    path = Path(spec).absolute()
-    source = ApplicationSource(name or application_name(path), path, options or Options())
-    store = artifacts_of(home.root)
+    resource, path = resource_of(home), Path(spec).absolute()
+    key = resource_key or resource.key()
+    source = ApplicationSource(name or application_name(path), path, options or Options(), key)
+    store = resource.artifacts
     watched_spec = WatchedSpec(source.name, (path,))
     lineage = in_time(path, lambda: known_lineage(source, store))
     stages = [
-        stage_asset(source, change(stage_spec(source, stage, lineage.nodes[stage.name]["description"])))
+        stage_asset(source, changed(change, stage_spec(source, stage, lineage.nodes[stage.name]["description"])))
         for stage in STAGES
     ]
     compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
     recompiling = recompile_op(source)
-    redeploying = redeploy_job(source.name, recompiling)
-    taking = available_job(source.name, recompiling)
-    measuring = profile_job(source.name)
-    decoupling = decouple_job(source.name, decouple_op(source))
+    redeploying = redeploy_job(source.name, recompiling, key)
+    taking = available_job(source.name, recompiling, key)
+    measuring = profile_job(source.name, key)
+    decoupling = decouple_job(source.name, decouple_op(source), key)
     return dg.Definitions(
-        assets=[*stages, *map(change, [*external_assets(lineage), *profiling_specs(source)])],
-        asset_checks=[spec_check(watched_spec), deployment_checks(source.name), state_check(source)],
-        jobs=[compiling, deploy_job(source.name), redeploying, taking, cancel_job(source.name), measuring, decoupling],
+        assets=[*stages, *(changed(change, each) for each in [*external_assets(lineage), *profiling_specs(source)])],
+        asset_checks=[spec_check(watched_spec), deployment_checks(source.name, key), state_check(source)],
+        jobs=[
+            *(compiling, deploy_job(source.name, key), redeploying, taking),
+            *(cancel_job(source.name, key), measuring, decoupling),
+        ],
         sensors=[
-            *(own_sensors(watched_spec) if watched else []),
-            gain_sensor(source.name, decoupling, gain),
-            rescale_sensor(source.name, redeploying, rescale or Rescaling()),
+            *(own_sensors(watched_spec, key) if watched else []),
+            gain_sensor(source.name, decoupling, gain, key),
+            rescale_sensor(source.name, redeploying, rescale or Rescaling(), key),
         ],
         schedules=[
             redeploy_schedule(source, redeploying, redeploy or nightly(source.name), timezone),
-            available_schedule(source.name, taking, available or quarterly(source.name), timezone),
-            profile_schedule(source.name, measuring, profile or hourly(source.name), timezone),
+            available_schedule(source.name, taking, available or quarterly(source.name), timezone, key),
+            profile_schedule(source.name, measuring, profile or hourly(source.name), timezone, key),
         ],
-        resources=resources_of(home),
+        resources={key: resource},
     )
 
 
-def resources_of(home: Home) -> dict[str, object]:
-    """Return the resources of everything that serves a state directory, by name."""
-    return {"artifact_store": artifacts_of(home.root), "deployments": deployments_of(home.root)}
+def changed(change: SpecChange, asset: dg.AssetSpec) -> dg.AssetSpec:
+    """Return the asset as a user's function has it.
+
+    Raises:
+        KeyChangedError: under another key.
+    """
+    result = change(asset)
+    if result.key != asset.key:
+        raise KeyChangedError(asset.key, result.key)
+    return result
 
 
 def watched_specs(files: Iterable[Path]) -> dict[str, WatchedSpec]:
@@ -164,29 +188,34 @@ def watched_specs(files: Iterable[Path]) -> dict[str, WatchedSpec]:
     return {name: WatchedSpec(name, tuple(paths), problems.get(name, "")) for name, paths in described.items()}
 
 
-def built_alone(spec: WatchedSpec, home: Home | None, **settings: Any) -> tuple[WatchedSpec, dg.Definitions]:
+def built_alone(
+    spec: WatchedSpec, resource: StreamsResource, resource_key: str, **settings: Any
+) -> tuple[WatchedSpec, dg.Definitions]:
     """Return the definitions of an application, and its spec with the problem that keeps it from being built.
 
     Args:
         spec: of the application.
-        home: state directory.
+        resource: with the state directory.
+        resource_key: its key.
         settings: as `build_application_definitions` has them.
     """
     if not spec.problem:
         try:
             file, name = spec.files[0], spec.application
-            return spec, build_application_definitions(file, home, name=name, watched=False, **settings)
+            settings |= {"name": name, "resource_key": resource_key, "watched": False}
+            return spec, build_application_definitions(file, resource, **settings)
         except Exception as error:  # whatever it is, it must not take the other applications down
             logger.exception("%s cannot be built", spec.application)
             known = isinstance(error, StreamsRuntimeError)
             spec = replace(spec, problem=str(error) if known else f"{type(error).__name__}: {error}")
-    return spec, faulty_definitions(spec, [cancel_job(spec.application)])
+    faulty = faulty_definitions(spec, [cancel_job(spec.application, resource_key)])
+    return spec, dg.Definitions.merge(faulty, dg.Definitions(resources={resource_key: resource}))
 
 
-def own_sensors(spec: WatchedSpec) -> list[dg.SensorDefinition]:
+def own_sensors(spec: WatchedSpec, key: str = RESOURCE_KEY) -> list[dg.SensorDefinition]:
     """Return the sensors of an application that is alone: one resets what fails, the other observes the spec."""
     name = spec.application
-    return [own_sensor(name, reset_job(name)), specs_sensor({name: spec}, f"spec_of_{name}")]
+    return [own_sensor(name, reset_job(name, key), key), specs_sensor({name: spec}, f"spec_of_{name}")]
 
 
 def application_name(spec: Path) -> str:
@@ -213,7 +242,7 @@ def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph
     Stages and the deployment have a picture in their description, where the application is small enough for one.
     """
     try:
-        compilation = deployed_if_any(Home(Path(store.home)), source.name) or _known_compilation(source, store)
+        compilation = deployed_if_any(store.home, source.name) or _known_compilation(source, store)
         known = compilation.logical.application == source.name
         graph = lineage_graph(compilation) if known else stage_lineage(source.name)
         drawn = pictures(compilation) if known else {}

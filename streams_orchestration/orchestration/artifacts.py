@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-import dagster as dg
 
 from streams_orchestration.compiler import documents
 from streams_orchestration.compiler.compilation import Compilation, Progress
@@ -59,19 +56,19 @@ class StageDocument:
         return content_version(_bytes({"section": self.section, "result": self.result}))
 
 
-class ArtifactStore(dg.ConfigurableResource):
+@dataclass(frozen=True, slots=True)
+class ArtifactStore:
     """The stages of all applications of one state directory, as `artifacts/<application>/<stage>.json`."""
 
-    home: str
-    """Path of the state directory."""
+    home: Home
 
     def path(self, application: str, stage: str) -> Path:
         """Return the path of a stored stage."""
-        return Home(Path(self.home)).artifacts / application / f"{stage}.json"
+        return self.home.artifacts / application / f"{stage}.json"
 
     def write(self, document: StageDocument) -> Path:
         """Store a stage; a reader sees the former document or this one, never a part."""
-        Home(Path(self.home)).prepare()
+        self.home.prepare()
         path = self.path(document.application, document.stage)
         path.parent.mkdir(parents=True, exist_ok=True)
         content = {
@@ -90,7 +87,7 @@ class ArtifactStore(dg.ConfigurableResource):
 
     def put(self, application: str, name: str, document: Any) -> Path:
         """Store a document that is no stage, under a name of its own; as whole as a stage is."""
-        Home(Path(self.home)).prepare()
+        self.home.prepare()
         path = self.path(application, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n")
@@ -208,9 +205,3 @@ def plain(value: Any) -> Any:
 
 def _bytes(content: Any) -> bytes:
     return json.dumps(content, ensure_ascii=False).encode()
-
-
-@cache
-def artifacts_of(root: Path) -> ArtifactStore:
-    """The resource of a state directory; always the same object, since definitions that share a key must share it."""
-    return ArtifactStore(home=str(root))

@@ -4,12 +4,12 @@
 
 import dagster as dg
 
-from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 
 def available_schedule(
-    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None
+    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
 ) -> dg.ScheduleDefinition:
     """A schedule that requests runs of what is there, one at a time; off until someone starts it.
 
@@ -18,6 +18,7 @@ def available_schedule(
         job: of `available_job`.
         cron: expression.
         timezone: of the expression, an IANA name; UTC by default.
+        key: of the resource.
     """
 
     @dg.schedule(
@@ -28,9 +29,10 @@ def available_schedule(
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=f"Has {application} take what is there, complete the epoch, and stop.",
     )
-    def take_available(deployments: Deployments) -> dg.RunRequest | dg.SkipReason:
+    @under_key(key)
+    def take_available(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = deployments.status(application)
+            status = streams.deployments.status(application)
         except NotDeployedError:
             return dg.RunRequest()
         except StreamsRuntimeError as error:

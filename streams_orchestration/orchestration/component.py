@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import dagster as dg
-from pydantic import Field, model_validator
+from pydantic import Field, SkipValidation, model_validator
 
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -21,10 +23,10 @@ from streams_orchestration.orchestration.application import (
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
 from streams_orchestration.orchestration.region_widths import Rescaling
-from streams_orchestration.orchestration.sensors import failed_units_sensor
+from streams_orchestration.orchestration.resource import StreamsResource, resource_of
+from streams_orchestration.orchestration.sensors import SENSOR, WORKERS, failed_units_sensor
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, specs_sensor
-from streams_orchestration.runtime.storage.home import Home
 
 EXAMPLE = """\
 specVersion: 1
@@ -74,6 +76,36 @@ def _beside_the_yaml(context: dg.ResolutionContext, spec: str) -> str:
     return str(context.resolve_source_relative_path(context.resolve_value(spec, as_type=str)))
 
 
+_VARIABLE = re.compile(r"\s*\{\{\s*env(?:\.(\w+)|\(\s*['\"](\w+)['\"]\s*\))\s*\}\}\s*")
+
+
+def _text_or_variable(context: dg.ResolutionContext, text: str | None) -> Any:
+    """Return the text of a setting; a variable alone is left to be read later, since it may be secret."""
+    variable = _VARIABLE.fullmatch(text or "")
+    if variable:
+        return dg.EnvVar(variable[1] or variable[2])
+    return None if text is None else context.resolve_value(text, as_type=str)
+
+
+class ResourceAttributes(dg.Model):
+    """The settings of `StreamsResource` in YAML."""
+
+    home: str | None = None
+    catalog: str | None = None
+    storage: str | None = None
+    storage_options: str | None = None
+    master: str | None = None
+    driver_memory: str | None = None
+    spark_conf: str | None = None
+
+
+def _resource(context: dg.ResolutionContext, given: Any) -> Any:
+    if not isinstance(given, ResourceAttributes):
+        return given  # a template variable
+    values = {name: _text_or_variable(context, text) for name, text in given if text is not None}
+    return StreamsResource(**values)
+
+
 @dg.scaffold_with(StreamsApplicationScaffolder)
 class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     """Compiles a streaming application, runs it on Spark, and resets what fails.
@@ -91,7 +123,21 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     spec: Annotated[str, dg.Resolver(_beside_the_yaml, model_field_type=str)] = Field(
         description="Path of the application's spec, from the directory of defs.yaml."
     )
-    home: str | None = Field(default=None, description="State directory; by default the one that STREAMS_HOME names.")
+    home: Annotated[
+        SkipValidation[str | Path | None],
+        dg.Resolver(_text_or_variable, model_field_type=str, inject_before_resolve=False),
+    ] = Field(default=None, description="State directory; by default the one that STREAMS_HOME names.")
+    resource: Annotated[StreamsResource | None, dg.Resolver(_resource, model_field_type=ResourceAttributes | str)] = (
+        Field(
+            default=None,
+            description="State directory and settings of its own, in place of home; or a template variable with a "
+            "StreamsResource. `{{ env.NAME }}` is read when it is needed, and not shown.",
+        )
+    )
+    resource_key: str | None = Field(
+        default=None,
+        description="Key of the resource; by default `streams`, or a name that another directory's path gives.",
+    )
     submission: dict[str, str | int | float | bool] = Field(default_factory=dict, description="Submission-time values.")
     widths: dict[str, int] = Field(default_factory=dict, description="Widths of parallel regions by name pattern.")
     fusion: Literal["default", "legacy", "manual", "automatic"] = Field(
@@ -121,6 +167,13 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     )
     rescale: Rescale = Field(default_factory=Rescale, description="When the sensor rescale_of_... changes a width.")
 
+    @model_validator(mode="after")
+    def _one_place(self) -> StreamsApplicationComponent:
+        if self.home is not None and self.resource is not None:
+            message = "home and resource are both given: put the state directory into resource"
+            raise ValueError(message)
+        return self
+
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
         """Return the description of the component in `dg list components`."""
@@ -130,7 +183,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         )
 
     def get_asset_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
-        """Override to change an asset's group, owners, tags or automation; the key must stay."""
+        """Override to change an asset's group, owners, tags or automation; another key is an error."""
         return spec
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -140,18 +193,19 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             ApplicationError: the spec has errors, and `strict` is set.
         """
         together = _components(context)
-        alone = all(each is not self for each in together)  # it was made by code, not by a defs.yaml
-        path = context.path / self.spec
+        alone = all(each is not self for each in together)
+        directory = context.path if context.path.is_dir() else context.path.parent  # a component of code is in a file
+        path = directory / self.spec
         watched = watched_specs([path] if alone else [Path(each.spec) for each in together])
         mine = next(spec for spec in watched.values() if path in spec.files)
         if len(mine.files) > 1 and mine.files[0] != path:
             return dg.Definitions()  # the first of the files that describe one application shows the error
         if self.strict:
-            _require_valid(mine, self._options(context.path))
+            _require_valid(mine, self._options(directory))
         _, own = built_alone(
             mine,
-            Home(Path(self.home).absolute()) if self.home else None,
-            options=self._options(context.path),
+            *self._place(),
+            options=self._options(directory),
             redeploy=self.redeploy,
             profile=self.measure,
             available=self.available,
@@ -161,11 +215,17 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             change=self.get_asset_spec,
         )
         if alone:
-            return dg.Definitions.merge(own, dg.Definitions(sensors=own_sensors(mine)))
+            return dg.Definitions.merge(own, dg.Definitions(sensors=own_sensors(mine, self._place()[1])))
         if together[0] is not self:
             return own
-        sensors = [failed_units_sensor({name: reset_job(name) for name in watched}), specs_sensor(watched)]
-        return dg.Definitions.merge(own, dg.Definitions(sensors=sensors))
+        sensors = [*_reset_sensors(together, watched), specs_sensor(watched)]
+        resources = {key: resource for resource, key in map(StreamsApplicationComponent._place, together)}
+        return dg.Definitions.merge(own, dg.Definitions(sensors=sensors, resources=resources))
+
+    def _place(self) -> tuple[StreamsResource, str]:
+        """Return the resource, and its key."""
+        resource = resource_of(self.home if self.resource is None else self.resource)
+        return resource, self.resource_key or resource.key()
 
     def _options(self, directory: Path) -> Options:
         config: dict[str, Any] = {
@@ -194,8 +254,29 @@ def _require_valid(spec: WatchedSpec, options: Options) -> None:
 
 
 def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComponent]:
-    """Return all applications that a defs.yaml of this code location describes, always in the same order."""
-    return context.component_tree.get_all_components(StreamsApplicationComponent)
+    """Return the components that share sensors, always in the same order: all of this code location but some of code.
+
+    Code may give a relative path of a spec. Only the component itself knows from where.
+    """
+    components = context.component_tree.get_all_components(StreamsApplicationComponent)
+    return [each for each in components if Path(each.spec).is_absolute()]
+
+
+def _reset_sensors(
+    components: Sequence[StreamsApplicationComponent], watched: Mapping[str, WatchedSpec]
+) -> Iterator[dg.SensorDefinition]:
+    """Yield the sensors that reset what fails: one for each state directory."""
+    keys = {Path(each.spec): each._place()[1] for each in components}
+    applications: dict[str, list[str]] = {}
+    for name, spec in watched.items():
+        applications.setdefault(keys[spec.files[0]], []).append(name)
+    for key, names in applications.items():
+        yield failed_units_sensor(
+            {name: reset_job(name, key) for name in names},
+            name=SENSOR if len(applications) == 1 else f"{SENSOR}_in_{key}",
+            shared=len(applications) > WORKERS,
+            key=key,
+        )
 
 
 def _text(value: str | float) -> str:

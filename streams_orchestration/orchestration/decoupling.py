@@ -11,7 +11,6 @@ from pydantic import Field
 
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment_document import assignment_from_mapping
-from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.jobs import job_tags
@@ -19,6 +18,7 @@ from streams_orchestration.orchestration.ops import await_heartbeats, launch_hos
 from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.profiling import APPLIED, DECISION
 from streams_orchestration.orchestration.recompiling import compile_all
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
@@ -52,10 +52,10 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
     name = source.name
 
     @dg.op(name=f"{name}__apply_decision", out=dg.Out(dg.Nothing))
-    def apply_decision(
-        context: dg.OpExecutionContext, config: ApplyDecision, artifact_store: ArtifactStore, deployments: Deployments
-    ) -> None:
+    @under_key(source.resource)
+    def apply_decision(context: dg.OpExecutionContext, config: ApplyDecision, streams: StreamsResource) -> None:
         """Compile with the decision, and put the decoupled application in the place of what runs."""
+        artifact_store, deployments = streams.artifacts, streams.deployments
         document = artifact_store.get(name, DECISION)
         if document is None:
             message = f"{name}: nothing was decided yet. Run job profile_{name} while the application works."
@@ -98,12 +98,13 @@ def _is_deployed(deployments: Deployments, application: str) -> bool:
     return True
 
 
-def decouple_job(application: str, apply_decision: dg.OpDefinition) -> dg.JobDefinition:
+def decouple_job(application: str, apply_decision: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Apply the stored decision and deploy.
 
     Args:
         application: its name.
         apply_decision: the op of `decouple_op`.
+        key: of the resource.
     """
 
     @dg.job(
@@ -113,18 +114,21 @@ def decouple_job(application: str, apply_decision: dg.OpDefinition) -> dg.JobDef
         description=f"Split PEs of {application} as its decoupling decision says, with its state kept.",
     )
     def decouple() -> None:
-        await_heartbeats(launch_hosts(apply_decision.alias("apply_decision")()))
+        await_heartbeats(key)(launch_hosts(key)(apply_decision.alias("apply_decision")()))
 
     return decouple
 
 
-def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> dg.SensorDefinition:
+def gain_sensor(
+    application: str, job: dg.JobDefinition, gain: float = GAIN, key: str = RESOURCE_KEY
+) -> dg.SensorDefinition:
     """Return a sensor that requests `job` when a new decision promises enough; off until a user starts it.
 
     Args:
         application: its name.
         job: of `decouple_job`.
         gain: predicted gain over what runs that is enough.
+        key: of the resource.
     """
 
     @dg.asset_sensor(
@@ -136,10 +140,11 @@ def gain_sensor(application: str, job: dg.JobDefinition, gain: float = GAIN) -> 
         "State, positions and results are kept; a decision that would lose state is refused.",
         tags={"streams/application": application},
     )
+    @under_key(key)
     def decoupling_gain(
-        context: dg.SensorEvaluationContext, event: dg.EventLogEntry, artifact_store: ArtifactStore
+        context: dg.SensorEvaluationContext, event: dg.EventLogEntry, streams: StreamsResource
     ) -> dg.RunRequest | dg.SkipReason:
-        document = artifact_store.get(application, DECISION)
+        document = streams.artifacts.get(application, DECISION)
         if document is None:
             return dg.SkipReason("the decision is not there any more")
         predicted = promised_gain(document)

@@ -15,17 +15,18 @@ import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.model.python_file import specs_in
-from streams_orchestration.orchestration.application import built_alone, resources_of, watched_specs
+from streams_orchestration.orchestration.application import built_alone, watched_specs
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.instance import OWN_WARNING
-from streams_orchestration.orchestration.jobs import RESET, reset_job
+from streams_orchestration.orchestration.jobs import any_reset_job, reset_job
+from streams_orchestration.orchestration.resource import Place, resource_of
 from streams_orchestration.orchestration.sensors import failed_units_sensor
 from streams_orchestration.orchestration.spec_state import WatchedSpec, specs_sensor
 from streams_orchestration.runtime.hiding import hide_secrets
 from streams_orchestration.runtime.storage.home import Home
 
 
-def build_definitions(specs: Path, home: Home) -> dg.Definitions:
+def build_definitions(specs: Path, home: Place, resource_key: str | None = None) -> dg.Definitions:
     """Definitions of all applications that there are, each built by itself.
 
     An application that cannot be built shows its error at its asset `spec`; the others are as they would be without it.
@@ -33,22 +34,24 @@ def build_definitions(specs: Path, home: Home) -> dg.Definitions:
     Args:
         specs: directory of specs; it need not exist.
         home: state directory. Applications that were compiled into it from elsewhere are there too, even when their
-            spec is gone, since they may be running.
+            spec is gone, since they may be running. Or a `StreamsResource` with one.
+        resource_key: key of the resource, by default `streams`, or a name that another directory's path gives.
     """
+    resource = resource_of(home)
+    key = resource_key or resource.key()
     watched = watched_specs(specs_in(specs))
-    for name, path in _compiled(home):
+    for name, path in _compiled(resource.directory()):
         watched.setdefault(name, WatchedSpec(name, (path,)))
     parts: dict[str, dg.Definitions] = {}
     for name, spec in watched.items():
-        watched[name], parts[name] = built_alone(spec, home)
+        watched[name], parts[name] = built_alone(spec, resource, key)
     connect = connection_of(parts.values())
     for name, part in parts.items():
         if any(connect(spec) != spec for spec in links(part, "imports")):
-            watched[name], parts[name] = built_alone(watched[name], home, change=connect)
-    sensors = [failed_units_sensor({name: reset_job(name) for name in parts}, others=RESET), specs_sensor(watched)]
-    return dg.Definitions.merge(
-        *parts.values(), dg.Definitions(sensors=sensors, resources=resources_of(home), executor=dg.in_process_executor)
-    )
+            watched[name], parts[name] = built_alone(watched[name], resource, key, change=connect)
+    resets = {name: reset_job(name, key) for name in parts}
+    sensors = [failed_units_sensor(resets, others=any_reset_job(key), key=key), specs_sensor(watched)]
+    return dg.Definitions.merge(*parts.values(), dg.Definitions(sensors=sensors, resources={key: resource}))
 
 
 def _compiled(home: Home) -> Iterator[tuple[str, Path]]:
@@ -62,4 +65,7 @@ def _compiled(home: Home) -> Iterator[tuple[str, Path]]:
 
 warnings.filterwarnings("ignore", OWN_WARNING)
 hide_secrets()
-defs = build_definitions(Path(os.environ.get("STREAMS_SPECS") or "specs").absolute(), Home.default())
+defs = dg.Definitions.merge(
+    build_definitions(Path(os.environ.get("STREAMS_SPECS") or "specs").absolute(), None),
+    dg.Definitions(executor=dg.in_process_executor),
+)

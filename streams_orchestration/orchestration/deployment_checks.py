@@ -17,13 +17,13 @@ from streams_orchestration.orchestration.cut_checks import (
     Judgement,
     judge,
 )
-from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.summaries import check_result
 from streams_orchestration.runtime import clock
 
 
-def deployment_checks(application: str) -> dg.AssetChecksDefinition:
-    """The checks of an application's deployment."""
+def deployment_checks(application: str, key: str = RESOURCE_KEY) -> dg.AssetChecksDefinition:
+    """The checks of an application's deployment; `key` is that of the resource."""
     deployment = asset_key(application, "deployment")
 
     @dg.multi_asset_check(
@@ -31,8 +31,10 @@ def deployment_checks(application: str) -> dg.AssetChecksDefinition:
         specs=[dg.AssetCheckSpec(name, asset=deployment, description=text) for name, text in CHECKS.items()],
         can_subset=True,
     )
-    def checks(context: dg.AssetCheckExecutionContext, deployments: Deployments) -> Iterator[dg.AssetCheckResult]:
-        wanted = {key.name for key in context.selected_asset_check_keys}
+    @under_key(key)
+    def checks(context: dg.AssetCheckExecutionContext, streams: StreamsResource) -> Iterator[dg.AssetCheckResult]:
+        wanted = {check.name for check in context.selected_asset_check_keys}
+        deployments = streams.deployments
         if RESTORABLE in wanted:
             deployments.look_at_cuts(application)
         for judgement in judge(deployments.status(application), clock.now(), deployments.machines()):

@@ -1,14 +1,12 @@
-"""Deployed applications as a Dagster resource: the interface of ops and sensors to the runtime."""
+"""Deployed applications: the interface of ops, sensors, schedules and checks to the runtime."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
@@ -34,20 +32,16 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 
-class Deployments(dg.ConfigurableResource):
+@dataclass(frozen=True, slots=True)
+class Deployments:
     """The applications that one state directory holds."""
 
-    home: str
-    """Path of the state directory."""
-
-    @property
-    def _home(self) -> Home:
-        return Home(Path(self.home))
+    home: Home
 
     def write(self, compilation: Compilation, *, fresh: bool, available_now: bool = False) -> None:
         """Write the wanted state of an application. See `runtime.deployment.deployment.deploy`."""
         run = _runtime().Run(bounded=available_now)
-        _runtime().deploy(self._home.prepare(), _deployable(compilation), fresh=fresh, run=run)
+        _runtime().deploy(self.home.prepare(), _deployable(compilation), fresh=fresh, run=run)
 
     def write_changed(self, compilation: Compilation, drop: Collection[str] = ()) -> Redeployment | None:
         """Deploy an application, or replace the deployed plan with its state kept.
@@ -55,17 +49,17 @@ class Deployments(dg.ConfigurableResource):
         Returns:
             What was done; None when nothing was deployed. See `runtime.redeployment.redeploying`.
         """
-        return _runtime().deploy_or_redeploy(self._home.prepare(), _deployable(compilation), drop=drop)
+        return _runtime().deploy_or_redeploy(self.home.prepare(), _deployable(compilation), drop=drop)
 
     def revert(self, application: str, drop: Collection[str] = ()) -> Redeployment | None:
         """Restore the plan from before the last redeploy. See `runtime.redeployment.reverting.bring_back`."""
-        return _runtime().bring_back(self._home, application, drop=drop)
+        return _runtime().bring_back(self.home, application, drop=drop)
 
     def restore(
         self, compilation: Compilation, savepoint: str, drop: Collection[str] = (), *, fresh: bool = False
     ) -> tuple[str, ...]:
         """Deploy an application from a savepoint; returns what differs from it, in words. See `runtime.savepoints`."""
-        home = self._home.prepare()
+        home = self.home.prepare()
         place = _runtime().savepoint_of(home, savepoint, compilation.logical.application)
         return _runtime().restore(home, _deployable(compilation), place, drop=drop, fresh=fresh).notes
 
@@ -77,60 +71,60 @@ class Deployments(dg.ConfigurableResource):
             NotDeployedError, OperatorError: see `runtime.redeployment.deployed`.
         """
         wanted = _deployable(compilation)
-        outcome = _runtime().preview_redeploy(self._home, wanted, stored=False)
-        return outcome if outcome.verdict != "refused" else _runtime().preview_redeploy(self._home, wanted)
+        outcome = _runtime().preview_redeploy(self.home, wanted, stored=False)
+        return outcome if outcome.verdict != "refused" else _runtime().preview_redeploy(self.home, wanted)
 
     def launch(self, application: str, asked_at: float | None = None) -> tuple[str, ...]:
         """Start the host processes that are wanted and missing; returns them in words."""
-        return _runtime().launch(self._home, application, asked_at=asked_at)
+        return _runtime().launch(self.home, application, asked_at=asked_at)
 
     def await_running(
         self, application: str, timeout: float, unit: str | None = None, failed: int | None = None
     ) -> ApplicationStatus:
         """Wait at most `timeout` seconds until every PE runs. See `runtime.deployment.control.await_running`."""
-        _runtime().await_running(self._home, application, timeout, unit, failed)
+        _runtime().await_running(self.home, application, timeout, unit, failed)
         return self.status(application)
 
     def cancel(self, application: str, timeout: float) -> ApplicationStatus:
         """Stop an application, its state kept; waits at most `timeout` seconds for its hosts to end."""
-        _runtime().cancel(self._home, application, timeout)
+        _runtime().cancel(self.home, application, timeout)
         return self.status(application)
 
     def reset(self, application: str, unit: str, *, generation: int | None, force: bool) -> int:
         """Bring a unit back to its last cut; returns its generation. See `runtime.deployment.reset`."""
-        return _runtime().reset(self._home, application, unit, generation=generation, force=force)
+        return _runtime().reset(self.home, application, unit, generation=generation, force=force)
 
     def stop_orphans(self, application: str) -> tuple[str, ...]:
         """Stop processes of hosts that are no longer wanted; returns what was stopped, in words."""
-        return tuple(map(str, _runtime().stop_orphans(self._home, application)))
+        return tuple(map(str, _runtime().stop_orphans(self.home, application)))
 
     def status(self, application: str) -> ApplicationStatus:
         """Return the status of the application."""
-        return _runtime().read_status(self._home, application)
+        return _runtime().read_status(self.home, application)
 
     def observed(self, application: str) -> ApplicationStatus:
         """Record what has happened to the application's units, then return its status."""
-        return _runtime().observed_status(self._home, application)
+        return _runtime().observed_status(self.home, application)
 
     def watch(self, seconds: float) -> Iterator[dict[str, Pulse]]:
         """Watch all applications for `seconds`; yields their pulses whenever one has changed. See `watching.watch`."""
-        return _runtime().watch(self._home, seconds)
+        return _runtime().watch(self.home, seconds)
 
     def look_at_cuts(self, application: str) -> None:
         """Look whether all files are there that the last cuts need; what is new is an event of its unit."""
-        _runtime().look_at_cuts(self._home, application)
+        _runtime().look_at_cuts(self.home, application)
 
     def machines(self) -> tuple[MachineStatus, ...]:
         """Return all machines that have registered."""
-        return _runtime().read_machines(self._home)
+        return _runtime().read_machines(self.home)
 
     def metrics(self, application: str) -> ApplicationMetrics:
         """Return the measurements of the application."""
-        return _runtime().read_metrics(self._home, application)
+        return _runtime().read_metrics(self.home, application)
 
     def cuts(self, application: str) -> dict[str, tuple[Cut, ...]]:
         """The last complete epochs of every region."""
-        return _runtime().read_cuts(self._home, application)
+        return _runtime().read_cuts(self.home, application)
 
     def first_rows(self, sink: SinkStatus, limit: int) -> list[dict[str, Any]]:
         """The first rows that a file sink has published; none when they cannot be read."""
@@ -139,11 +133,11 @@ class Deployments(dg.ConfigurableResource):
 
     def compilation(self, application: str) -> Compilation:
         """The compiled application as it was deployed."""
-        return _runtime().deployed_compilation(self._home, application)
+        return _runtime().deployed_compilation(self.home, application)
 
     def deployed(self, application: str) -> Compilation | None:
         """Return the deployed compilation; None when the application is not deployed, or it cannot be read now."""
-        return _runtime().deployed_if_any(self._home, application)
+        return _runtime().deployed_if_any(self.home, application)
 
     def options(self, application: str) -> Options | None:
         """Return the options of the deployed application; None when there is none, or another version deployed it."""
@@ -162,15 +156,15 @@ class Deployments(dg.ConfigurableResource):
 
     def redeploying(self, application: str) -> str | None:
         """Describe the redeploy under way; None when there is none. See `runtime.redeployment.draining`."""
-        return _runtime().redeploy_under_way(self._home, application)
+        return _runtime().redeploy_under_way(self.home, application)
 
     def taken_back(self, application: str) -> TakenBack | None:
         """Return the plan that was taken back last. See `runtime.redeployment.reverting.taken_back`."""
-        return _runtime().taken_back(self._home, application)
+        return _runtime().taken_back(self.home, application)
 
     def profile(self, application: str, seconds: float, pause: Callable[[float], bool]) -> Measurement:
         """Measure an application for `seconds`. See `runtime.observing.profiles.measuring.measure`."""
-        return _runtime().measure(self._home, application, seconds, pause)
+        return _runtime().measure(self.home, application, seconds, pause)
 
     def outcome(self, application: str, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
         """Compare a decision with a profile; None when the application does not run with that decision."""
@@ -178,11 +172,11 @@ class Deployments(dg.ConfigurableResource):
 
     def keep_outcome(self, application: str, outcome: Outcome) -> tuple[Path, list[dict[str, Any]]]:
         """Add a comparison to those that are kept; where they are, and all of them."""
-        return _runtime().keep_outcome(self._home, application, outcome, clock.now())
+        return _runtime().keep_outcome(self.home, application, outcome, clock.now())
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all deployed applications."""
-        return _runtime().deployed_applications(self._home)
+        return _runtime().deployed_applications(self.home)
 
 
 def _runtime() -> ModuleType:
@@ -197,9 +191,3 @@ def _deployable(compilation: Compilation) -> Deployable:
     from streams_orchestration.compiler.checking.deployable import deployable
 
     return deployable(compilation)
-
-
-@cache
-def deployments_of(root: Path) -> Deployments:
-    """The resource of a state directory; always the same object, since definitions that share a key must share it."""
-    return Deployments(home=str(root))

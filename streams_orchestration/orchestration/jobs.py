@@ -1,6 +1,7 @@
 """The jobs of one application.
 
-All run in one process: their steps take milliseconds, a process for each would take a second.
+All run in one process: their steps take milliseconds, a process for each would take a second. Steps share what
+they know through the catalog and the run's tags, never through an IO manager, which is the user's.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from streams_orchestration.orchestration.ops import (
     write_bounded_run,
     write_wanted_state,
 )
+from streams_orchestration.orchestration.resource import RESOURCE_KEY
 
 MAX_RUNTIME = 900
 """Seconds after which a run is ended; a crashed machine leaves runs that nothing else would end."""
@@ -53,7 +55,7 @@ def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     )
 
 
-def deploy_job(application: str) -> dg.JobDefinition:
+def deploy_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Bring up what is compiled. What runs already is left alone, so the job may be repeated at will."""
 
     @dg.job(
@@ -63,17 +65,18 @@ def deploy_job(application: str) -> dg.JobDefinition:
         description=f"Launch the PEs of {application} as last compiled, wait for their first heartbeat, and end.",
     )
     def deploy() -> None:
-        await_heartbeats(launch_hosts(write_wanted_state()))
+        await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)()))
 
     return deploy
 
 
-def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefinition:
+def redeploy_job(application: str, recompile: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Return the job that compiles, then deploys.
 
     Args:
         application: its name.
         recompile: the op that compiles it.
+        key: of the resource.
     """
 
     @dg.job(
@@ -84,17 +87,19 @@ def redeploy_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefiniti
         "What would lose state is refused, and what then fails is taken back.",
     )
     def redeploy() -> None:
-        await_heartbeats(launch_hosts(write_wanted_state(recompile.alias("compile_stages")())))
+        compiled = recompile.alias("compile_stages")()
+        await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)(compiled)))
 
     return redeploy
 
 
-def available_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefinition:
+def available_job(application: str, recompile: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Return the job that takes what is there now, and ends when all of it is delivered.
 
     Args:
         application: its name.
         recompile: the op that compiles it.
+        key: of the resource.
     """
 
     @dg.job(
@@ -105,7 +110,8 @@ def available_job(application: str, recompile: dg.OpDefinition) -> dg.JobDefinit
         "behind it.",
     )
     def available() -> None:
-        await_taken(launch_hosts(write_bounded_run(recompile.alias("compile_stages")())))
+        compiled = recompile.alias("compile_stages")()
+        await_taken(key)(launch_hosts(key)(write_bounded_run(key)(compiled)))
 
     return available
 
@@ -127,12 +133,12 @@ def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDe
         description=f"Show how {application} was compiled, and that what was deployed works.",
     )
     def recorded() -> None:
-        await_heartbeats(keep.alias("compile_stages")())
+        await_heartbeats(RESOURCE_KEY)(keep.alias("compile_stages")())
 
     return recorded
 
 
-def cancel_job(application: str) -> dg.JobDefinition:
+def cancel_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Stop all hosts; what is committed is kept."""
 
     @dg.job(
@@ -142,13 +148,13 @@ def cancel_job(application: str) -> dg.JobDefinition:
         description=f"Stop {application}. Its state is kept.",
     )
     def cancel() -> None:
-        stop_hosts()
+        stop_hosts(key)()
 
     return cancel
 
 
 @cache
-def reset_job(application: str) -> dg.JobDefinition:
+def reset_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Bring one unit back to its last cut, wait until its PEs work again, and record that; skipped when nothing is due.
 
     It is always the same object: the sensor that asks for it and the application's definitions must share it.
@@ -161,18 +167,23 @@ def reset_job(application: str) -> dg.JobDefinition:
         description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
     )
     def reset() -> None:
-        record(await_unit(claim()))
+        record(key)(await_unit(key)(claim(key)()))
 
     return reset
 
 
-@dg.job(
-    name="reset",
-    executor_def=dg.in_process_executor,
-    tags={dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME), PRIORITY_TAG: URGENT},
-    description="Bring a unit of an application that has no definitions here back to its last cut. The run's tag "
-    f"`{APPLICATION_TAG}` names the application.",
-)
-def RESET() -> None:  # noqa: N802  a constant, which Dagster makes of a function
-    """Reset a unit of any application that is deployed."""
-    record(await_unit(claim()))
+@cache
+def any_reset_job(key: str) -> dg.JobDefinition:
+    """Return the job that resets a unit of any application that is deployed."""
+
+    @dg.job(
+        name="reset",
+        executor_def=dg.in_process_executor,
+        tags={dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME), PRIORITY_TAG: URGENT},
+        description="Bring a unit of an application that has no definitions here back to its last cut. The run's tag "
+        f"`{APPLICATION_TAG}` names the application.",
+    )
+    def reset() -> None:
+        record(key)(await_unit(key)(claim(key)()))
+
+    return reset

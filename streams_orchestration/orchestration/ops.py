@@ -3,6 +3,7 @@
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import functools
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,10 +13,10 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.model.printable import printable
-from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.progress import deployment_events, news, part_events
+from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import clock
@@ -31,6 +32,9 @@ from streams_orchestration.runtime.units.healing import Known, heal
 
 APPLICATION_TAG = "streams/application"
 """Run tag of every job of an application; the ops are shared and learn from it whom they serve."""
+
+CLAIMED_TAG = "streams/claimed"
+"""Run tag of a reset: the units whose reset has begun, as JSON; the steps behind `claim` read it."""
 
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
@@ -111,7 +115,7 @@ class ResetUnit(dg.Config):
 def reverts(context: dg.OpExecutionContext) -> bool:
     """Return True if the run restores the plan from before the last redeploy."""
     step: Any = context.run.run_config
-    for key in ("ops", write_wanted_state.name, "config"):
+    for key in ("ops", "write_wanted_state", "config"):
         step = step.get(key) or {}
     return bool(step.get("revert"))
 
@@ -157,13 +161,11 @@ def application_of(context: dg.OpExecutionContext) -> str:
     return context.run.tags[APPLICATION_TAG]
 
 
-@dg.op(ins=AFTER, out=NOTHING)
+@keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def write_wanted_state(
-    context: dg.OpExecutionContext, config: DeployApplication, artifact_store: ArtifactStore, deployments: Deployments
-) -> None:
+def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
     """Write what the compiled stages say into the catalog; refused when they do not belong to one compilation."""
-    application = application_of(context)
+    application, deployments = application_of(context), streams.deployments
     if config.revert:
         if config.fresh or config.savepoint:
             message = "revert brings the plan before back with its state. Leave fresh and savepoint out."
@@ -171,7 +173,7 @@ def write_wanted_state(
         put_in_place(context, lambda: deployments.revert(application, config.drop_state))
         context.log.info("%s runs with the plan before the last redeploy", application)
         return
-    compilation = artifact_store.compilation(application)
+    compilation = streams.artifacts.compilation(application)
     if config.savepoint:
         for text in deployments.restore(compilation, config.savepoint, config.drop_state, fresh=config.fresh):
             context.log.info("%s", text)
@@ -182,42 +184,45 @@ def write_wanted_state(
     context.log.info("%s: %d PEs are wanted", application, len(compilation.fusion.pes))
 
 
-@dg.op(ins=AFTER, out=NOTHING)
+@keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, deployments: Deployments) -> None:
+def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
-    _stop_orphans(context, deployments)
-    hosts = deployments.launch(application_of(context), config.asked_at)
+    _stop_orphans(context, streams.deployments)
+    hosts = streams.deployments.launch(application_of(context), config.asked_at)
     context.log.info("launched hosts: %s", "; ".join(hosts) or "none, all of them run")
 
 
-@dg.op(ins=AFTER, out=NOTHING)
+@keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments) -> None:
+def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource) -> None:
     """Wait until every PE has shown that it works, and record where the application stands."""
-    _record(context, deployments, deployments.await_running(application_of(context), config.timeout))
+    status = streams.deployments.await_running(application_of(context), config.timeout)
+    _record(context, streams.deployments, status)
 
 
-@dg.op(out=NOTHING)
+@keyed_op(out=NOTHING)
 @_patient
-def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, deployments: Deployments) -> None:
+def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
-    _stop_orphans(context, deployments)
-    _record(context, deployments, deployments.cancel(application_of(context), config.timeout))
+    _stop_orphans(context, streams.deployments)
+    _record(context, streams.deployments, streams.deployments.cancel(application_of(context), config.timeout))
 
 
-@dg.op(ins=AFTER, out=NOTHING)
+@keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def write_bounded_run(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deployments: Deployments) -> None:
+def write_bounded_run(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
     """Write into the catalog that the application, as compiled, is to take what is there now, and then to stop."""
-    deployments.write(artifact_store.compilation(application_of(context)), fresh=False, available_now=True)
+    compilation = streams.artifacts.compilation(application_of(context))
+    streams.deployments.write(compilation, fresh=False, available_now=True)
 
 
-@dg.op(ins=AFTER, out=NOTHING)
+@keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def await_taken(context: dg.OpExecutionContext, config: AwaitTaken, deployments: Deployments) -> None:
+def await_taken(context: dg.OpExecutionContext, config: AwaitTaken, streams: StreamsResource) -> None:
     """Wait until the application has taken all that was there, and reset what fails meanwhile."""
-    application, known, until = application_of(context), dict[str, Known](), time.monotonic() + config.timeout
+    application, deployments = application_of(context), streams.deployments
+    known, until = dict[str, Known](), time.monotonic() + config.timeout
     while (status := deployments.observed(application)).state not in ENDED:
         healing = heal(status, clock.now(), known, patience=HEAL_SECONDS)
         known = healing.known
@@ -240,17 +245,32 @@ Units = dict[str, int | None]
 """Units that are reset, and the generation in which each one failed; None where it is not named."""
 
 
-@dg.op(out=dg.Out(dict, is_required=False, description="The units; nothing when there is nothing to wait for."))
-def claim(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Iterator[dg.Output[Units]]:
+@keyed_op(out=dg.Out(dg.Nothing, is_required=False, description="Missing when there is nothing to wait for."))
+def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsResource) -> Iterator[dg.Output[None]]:
     """Begin the reset of consistent regions, or autonomous PEs, unless another process has done so; may be repeated.
 
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
     """
     with printable_errors():
-        units = _claimed(context, config, deployments)
+        units = _claimed(context, config, streams.deployments)
     if units:
-        yield dg.Output(units)
+        context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})
+        yield dg.Output(None)
+
+
+def _units_of(context: dg.OpExecutionContext) -> Units:
+    """Return the units that the step `claim` has begun to reset, in this run or in the one that it goes on from.
+
+    Raises:
+        Failure: the run has no such step behind it.
+    """
+    run = context.instance.get_run_by_id(context.run_id)  # the context has the tags that the run began with
+    claimed = None if run is None else run.tags.get(CLAIMED_TAG)
+    if claimed is None:
+        message = f"the run does not say what is reset (tag {CLAIMED_TAG}): run the job from its first step"
+        raise dg.Failure(description=message, allow_retries=False)
+    return json.loads(claimed)
 
 
 def _claimed(context: dg.OpExecutionContext, config: ResetUnit, deployments: Deployments) -> Units:
@@ -298,17 +318,16 @@ def _past(deployments: Deployments, application: str, config: ResetUnit) -> str 
     return None
 
 
-@dg.op
+@keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def await_unit(
-    context: dg.OpExecutionContext, config: AwaitHeartbeats, deployments: Deployments, units: dict
-) -> list[str]:
+def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource) -> None:
     """Wait until every PE of the units works again; others may have to reset them once more meanwhile.
 
     A unit that came back and has failed again since is not waited for: that failure has a run of its own. One whose
     host is gone, as it is found only now when its machine has just died, is reset once more where nobody else does it.
     """
-    for unit, failed in units.items():
+    deployments = streams.deployments
+    for unit, failed in _units_of(context).items():
         until = time.monotonic() + config.timeout
         while True:
             try:
@@ -319,16 +338,15 @@ def await_unit(
                     raise
                 context.log.info("%s; it is reset once more", error)
                 deployments.reset(application_of(context), unit, generation=error.failure.generation, force=False)
-    return list(units)
 
 
-@dg.op(out=NOTHING)
+@keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def record(context: dg.OpExecutionContext, deployments: Deployments, units: list[str]) -> None:
+def record(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
     """Record where the application stands, with the timeline of its resets."""
-    application = application_of(context)
+    application, deployments = application_of(context), streams.deployments
     status = deployments.status(application)
-    context.log.info("%s: back from its last cut", ", ".join(units))
+    context.log.info("%s: back from its last cut", ", ".join(_units_of(context)))
     _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), clock.now()))
 
 

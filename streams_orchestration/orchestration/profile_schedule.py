@@ -4,12 +4,12 @@
 
 import dagster as dg
 
-from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 
 def profile_schedule(
-    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None
+    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
 ) -> dg.ScheduleDefinition:
     """A schedule that requests profiles of what runs; off until someone starts it.
 
@@ -18,6 +18,7 @@ def profile_schedule(
         job: of `profile_job`.
         cron: expression.
         timezone: of the expression, an IANA name; UTC by default.
+        key: of the resource.
     """
 
     @dg.schedule(
@@ -28,9 +29,10 @@ def profile_schedule(
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=f"Measures {application} and decides which operators to move to PEs of their own.",
     )
-    def profile_what_runs(deployments: Deployments) -> dg.RunRequest | dg.SkipReason:
+    @under_key(key)
+    def profile_what_runs(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
-            status = deployments.status(application)
+            status = streams.deployments.status(application)
         except StreamsRuntimeError as error:
             return dg.SkipReason(str(error))
         if status.state != "RUNNING":

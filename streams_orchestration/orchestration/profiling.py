@@ -23,7 +23,6 @@ from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.jobs import PROFILING_TAGS, job_tags
 from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (
@@ -31,6 +30,7 @@ from streams_orchestration.orchestration.profile_summaries import (
     outcome_metadata,
     profile_metadata,
 )
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, keyed_op
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.orchestration.versions import content_version
 
@@ -88,54 +88,50 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
     ]
 
 
-@dg.op(out=NOTHING)
-def measure(
-    context: dg.OpExecutionContext, config: ProfileOptions, artifact_store: ArtifactStore, deployments: Deployments
-) -> None:
+@keyed_op(out=NOTHING)
+def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource) -> None:
     """Measure the application while it runs."""
     application = application_of(context)
-    measurement = deployments.profile(application, config.seconds, _pause)
+    measurement = streams.deployments.profile(application, config.seconds, _pause)
     for remark in measurement.remarks:
         context.log.warning("%s: %s", application, remark)
     document = mapping_of(measurement.profile)
-    path = artifact_store.put(application, PROFILE, document)
+    path = streams.artifacts.put(application, PROFILE, document)
     context.log_event(_made(application, PROFILE, document, profile_metadata(measurement, path)))
 
 
-@dg.op(ins=AFTER, out=NOTHING, name="decide")
-def decide_what_to_move(
-    context: dg.OpExecutionContext, config: DecisionOptions, artifact_store: ArtifactStore, deployments: Deployments
-) -> None:
+@keyed_op(ins=AFTER, out=NOTHING)
+def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: StreamsResource) -> None:
     """Decide by the last profile which operators to move to PEs of their own."""
     # loaded on use: they bring the solvers, which a process that only shows assets does without
-    from streams_orchestration.compiler.decoupling.application_decision import decide
+    from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
     from streams_orchestration.compiler.decoupling.decision_document import decision_document
 
-    application = application_of(context)
-    profile = _stored_profile(artifact_store, application)
-    done = _undecoupled(artifact_store, application)
+    application, store = application_of(context), streams.artifacts
+    profile = _stored_profile(store, application)
+    done = _undecoupled(store, application)
     plan = need(done.logical), need(done.physical), need(done.fusion)
     try:
         costs, diagnostics = measured_costs(plan[0], plan[1], profile)
-        decision = decide(
+        decision = decision_of(
             *plan, costs, parts=config.machines, pe=config.pe, solver=config.solver, seconds=config.time_limit
         )
     except ApplicationError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     for each in (*diagnostics, *decision.solution.diagnostics):
         context.log.warning("%s", each)
-    document = decision_document(*plan, decision, deployments.fusion(application, plan[1]))
-    path = artifact_store.put(application, DECISION, document)
+    document = decision_document(*plan, decision, streams.deployments.fusion(application, plan[1]))
+    path = streams.artifacts.put(application, DECISION, document)
     metadata = decision_metadata(document, _parted(done, document), path)
     context.log_event(_made(application, DECISION, document, metadata))
 
 
-@dg.op(ins=AFTER, out=NOTHING)
-def compare(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deployments: Deployments) -> None:
+@keyed_op(ins=AFTER, out=NOTHING)
+def compare(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
     """Compare the decision that was applied last with what was measured; nothing when none was."""
-    application = application_of(context)
-    applied = artifact_store.get(application, APPLIED)
-    profile = _stored_profile(artifact_store, application)
+    application, deployments = application_of(context), streams.deployments
+    applied = streams.artifacts.get(application, APPLIED)
+    profile = _stored_profile(streams.artifacts, application)
     outcome = deployments.outcome(application, profile, applied) if applied is not None else None
     if outcome is None:
         context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
@@ -144,7 +140,7 @@ def compare(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deplo
     context.log_event(_made(application, OUTCOME, kept, outcome_metadata(outcome, kept, path)))
 
 
-def profile_job(application: str) -> dg.JobDefinition:
+def profile_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Measure the running application, decide what to move apart, and compare with what was promised before."""
 
     @dg.job(
@@ -154,7 +150,7 @@ def profile_job(application: str) -> dg.JobDefinition:
         description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
     )
     def profile() -> None:
-        compare(decide_what_to_move(measure()))
+        compare(key)(decide(key)(measure(key)()))
 
     return profile
 

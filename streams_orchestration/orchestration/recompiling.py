@@ -14,8 +14,8 @@ from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import errors_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import NOTHING, reverts
+from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.spec_state import MISSING, observation, version_of
 from streams_orchestration.orchestration.stage_assets import (
@@ -44,15 +44,15 @@ def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
     """
 
     @dg.op(name=f"{source.name}__compile_stages", out=NOTHING)
-    def compile_stages(
-        context: dg.OpExecutionContext, config: RedeployOptions, artifact_store: ArtifactStore, deployments: Deployments
-    ) -> None:
+    @under_key(source.resource)
+    def compile_stages(context: dg.OpExecutionContext, config: RedeployOptions, streams: StreamsResource) -> None:
         """Compile every stage and check it; do nothing if the earlier plan is restored."""
         if reverts(context):
             context.log.info("the plan before the last redeploy is brought back, so nothing is compiled")
             return
-        options = chosen(context.log, config, source, artifact_store, deployments)
-        compile_all(context, source, artifact_store, options, deployments.deployed(source.name))
+        store, deployments = streams.artifacts, streams.deployments
+        options = chosen(context.log, config, source, store, deployments)
+        compile_all(context, source, store, options, deployments.deployed(source.name))
 
     return compile_stages
 
@@ -89,20 +89,21 @@ def keep_op(source: ApplicationSource, compilation: Compilation) -> dg.OpDefinit
     """
 
     @dg.op(name=f"{source.name}__compile_stages", out=NOTHING)
-    def compile_stages(context: dg.OpExecutionContext, artifact_store: ArtifactStore, deployments: Deployments) -> None:
+    @under_key(source.resource)
+    def compile_stages(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
         """Store every stage as the command has compiled it, and check it."""
-        deployed = deployments.deployed(source.name)
+        store, deployed = streams.artifacts, streams.deployments.deployed(source.name)
         versions = spec_version(source)
 
         def keep(stage: Stage) -> StageResult:
             inputs = {name: versions[name] for name in stage.inputs or (SPEC,) if name in versions}
             names = (stage.name,) if stage.inputs else (stage.name, "")
             diagnostics = [each for each in compilation.diagnostics if each.stage in names]
-            kept = keep_stage(source, stage, artifact_store, compilation, diagnostics, inputs, deployed)
+            kept = keep_stage(source, stage, store, compilation, diagnostics, inputs, deployed)
             versions[stage.name] = kept.data_version
             return kept
 
-        _record(context, source, artifact_store, keep)
+        _record(context, source, store, keep)
 
     return compile_stages
 

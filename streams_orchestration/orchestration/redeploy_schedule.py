@@ -12,6 +12,7 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
@@ -42,9 +43,10 @@ def redeploy_schedule(
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description=f"Compiles {source.name} anew and redeploys it, with its state kept, when that has changed it.",
     )
-    def redeploy_what_changed(artifact_store: ArtifactStore, deployments: Deployments) -> dg.RunRequest | dg.SkipReason:
+    @under_key(source.resource)
+    def redeploy_what_changed(streams: StreamsResource) -> dg.RunRequest | dg.SkipReason:
         try:
-            reason = _nothing_to_do(source, artifact_store, deployments)
+            reason = _nothing_to_do(source, streams.artifacts, streams.deployments)
         except StreamsRuntimeError as error:
             reason = str(error)
         return dg.RunRequest() if reason is None else dg.SkipReason(reason)

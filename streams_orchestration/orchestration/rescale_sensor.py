@@ -16,6 +16,7 @@ from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.recompiling import RedeployOptions
 from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import Width
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -35,7 +36,9 @@ class Cursor(BaseModel):
     requested_at: float = 0.0
 
 
-def rescale_sensor(application: str, job: dg.JobDefinition, policy: Rescaling) -> dg.SensorDefinition:
+def rescale_sensor(
+    application: str, job: dg.JobDefinition, policy: Rescaling, key: str = RESOURCE_KEY
+) -> dg.SensorDefinition:
     """A sensor that requests the redeploy of an application with another width; off until someone starts it.
 
     The width becomes an option of what is deployed, so that later redeploys keep it.
@@ -44,6 +47,7 @@ def rescale_sensor(application: str, job: dg.JobDefinition, policy: Rescaling) -
         application: its name.
         job: of `redeploy_job`.
         policy: when to change a width.
+        key: of the resource.
     """
 
     @dg.sensor(
@@ -56,12 +60,11 @@ def rescale_sensor(application: str, job: dg.JobDefinition, policy: Rescaling) -
         f"One change at a time, {policy.pause:g} s apart at least; state, positions and results are kept.",
         tags={APPLICATION_TAG: application},
     )
-    def rescale(
-        context: dg.SensorEvaluationContext, artifact_store: ArtifactStore, deployments: Deployments
-    ) -> dg.SensorResult | dg.SkipReason:
-        now, cursor = clock.now(), _cursor(context.cursor)
+    @under_key(key)
+    def rescale(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
+        now, cursor, deployments = clock.now(), _cursor(context.cursor), streams.deployments
         try:
-            profile = _profile(artifact_store, application, cursor, now)
+            profile = _profile(streams.artifacts, application, cursor, now)
             if isinstance(profile, str):
                 return dg.SkipReason(profile)
             busy = _busy(context.instance, deployments, application)

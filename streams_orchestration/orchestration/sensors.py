@@ -15,6 +15,7 @@ from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import APPLICATION_TAG, ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import (
@@ -38,9 +39,9 @@ RESETS_AT_ONCE = 4
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
 
-def own_sensor(application: str, reset_job: dg.JobDefinition) -> dg.SensorDefinition:
+def own_sensor(application: str, reset_job: dg.JobDefinition, key: str) -> dg.SensorDefinition:
     """A sensor for one application, for code locations where each one is defined by itself, as components are."""
-    return failed_units_sensor({application: reset_job}, name=f"{SENSOR}_of_{application}", shared=True)
+    return failed_units_sensor({application: reset_job}, name=f"{SENSOR}_of_{application}", shared=True, key=key)
 
 
 def failed_units_sensor(
@@ -49,6 +50,7 @@ def failed_units_sensor(
     name: str = SENSOR,
     shared: bool = False,
     others: dg.JobDefinition | None = None,
+    key: str = RESOURCE_KEY,
 ) -> dg.SensorDefinition:
     """A sensor that watches applications, resets what fails, and records epochs and results as they complete.
 
@@ -61,6 +63,7 @@ def failed_units_sensor(
         shared: other applications have sensors of their own, which need the daemon's threads as well: a tick is the
             shorter, the more applications are deployed.
         others: resets applications that are deployed and have no reset job; None where they are not looked after.
+        key: of the resource.
     """
     jobs = {application: job.name for application, job in reset_jobs.items()}
 
@@ -72,8 +75,9 @@ def failed_units_sensor(
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Resets what fails of the applications, and records what they have done.",
     )
-    def failed_units(context: dg.SensorEvaluationContext, deployments: Deployments) -> dg.SensorResult | dg.SkipReason:
-        cursor = Cursor.load(context.cursor)
+    @under_key(key)
+    def failed_units(context: dg.SensorEvaluationContext, streams: StreamsResource) -> dg.SensorResult | dg.SkipReason:
+        cursor, deployments = Cursor.load(context.cursor), streams.deployments
         if cursor.away:
             try:
                 deployments.names()

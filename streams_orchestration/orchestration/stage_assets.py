@@ -24,6 +24,7 @@ from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.summaries import Metadata, check_result, diagnostics_table, summarise
 from streams_orchestration.orchestration.versions import code_version, content_version
@@ -41,6 +42,8 @@ class ApplicationSource:
     name: str
     spec: Path
     defaults: Options = field(default_factory=Options)
+    resource: str = RESOURCE_KEY
+    """Key of the resource that has its state directory."""
 
 
 class OtherApplicationError(StreamsRuntimeError):
@@ -262,23 +265,21 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
     if stage.inputs:
 
         @define
-        def compute(
-            artifact_store: ArtifactStore, deployments: Deployments
-        ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-            deployed = deployments.deployed(source.name)
-            yield from results(compile_stage(source, stage, artifact_store, source.defaults, deployed))
+        @under_key(source.resource)
+        def compute(streams: StreamsResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+            deployed = streams.deployments.deployed(source.name)
+            yield from results(compile_stage(source, stage, streams.artifacts, source.defaults, deployed))
 
         return compute
 
     @define
+    @under_key(source.resource)
     def compute_first(
-        context: dg.AssetExecutionContext,
-        config: CompileOptions,
-        artifact_store: ArtifactStore,
-        deployments: Deployments,
+        context: dg.AssetExecutionContext, config: CompileOptions, streams: StreamsResource
     ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        options = chosen(context.log, config, source, artifact_store, deployments)
-        yield from results(compile_stage(source, stage, artifact_store, options, deployments.deployed(source.name)))
+        store, deployed = streams.artifacts, streams.deployments.deployed(source.name)
+        options = chosen(context.log, config, source, store, streams.deployments)
+        yield from results(compile_stage(source, stage, store, options, deployed))
 
     return compute_first
 

@@ -7,10 +7,9 @@ import dagster as dg
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
-from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
+from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
 from streams_orchestration.runtime.errors import NotDeployedError
@@ -30,10 +29,11 @@ def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
         name=KEEPS_STATE,
         description="A redeploy with the spec as it is now, and the options of what is deployed, would lose no state.",
     )
-    def check(artifact_store: ArtifactStore, deployments: Deployments) -> dg.AssetCheckResult:
-        options, _ = fitting(source.spec, kept_options(source, artifact_store, deployments))
+    @under_key(source.resource)
+    def check(streams: StreamsResource) -> dg.AssetCheckResult:
+        options, _ = fitting(source.spec, kept_options(source, streams.artifacts, streams.deployments))
         try:
-            outcome = deployments.preview(in_time(source.spec, lambda: compile_spec(source.spec, options)))
+            outcome = streams.deployments.preview(in_time(source.spec, lambda: compile_spec(source.spec, options)))
         except NotDeployedError:
             return dg.AssetCheckResult(passed=True, description=f"{source.name} is not deployed")
         except ApplicationError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,27 +136,36 @@ class Settings:
         return EngineSettings(self.driver_memory, master, self.spark_conf, queries)
 
     @classmethod
-    def from_environment(cls) -> Settings:
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Settings:
         """Read the settings from the environment; the defaults hold for what it does not name.
+
+        Args:
+            environment: variables by name; of a state directory its own, `Home.environment`.
 
         Raises:
             SettingError: a value cannot be used.
         """
-        limit = _read(LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
-        memory = _read(MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
-        metrics = _read(METRICS, "on", r"on|off", "on or off")
-        compression = _read(COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
-        hang = _read(HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,")
+        limit = _read(environment, LIMIT, str(cls().source_limit), r"[1-9][0-9]{0,8}", "a whole number from 1")
+        memory = _read(environment, MEMORY, cls().driver_memory, r"[1-9][0-9]*[kmgtKMGT]", "a size such as 512m or 2g")
+        metrics = _read(environment, METRICS, "on", r"on|off", "on or off")
+        compression = _read(environment, COMPRESSION, cls().compression, r"none|lz4|zstd", "none, lz4 or zstd")
+        hang = _read(
+            environment, HANG, str(cls().hang_limit), r"0|[1-9][0-9]{0,4}", "a whole number of seconds, 0 for none,"
+        )
         wanted = "local, yarn, spark://HOST:PORT or k8s://https://HOST:PORT, and TAG=MASTER for pools with a tag,"
-        master = _read(MASTER, LOCAL, _WORDS, wanted)
+        master = _read(environment, MASTER, LOCAL, _WORDS, wanted)
         if masked(master) != master:
             raise SettingError(MASTER, master, "an address without a user and password, which would be in the catalog,")
-        conf = os.environ.get(SPARK_CONF, "")
-        samples = _read(SAMPLES, "0", r"[0-9]{1,2}|100", "a number of tuples up to 100, 0 for none,")
+        conf = environment.get(SPARK_CONF, "")
+        samples = _read(environment, SAMPLES, "0", r"[0-9]{1,2}|100", "a number of tuples up to 100, 0 for none,")
         names = "names of attributes, with * and ?, between them spaces,"
-        mask = _read(SAMPLE_MASK, "", r"[\w*?-]*(\s+[\w*?-]+)*\s*", names)
+        mask = _read(environment, SAMPLE_MASK, "", r"[\w*?-]*(\s+[\w*?-]+)*\s*", names)
         log = _read(
-            LOG_SIZE, str(LOG_BYTES), r"0|[1-9][0-9]{0,14}|[1-9][0-9]{0,5}[kmgtKMGT]", "a size such as 64m, 0 for none,"
+            environment,
+            LOG_SIZE,
+            str(LOG_BYTES),
+            r"0|[1-9][0-9]{0,14}|[1-9][0-9]{0,5}[kmgtKMGT]",
+            "a size such as 64m, 0 for none,",
         )
         settings = cls(
             int(limit),
@@ -175,8 +184,8 @@ class Settings:
         return settings
 
 
-def _read(name: str, default: str, form: str, wanted: str) -> str:
-    value = os.environ.get(name) or default
+def _read(environment: Mapping[str, str], name: str, default: str, form: str, wanted: str) -> str:
+    value = environment.get(name) or default
     if not re.fullmatch(form, value):
         raise SettingError(name, value, wanted)
     return value

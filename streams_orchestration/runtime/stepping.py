@@ -85,7 +85,7 @@ class SteppedApplication:
         self.catalog = Catalog(self.home)
         self.name = wanted.name
         self.programs = programs
-        self.measured = Settings.from_environment().metrics
+        self.measured = Settings.from_environment(self.home.environment).metrics
         self.units = tuple({program.unit for program in self.programs})
         self.deliverers = deliverers(self.catalog, self.home, self.name, self.programs)
         self.report_running()

@@ -20,7 +20,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stage import Stage
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.orchestration import stage_assets
-from streams_orchestration.orchestration.artifacts import artifacts_of
+from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.catalog import start_lock
@@ -282,7 +282,7 @@ def test_a_run_computes_every_stage_once_and_deploys_and_stores_what_it_has_comp
         assert computed == [stage.name for stage in STAGES]
     home = Home(tmp_path / "home")
     compilation = replace(compile_spec(spec), diagnostics=())
-    assert replace(artifacts_of(home.root).compilation("copy"), diagnostics=()) == compilation
+    assert replace(ArtifactStore(home).compilation("copy"), diagnostics=()) == compilation
     assert deployed_compilation(home, "copy") == replace(compilation, deployment=None)
     with dagster_instance(home) as instance:
         runs = instance.get_runs()

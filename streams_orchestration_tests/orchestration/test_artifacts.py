@@ -29,7 +29,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(compiled: Path, home: Home) -> ArtifactStore:
     shutil.copytree(compiled, home.root)
-    return ArtifactStore(home=str(home.root))
+    return ArtifactStore(home)
 
 
 @pytest.mark.parametrize("stage", BY_NAME)
@@ -94,4 +94,4 @@ def test_an_interrupted_write_leaves_the_former_document(store: ArtifactStore, m
 def test_a_home_that_cannot_be_written(store: ArtifactStore, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StateDirectoryError):
-        ArtifactStore(home=str(tmp_path / "file")).write(store.read("demo", COPIES))
+        ArtifactStore(Home(tmp_path / "file")).write(store.read("demo", COPIES))

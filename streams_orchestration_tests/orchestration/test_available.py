@@ -10,10 +10,8 @@ import pytest
 
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.crons import quarterly
-from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
@@ -99,12 +97,12 @@ def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(
     ],
 )
 def test_the_schedule_requests_one_run_at_a_time(
-    defs: dg.Definitions, runtime: Runtime, home: Home, status: ApplicationStatus | None, skipped: str | None
+    defs: dg.Definitions, runtime: Runtime, status: ApplicationStatus | None, skipped: str | None
 ):
     runtime.status = status
     schedule = defs.resolve_schedule_def("available_demo")
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
     assert schedule.cron_schedule == quarterly("demo")
-    context = dg.build_schedule_context(resources={"deployments": Deployments(home=str(home.root))})
+    context = dg.build_schedule_context(resources=dict(defs.resources or {}))
     result = schedule(context)
     assert (result.skip_message if isinstance(result, dg.SkipReason) else None) == skipped

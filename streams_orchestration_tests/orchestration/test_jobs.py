@@ -14,7 +14,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.application import build_application_definitions
-from streams_orchestration.orchestration.artifacts import StageMissingError, StagesOutOfStepError
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.spec_state import observation, version_of
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
@@ -146,7 +146,7 @@ def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: 
         spec.write_text(spec.read_text().replace("iterations: 1000", "iterations: 2000"))
         assert defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance).success
         runs = sorted(record.dagster_run.job_name for record in instance.get_run_records())
-    store = defs.resources["artifact_store"]  # pyright: ignore[reportOptionalSubscript]
+    store = ArtifactStore(home)
     assert runs == ["compile_demo", "redeploy_demo"]
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
@@ -158,7 +158,7 @@ def test_a_redeploy_keeps_the_options_of_what_is_deployed_and_takes_those_that_a
 ):
     defs = build_application_definitions(spec, home)
     runtime.deployed = compile_spec(spec, Options(widths=(("Even", 3),), threading="manual"))
-    store = defs.resources["artifact_store"]  # pyright: ignore[reportOptionalSubscript]
+    store = ArtifactStore(home)
     run(defs, "compile_demo")  # with other options, and never deployed
     run(defs, "redeploy_demo")
     assert store.options("demo") == runtime.deployed.options

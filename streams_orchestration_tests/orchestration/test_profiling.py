@@ -23,9 +23,8 @@ from streams_orchestration.model.profile import (
 )
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.application import build_application_definitions
-from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, artifacts_of
+from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.decoupling import NotDecoupledError
-from streams_orchestration.orchestration.deployments import deployments_of
 from streams_orchestration.orchestration.instance import settings_file
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
@@ -72,7 +71,7 @@ def spec(tmp_path: Any) -> Any:
 
 @pytest.fixture
 def store(home: Home) -> ArtifactStore:
-    return artifacts_of(home.root)
+    return ArtifactStore(home)
 
 
 @pytest.fixture
@@ -227,7 +226,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         run(defs, "profile_demo", instance=instance)
         repository = defs.get_repository_def()
         context = dg.build_sensor_context(
-            instance=instance, repository_def=repository, resources={"artifact_store": store}
+            instance=instance, repository_def=repository, resources=dict(defs.resources or {})
         )
         return sensor.evaluate_tick(context)
 
@@ -261,7 +260,7 @@ def test_the_schedule_measures_only_what_runs(
     runtime.status = status
     defs = build_application_definitions(spec, home)
     schedule = defs.resolve_schedule_def("profile_demo")
-    context = dg.build_schedule_context(resources={"deployments": deployments_of(home.root)})
+    context = dg.build_schedule_context(resources=dict(defs.resources or {}))
     tick = schedule.evaluate_tick(context)
     assert bool(tick.run_requests) == (skipped is None)
     assert (skipped or "") in (tick.skip_message or "")

@@ -19,8 +19,7 @@ from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.model.profile import OperatorProfile, Profile
 from streams_orchestration.model.profile_document import mapping_of
 from streams_orchestration.orchestration.application import build_application_definitions
-from streams_orchestration.orchestration.artifacts import artifacts_of
-from streams_orchestration.orchestration.deployments import deployments_of
+from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.ops import APPLICATION_TAG
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import (
@@ -30,6 +29,7 @@ from streams_orchestration.orchestration.region_widths import (
     region_loads,
     width_change,
 )
+from streams_orchestration.orchestration.resource import resource_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
@@ -118,8 +118,8 @@ class Sensed:
     def __init__(self, spec: Path, home: Home, runtime: Runtime) -> None:
         self.defs = build_application_definitions(spec, home, rescale=Rescaling(most=4))
         self.sensor = self.defs.resolve_sensor_def("rescale_of_demo")
-        self.store, self.runtime = artifacts_of(home.root), runtime
-        self.resources = {"artifact_store": self.store, "deployments": deployments_of(home.root)}
+        self.store, self.runtime = ArtifactStore(home), runtime
+        self.resources = {resource_of(home).key(): resource_of(home)}
         self.instance = dg.DagsterInstance.ephemeral()
         self.cursor: str | None = None
         runtime.deployed, runtime.status, runtime.under_way = compile_spec(spec), running(), None

@@ -39,7 +39,7 @@ class Daemon:
     def tick(self) -> Any:
         assert self.defs.resources is not None
         context = dg.build_sensor_context(
-            instance=self.instance, cursor=self.cursor, resources={"deployments": self.defs.resources["deployments"]},
+            instance=self.instance, cursor=self.cursor, resources=dict(self.defs.resources or {}),
             repository_def=self.defs.get_repository_def(),
         )  # fmt: skip
         tick = self.sensor.evaluate_tick(context)

@@ -39,7 +39,7 @@ def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
 
 @pytest.fixture
 def store(home: Home) -> ArtifactStore:
-    return ArtifactStore(home=str(home.root))
+    return ArtifactStore(home)
 
 
 def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):

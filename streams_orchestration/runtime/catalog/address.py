@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -42,7 +40,7 @@ def catalog_url(home: Home) -> URL:
     Raises:
         CatalogPlaceError: what STREAMS_CATALOG holds is no address.
     """
-    text = os.environ.get(CATALOG)
+    text = home.environment.get(CATALOG)
     if not text:
         if home.place.exists():
             message = f"it is not set, but the catalog of {home.root} is in {home.place.read_text().strip()}"

@@ -66,12 +66,12 @@ def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: b
         BeingStartedError: another process has been starting it for too long.
         StateDirectoryError, CatalogError: the home cannot be used.
     """
-    Settings.from_environment()
+    settings = Settings.from_environment(home.environment)
     with lock_start(home.prepare(), wanted.name, "deploy"):
-        _deploy(home, wanted, run, fresh=fresh, asks_spark=asks_spark)
+        _deploy(home, wanted, run, settings, fresh=fresh, asks_spark=asks_spark)
 
 
-def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark: bool) -> None:
+def _deploy(home: Home, wanted: Deployable, run: Run, settings: Settings, *, fresh: bool, asks_spark: bool) -> None:
     application, programs = wanted.name, wanted.plan.programs
     if run.bounded:
         require_ends(home, programs)
@@ -81,7 +81,7 @@ def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark
     a = tables.application
     with catalog.read() as connection:
         if not registered(connection):  # its hosts are to be children of this process
-            _require_references(wanted.plan, application)
+            _require_references(wanted.plan, application, settings)
         known = not fresh and connection.scalar(select(a.c.name).where(a.c.name == application)) is not None
     compilation = with_columns_of_queries(wanted) if asks_spark and not known else wanted.compilation
     if fresh:
@@ -91,9 +91,9 @@ def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark
     prepare_stored()
     with catalog.write() as connection:
         if known:
-            compilation = _go_on(connection, wanted, run)
+            compilation = _go_on(connection, wanted, run, settings)
         else:
-            _insert(connection, compilation, wanted.fingerprint, wanted.plan)
+            _insert(connection, compilation, wanted, settings)
             for program in programs:
                 insert_sinks(connection, home, program)
             begin_run(connection, application, run)
@@ -101,15 +101,14 @@ def _deploy(home: Home, wanted: Deployable, run: Run, *, fresh: bool, asks_spark
         connect(connection)
 
 
-def _require_references(plan: DeploymentPlan, application: str) -> None:
-    settings = Settings.from_environment()
+def _require_references(plan: DeploymentPlan, application: str, settings: Settings) -> None:
     here = [pe.program for pe in plan.pes if not settings.engine(plan.wish_of(pe.host).tags).cluster]
     if reason := unresolved_references(here):
         message = f"{application} is not started: {reason}"
         raise NotDeployableError(message)
 
 
-def _go_on(connection: Connection, wanted: Deployable, run: Run) -> Compilation:
+def _go_on(connection: Connection, wanted: Deployable, run: Run, settings: Settings) -> Compilation:
     """Have a deployed application run again; returns its compilation, with the numbers that its PEs have.
 
     Raises:
@@ -123,7 +122,7 @@ def _go_on(connection: Connection, wanted: Deployable, run: Run) -> Compilation:
         raise ApplicationChangedError(wanted.name, changes, complete=row.state == "COMPLETED")
     begin_run(connection, wanted.name, run)
     reopened = (run.bounded or run.reopens) and reopen(connection, wanted.name)
-    resume(connection, wanted.name, "STOPPED" if reopened else row.state)
+    resume(connection, wanted.name, "STOPPED" if reopened else row.state, settings)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
     else:  # what runs has other numbers than what was compiled
@@ -162,9 +161,9 @@ def _refused(operator: LogicalOperator, reason: str) -> Diagnostic:
     return Diagnostic.of("SO5010", text, operator=operator.name, location=operator.location_of(place))
 
 
-def _insert(connection: Connection, compilation: Compilation, identity: str, plan: DeploymentPlan) -> None:
-    application = compilation.logical.application
-    insert_application(connection, compilation, identity)
+def _insert(connection: Connection, compilation: Compilation, wanted: Deployable, settings: Settings) -> None:
+    application, plan = wanted.name, wanted.plan
+    insert_application(connection, compilation, wanted.fingerprint, settings)
     for unit in plan.units:
         insert_unit(connection, application, unit)
     for host in plan.hosts:
@@ -177,7 +176,7 @@ def _insert(connection: Connection, compilation: Compilation, identity: str, pla
         insert_pe(connection, pe)
 
 
-def insert_application(connection: Connection, compilation: Compilation, identity: str) -> None:
+def insert_application(connection: Connection, compilation: Compilation, identity: str, settings: Settings) -> None:
     """Enter an application that is wanted to run, with a life of its own; units and PEs are entered apart."""
     connection.execute(
         insert(tables.application).values(
@@ -186,7 +185,7 @@ def insert_application(connection: Connection, compilation: Compilation, identit
             fingerprint=identity,
             compilation=stored(compilation),
             base=str(base_directory(compilation)),
-            settings=asdict(Settings.from_environment()),
+            settings=asdict(settings),
             wanted="RUNNING",
             state="RUNNING",
             deployed_at=clock.now(),
@@ -241,7 +240,7 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
         connection.execute(update(p).where(*mine).values(program=dump(program)))
 
 
-def resume(connection: Connection, application: str, state: str) -> None:
+def resume(connection: Connection, application: str, state: str, settings: Settings) -> None:
     """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
     a, u = tables.application, tables.unit
     # one that has stopped by itself, and whose command has died, is wanted no more, and not yet entered as stopped
@@ -249,8 +248,8 @@ def resume(connection: Connection, application: str, state: str) -> None:
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED" and not ends:
         return
-    settings = asdict(Settings.from_environment())
-    connection.execute(update(a).where(a.c.name == application).values(state="RUNNING", settings=settings))
+    values = {"state": "RUNNING", "settings": asdict(settings)}
+    connection.execute(update(a).where(a.c.name == application).values(values))
     t = tables.trial  # of a redeploy that was stopped in the middle of it
     trial = (t.c.application == application, t.c.state == "OPEN")
     connection.execute(update(t).where(*trial).values(until=clock.now() + t.c.within))

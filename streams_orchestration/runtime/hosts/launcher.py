@@ -72,7 +72,7 @@ class LocalLauncher:
                     stdout=output,
                     stderr=output,
                     start_new_session=True,
-                    env=host_environment(start.base),
+                    env=host_environment(start.home, start.base),
                 )
         except OSError as error:
             message = f"host {start.host} of {start.application} could not be started: {error}"
@@ -108,15 +108,15 @@ def process_command(home: Home, engine: EngineSettings) -> tuple[str, ...]:
     )
 
 
-def host_environment(base: Path | None = None) -> dict[str, str]:
+def host_environment(home: Home, base: Path | None = None) -> dict[str, str]:
     """A host's environment: modules of the user are looked up beside the spec and in the working directory."""
     paths = [
         str(Path.cwd()),
         *([] if base is None else [str(base)]),
-        *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+        *filter(None, home.environment.get("PYTHONPATH", "").split(os.pathsep)),
     ]
     return {
-        **os.environ,
+        **home.environment,
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,

@@ -139,7 +139,7 @@ class Standbys:
                 process = subprocess.Popen(
                     [*process_command(self._home, self._engine), "--ready", str(its)], pass_fds=(its,),
                     stdin=subprocess.PIPE, stdout=output, stderr=output, start_new_session=True, text=True,
-                    env=host_environment(),
+                    env=host_environment(self._home),
                 )  # fmt: skip
         except BaseException:
             os.close(ours)

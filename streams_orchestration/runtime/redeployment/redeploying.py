@@ -39,6 +39,7 @@ from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import drain, held
 from streams_orchestration.runtime.redeployment.switching import NotDrainedError, switch
 from streams_orchestration.runtime.redeployment.trying import await_trial, start
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
 from streams_orchestration.runtime.units.reading import deployed_applications
@@ -171,7 +172,7 @@ def _bring_to(
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
     until = time.monotonic() + within
-    _resume(catalog, application)
+    _resume(home, catalog, application)
     try:
         _rehearse(home, catalog, programs, after, redeployment, changed)
         with held(catalog, application, changed):
@@ -218,7 +219,7 @@ def _is_stopped(catalog: Catalog, application: str) -> bool:
     return row is not None and "STOPPED" in (row.wanted, row.state)
 
 
-def _resume(catalog: Catalog, application: str) -> None:
+def _resume(home: Home, catalog: Catalog, application: str) -> None:
     """The application is wanted to run; one that is complete has nothing that could go on.
 
     Raises:
@@ -230,7 +231,7 @@ def _resume(catalog: Catalog, application: str) -> None:
         if row.state == "COMPLETED":
             message = f"{application} is complete: nothing of it runs on. Start the new plan anew with --fresh"
             raise NotDeployableError(message)
-        resume(connection, application, row.state)
+        resume(connection, application, row.state, Settings.from_environment(home.environment))
 
 
 def _try_switch(

@@ -45,6 +45,7 @@ from streams_orchestration.runtime.savepoints.manifest import (
 from streams_orchestration.runtime.savepoints.place import STATES, Place
 from streams_orchestration.runtime.savepoints.places import new_directory, place_of, sweep
 from streams_orchestration.runtime.savepoints.surroundings import sinks
+from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.sinks.outputs import newest_name
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failures
@@ -162,8 +163,9 @@ def _at_rest(
 def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool) -> None:
     """Have the application run; for a while only, if it is to be stopped again should this process be killed."""
     a = tables.application
+    settings = Settings.from_environment(home.environment)
     with catalog.write() as connection:
-        resume(connection, application, application_row(connection, home, application).state)
+        resume(connection, application, application_row(connection, home, application).state, settings)
         if for_a_while:
             until = clock.now() + HOLD_SECONDS
             connection.execute(update(a).where(a.c.name == application).values(runs_until=until))

@@ -82,7 +82,7 @@ def restore(
         StateDirectoryError, CatalogError, BeingStartedError: see there.
     """
     application = wanted.name
-    Settings.from_environment()
+    Settings.from_environment(home.environment)
     with lock_start(home.prepare(), application, "deploy"):
         catalog = create_catalog(home)
         manifest = read_manifest(place)
@@ -200,7 +200,8 @@ class _Restoring:
         application = redeployment.application
         prepare_stored()
         with self._catalog.write() as connection:
-            insert_application(connection, after, redeployment.after)
+            settings = Settings.from_environment(self._home.environment)
+            insert_application(connection, after, redeployment.after, settings)
             begin(connection, self._home, after, redeployment, cut, carried, {})
             refuse_doubled_exports(connection, application, self._manifest)
             notes = go_on_reading(connection, redeployment, self._manifest)

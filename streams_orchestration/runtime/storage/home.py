@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams_orchestration.runtime.errors import StateDirectoryError, StateDirectoryPlaceError
@@ -22,6 +24,13 @@ class Home:
     """Paths under one state directory (`STREAMS_HOME`, default `.streams` in the working directory)."""
 
     root: Path
+    variables: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Variables of `docs/operations.md` that hold for this directory alone, in place of those of the process."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of this process, with the variables of this directory; its hosts are started with it."""
+        return ChainMap(dict(self.variables), os.environ)
 
     @classmethod
     def default(cls) -> Home:
@@ -46,7 +55,7 @@ class Home:
         Raises:
             StorageSettingError: STREAMS_STORAGE or STREAMS_STORAGE_OPTIONS cannot be used.
         """
-        return store_at(self.root, os.environ.get(STORAGE, ""), os.environ.get(STORAGE_OPTIONS, ""))
+        return store_at(self.root, self.environment.get(STORAGE, ""), self.environment.get(STORAGE_OPTIONS, ""))
 
     @property
     def catalog(self) -> Path:

@@ -19,7 +19,7 @@ from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.orchestration.application import known_lineage
-from streams_orchestration.orchestration.artifacts import artifacts_of
+from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
@@ -91,7 +91,7 @@ def test_commands_and_pages_speak_of_the_pes_that_run(home: Home, spec: Path, ca
         facts = next(node for node in comes_from if node["name"] == f"pes/pe_{pe}")
         assert operator in facts["operators"]
     source = ApplicationSource("app", spec)
-    graph = known_lineage(source, artifacts_of(home.root))
+    graph = known_lineage(source, ArtifactStore(home))
     shown = {op: node for node, facts in graph.nodes(data=True) if facts["kind"] == "pe" for op in facts["operators"]}
     assert shown == {operator: f"pes/pe_{pe}" for operator, pe in running.items()}
 

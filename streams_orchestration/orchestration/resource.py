@@ -1,0 +1,202 @@
+"""The resource that all definitions share: one state directory, with the settings that its commands and hosts have."""
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+import functools
+import hashlib
+import inspect
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import dagster as dg
+from pydantic import Field, field_validator
+
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.runtime.errors import CATALOG, StreamsRuntimeError
+from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.storage.stores import STORAGE, STORAGE_OPTIONS
+
+RESOURCE_KEY = "streams"
+"""The key of the usual state directory's resource, and the parameter under which functions take any."""
+VARIABLES = {
+    "catalog": CATALOG,
+    "storage": STORAGE,
+    "storage_options": STORAGE_OPTIONS,
+    "master": MASTER,
+    "driver_memory": MEMORY,
+    "spark_conf": SPARK_CONF,
+}
+"""Setting of the resource -> the variable that it stands for."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class VariableMissingError(StreamsRuntimeError):
+    """A setting of a resource is an environment variable that is not set."""
+
+    def __init__(self, setting: str, variable: str) -> None:
+        super().__init__(
+            f"{setting} of the resource: the environment variable {variable} is not set. Set it in the processes of "
+            f"Dagster, or give {setting} another value."
+        )
+
+
+class StreamsResource(dg.ConfigurableResource[Any]):
+    """A state directory with its compiled and its deployed applications.
+
+    Each setting takes a `dg.EnvVar`. For one that is left out, the variable in `docs/operations.md` holds.
+
+    Example:
+        ```python
+        streams = StreamsResource(home=dg.EnvVar("ORDERS_HOME"), catalog=dg.EnvVar("ORDERS_CATALOG"))
+        defs = build_application_definitions("orders.yaml", streams, resource_key="streams")
+        ```
+    """
+
+    home: str | None = Field(default=None, description="State directory (STREAMS_HOME).")
+    catalog: str | None = Field(default=None, description="Address of the catalog (STREAMS_CATALOG).")
+    storage: str | None = Field(default=None, description="Place that all machines reach (STREAMS_STORAGE).")
+    storage_options: str | None = Field(
+        default=None, description="Options of an object store as NAME=VALUE words (STREAMS_STORAGE_OPTIONS)."
+    )
+    master: str | None = Field(default=None, description="Master of Spark (STREAMS_MASTER).")
+    driver_memory: str | None = Field(default=None, description="Heap of a host's JVM (STREAMS_DRIVER_MEMORY).")
+    spark_conf: str | None = Field(default=None, description="File with Spark's properties (STREAMS_SPARK_CONF).")
+
+    @field_validator("home", "spark_conf", mode="before")
+    @classmethod
+    def _path_as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, Path) else value
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """Return the store of compiled stages."""
+        return ArtifactStore(self.directory())
+
+    @property
+    def deployments(self) -> Deployments:
+        """Return the interface to deployed applications."""
+        return Deployments(self.directory())
+
+    def directory(self) -> Home:
+        """Return the state directory, also where definitions are built and Dagster has not read the variables yet.
+
+        Raises:
+            VariableMissingError: a setting is a variable that is not set.
+            StateDirectoryError: a file is where the directory is, or would be.
+        """
+        root = self._value("home")
+        home = Home(Path(root).absolute()) if root else Home.default()
+        values = {variable: self._value(setting) for setting, variable in VARIABLES.items()}
+        return replace(home, variables=tuple((name, value) for name, value in values.items() if value is not None))
+
+    def _value(self, setting: str) -> str | None:
+        value = getattr(self, setting)
+        if not isinstance(value, dg.EnvVar):
+            return value
+        text = value.get_value()
+        if text is None:
+            raise VariableMissingError(setting, value.env_var_name)
+        return text
+
+    def key(self) -> str:
+        """Return the key of the resource unless another one is chosen: `streams`, or a name for another directory.
+
+        It is the same in all processes of Dagster, and differs between directories.
+        """
+        if self.home is None:
+            return RESOURCE_KEY
+        if isinstance(self.home, dg.EnvVar):
+            return _name(self.home.env_var_name)
+        path = Path(self.home).absolute()
+        if path == Path(os.environ.get("STREAMS_HOME") or ".streams").absolute():
+            return RESOURCE_KEY
+        return f"{_name(path.name)}_{hashlib.sha256(str(path).encode()).hexdigest()[:6]}"
+
+
+Place = StreamsResource | Home | Path | str | None
+"""Forms of a state directory in definitions. A text may be a `dg.EnvVar`; None is the usual directory."""
+_KNOWN: dict[tuple[Any, ...], StreamsResource] = {}
+
+
+def resource_of(place: Place) -> StreamsResource:
+    """Return the resource of a state directory.
+
+    It is the same object for equal settings, since definitions with one key merge only if they share the object.
+
+    Raises:
+        StateDirectoryError: a file is where the usual directory is, or would be.
+    """
+    if place is None:
+        place = Home.default()
+    if isinstance(place, Home):
+        settings = {setting: dict(place.variables).get(variable) for setting, variable in VARIABLES.items()}
+        place = StreamsResource(home=str(place.root), **settings)
+    elif not isinstance(place, StreamsResource):
+        place = StreamsResource(home=place if isinstance(place, dg.EnvVar) else str(Path(place).absolute()))
+    values = [getattr(place, name) for name in type(place).model_fields]
+    identity = (type(place), *((type(value), repr(value)) for value in values))
+    return _KNOWN.setdefault(identity, place)
+
+
+def under_key(key: str) -> Callable[[Function], Function]:
+    """Return a decorator for functions with a parameter `streams`: Dagster gives them the resource of this key.
+
+    Dagster takes the key from the parameter's name, and the key is only known when definitions are built.
+    """
+
+    def rename(function: Function) -> Function:
+        if key == RESOURCE_KEY:
+            return function
+        signature = inspect.signature(function)
+
+        def given(named: dict[str, Any]) -> dict[str, Any]:
+            return {RESOURCE_KEY if name == key else name: value for name, value in named.items()}
+
+        @functools.wraps(function)
+        def called(*arguments: Any, **named: Any) -> Any:
+            return function(*arguments, **given(named))
+
+        @functools.wraps(function)
+        def iterated(*arguments: Any, **named: Any) -> Any:
+            yield from function(*arguments, **given(named))
+
+        renamed = iterated if inspect.isgeneratorfunction(function) else called  # Dagster looks at it, too
+        names = {RESOURCE_KEY: key}
+        parameters = [each.replace(name=names.get(each.name, each.name)) for each in signature.parameters.values()]
+        renamed.__dict__["__signature__"] = signature.replace(parameters=parameters)
+        renamed.__annotations__ = {names.get(name, name): each for name, each in function.__annotations__.items()}
+        return renamed  # pyright: ignore[reportReturnType]
+
+    return rename
+
+
+def keyed_op(**settings: Any) -> Callable[[Callable[..., Any]], Callable[[str], Callable[..., Any]]]:
+    """Return a decorator that makes of a function an op for each key of a resource.
+
+    In jobs the op stands under the name of the function; its own name has the key, since names of ops are unique.
+
+    Args:
+        settings: of `dagster.op`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[[str], Callable[..., Any]]:
+        name = function.__name__
+
+        @functools.cache
+        def op_of(key: str) -> Callable[..., Any]:
+            define = dg.op(name=name if key == RESOURCE_KEY else f"{key}__{name}", **settings)
+            return define(under_key(key)(function)).alias(name)
+
+        return op_of
+
+    return decorate
+
+
+def _name(text: str) -> str:
+    return f"{RESOURCE_KEY}_{re.sub(r'[^A-Za-z0-9]+', '_', text).strip('_').lower()}"
