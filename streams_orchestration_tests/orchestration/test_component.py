@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import StreamsApplicationComponent
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.components import loading
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 
@@ -102,16 +102,6 @@ def test_a_strict_component_does_not_load_with_errors_in_its_spec(tmp_path: Path
             scaffolded(sandbox, tmp_path, "one", spec, strict=strict)
             error = loading(sandbox)
             assert (said in error) if strict and said else (error == "")
-
-
-def loading(sandbox: Any) -> str:
-    """Return the error, with its causes, that keeps definitions from being loaded; empty when there is none."""
-    try:
-        with sandbox.build_all_defs() as defs:
-            dg.Definitions.validate_loadable(defs)
-    except Exception as error:  # noqa: BLE001  Dagster has many
-        return "".join(traceback.format_exception(error))
-    return ""
 
 
 @pytest.mark.parametrize(

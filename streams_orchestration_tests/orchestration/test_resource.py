@@ -18,9 +18,9 @@ from streams_orchestration.orchestration.resource import VariableMissingError, r
 from streams_orchestration.runtime.catalog.address import catalog_url
 from streams_orchestration.runtime.hosts.launcher import host_environment
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.components import loading
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import failed, running
-from streams_orchestration_tests.orchestration.test_component import loading
 
 pytestmark = pytest.mark.slow
 
