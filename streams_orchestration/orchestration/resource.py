@@ -53,8 +53,8 @@ class StreamsResource(dg.ConfigurableResource[Any]):
 
     Example:
         ```python
-        streams = StreamsResource(home=dg.EnvVar("ORDERS_HOME"), catalog=dg.EnvVar("ORDERS_CATALOG"))
-        defs = build_application_definitions("orders.yaml", streams, resource_key="streams")
+        orders = StreamsResource(home=dg.EnvVar("ORDERS_HOME"), catalog=dg.EnvVar("ORDERS_CATALOG"))
+        defs = build_application_definitions("orders.yaml", orders, resource_key="orders")
         ```
     """
 
