@@ -141,6 +141,17 @@ def kill(pid: int | None, started: float | None) -> None:
         psutil.wait_procs(members, timeout=KILL_SECONDS)
 
 
+def reap_adopted() -> None:
+    """Collect the exit status of all children that have ended.
+
+    The first process of a container adopts the children of processes that end before them, as the workers of a host
+    that is killed. Each would stay in the table of processes until the container ends.
+    """
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
 def thread_runs(pid: int, but: int | None = None) -> int | None:
     """Return how often the threads of a process were scheduled, without thread `but`; None where that is unknown."""
     runs = 0

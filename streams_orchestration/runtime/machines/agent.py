@@ -36,6 +36,7 @@ from streams_orchestration.runtime.processes import (
     kill,
     process_space,
     process_started,
+    reap_adopted,
 )
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
@@ -139,6 +140,8 @@ class Agent:
             self._clear()
             self._cleared = now
         self._launcher.keep()
+        if os.getpid() == 1:
+            reap_adopted()
 
     def _await_former(self) -> None:
         """Wait until the lease that this machine had before a restart has ended."""
