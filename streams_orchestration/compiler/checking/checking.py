@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
+from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
 from streams_orchestration.compiler.checking.running_limits import running_limits
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
@@ -171,15 +172,27 @@ def _wrong_expressions(
         anywhere: only what is wrong anywhere counts.
     """
     inputs = _input_types(need(done.logical), operator)
+    if inputs is None:
+        return []
+    standard = is_standard(operator)
     try:
         parameters = implementation.Parameters.model_validate(sound)
     except ValidationError:
-        return []
-    if inputs is None or (anywhere and _plainly_known(operator, implementation.mentions(parameters), inputs)):
-        return []
+        parameters = with_examples(implementation.Parameters, sound) if standard else None
+        if parameters is None:
+            return []
+    else:
+        if anywhere and _plainly_known(operator, implementation.mentions(parameters), inputs):
+            return []
     context = _context(operator, inputs, need(done.logical).time_zone)
-    faults = all_faults(lambda: implementation.check(context, parameters), standard=is_standard(operator))
-    return [_finding(operator, each) for each in faults if isinstance(each, FaultyExpressionError)]
+    faults = all_faults(lambda: implementation.check(context, parameters), standard=standard)
+    missing = missing_in(implementation.Parameters, sound)
+    return [
+        _finding(operator, each)
+        for each in faults
+        if (isinstance(each, FaultyExpressionError) and each.parameter.partition(".")[0] not in missing)
+        or (standard and type(each) is UnknownAttributeError)
+    ]
 
 
 def _has_references(operator: LogicalOperator) -> bool:

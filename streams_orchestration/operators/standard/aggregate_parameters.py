@@ -11,7 +11,7 @@ from streams_orchestration.operators.windows import parse_window
 class AggregateParameters(ExpressionParameters):
     """Parameters of `Aggregate`."""
 
-    window: str = Field(description="the window clause: tumbling, punct()")
+    window: str = Field(examples=["tumbling, punct()"], description="the window clause: tumbling, punct()")
     group_by: list[str] = Field(default_factory=list, alias="groupBy", description="attributes that make a group")
     partition_by: list[str] = Field(
         default_factory=list, alias="partitionBy", description="attributes whose every value has a window of its own"

@@ -27,9 +27,9 @@ _PARAMETERS = ("key", "addKey", "removeKey")
 class DynamicFilterParameters(ExpressionParameters):
     """Parameters of `DynamicFilter`."""
 
-    key: Expressions = Field(description="expressions over input port 0 that make the key of a tuple")
+    key: Expressions = Field(examples=["0"], description="expressions over input port 0 that make the key of a tuple")
     add_key: Expressions = Field(
-        alias="addKey", description="expressions over port 1, whose keys let tuples pass from then"
+        alias="addKey", examples=["0"], description="expressions over port 1, whose keys let tuples pass from then"
     )
     remove_key: Expressions | None = Field(
         default=None, alias="removeKey", description="expressions over port 2, whose keys let none pass any more"

@@ -23,7 +23,10 @@ class GateParameters(ExpressionParameters):
     """Parameters of `Gate`."""
 
     max_unacked_tuple_count: int = Field(
-        gt=0, alias="maxUnackedTupleCount", description="tuples that may have passed and not been acknowledged"
+        gt=0,
+        alias="maxUnackedTupleCount",
+        examples=[1],
+        description="tuples that may have passed and not been acknowledged",
     )
     num_tuples_to_ack: str | int = Field(
         default=1,

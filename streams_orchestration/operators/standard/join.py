@@ -33,7 +33,9 @@ SIDES = ("LHS", "RHS")
 class JoinParameters(ExpressionParameters):
     """Parameters of `Join`."""
 
-    window: str | list[str] = Field(description="sliding, P: for both streams, or a list of one for each")
+    window: str | list[str] = Field(
+        examples=["sliding, count(1)"], description="sliding, P: for both streams, or a list of one for each"
+    )
     equality_lhs: list[str] = Field(default_factory=list, alias="equalityLHS", description="attributes of port 0")
     equality_rhs: list[str] = Field(
         default_factory=list, alias="equalityRHS", description="attributes of port 1 that are equal to these"

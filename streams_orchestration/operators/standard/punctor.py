@@ -19,7 +19,9 @@ from streams_orchestration.operators.mentions import Mentions
 class PunctorParameters(ExpressionParameters):
     """Parameters of `Punctor`."""
 
-    punctuate: Condition = Field(description="condition; a tuple for which it is true gets a window marker")
+    punctuate: Condition = Field(
+        examples=["true"], description="condition; a tuple for which it is true gets a window marker"
+    )
     position: Literal["before", "after"] = Field(description="where the marker is put")
     output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
 

@@ -35,7 +35,9 @@ class SortParameters(ExpressionParameters):
     """Parameters of `Sort`."""
 
     window: str = Field(default="tumbling, punct()", description="the window clause; sliding windows are of a count")
-    sort_by: list[str] = Field(alias="sortBy", min_length=1, description="expressions; the first one decides first")
+    sort_by: list[str] = Field(
+        alias="sortBy", min_length=1, examples=[["0"]], description="expressions; the first one decides first"
+    )
     order: Order | list[Order] = Field(
         default="ascending", description="ascending or descending, for all expressions or for each"
     )
