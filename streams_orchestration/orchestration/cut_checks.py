@@ -6,20 +6,27 @@ the storage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import failures
-from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, STABLE_SECONDS, UNSTABLE_RESETS, recent_resets
+from streams_orchestration.runtime.units.status import LOST
+from streams_orchestration.runtime.units.unit_status import (
+    LOST_REMEDY,
+    STABLE_SECONDS,
+    UNSTABLE_RESETS,
+    UnitStatus,
+    recent_resets,
+)
 
 if TYPE_CHECKING:
     from streams_orchestration.runtime.machines.register import MachineStatus
 
 FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_are_mended"
 STABLE, MACHINES, STORAGE = "units_are_stable", "machines_are_up", "storage_is_reached"
-PLACED = "hosts_are_placed"
+PLACED, WORKING = "hosts_are_placed", "units_work"
 CHECKS = {
     FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
@@ -29,6 +36,7 @@ CHECKS = {
     MACHINES: "Every machine that is registered takes hosts.",
     STORAGE: "Every host reaches the storage that machines share.",
     PLACED: "Every host has a machine, and is apart from the hosts that it is to be apart from.",
+    WORKING: "Every region and PE of an application that is to run works, or has ended.",
 }
 """Check of the deployment -> its description."""
 _WHY_NOT_UP = {
@@ -36,6 +44,10 @@ _WHY_NOT_UP = {
     "DOWN": "its agent has ended; start it again, or use `streams machines remove {name}` when it is given up",
     "DRAINING": "it is drained; `streams machines resume {name}` when it is to take hosts again",
 }
+ENDED = ("COMPLETED", "STOPPED")
+"""States of an application that is not to work."""
+FAILED = "failed"
+"""Outcome of a check that fails."""
 LATE_PERIODS, LATE_SECONDS = 10, 60.0
 """A cut is late when that many periods have passed since the one before, and this time at least."""
 
@@ -48,6 +60,13 @@ class Judgement:
     problems: tuple[str, ...] = ()
     ages: dict[str, float] = field(default_factory=dict)
     """Region -> seconds since its last cut."""
+    note: str = ""
+    """Why there is nothing to check; empty where there is."""
+
+    @property
+    def outcome(self) -> str:
+        """The outcome as far as a change of it is recorded."""
+        return FAILED if self.problems else self.note
 
     @property
     def passed(self) -> bool:
@@ -65,22 +84,20 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
     """
     late: list[str] = []
     ages: dict[str, float] = {}
-    for unit in status.units:
-        if (
-            unit.region is None
-            or unit.period is None
-            or status.state not in ("RUNNING", "WAITING")
-            or unit.state == "COMPLETED"
-        ):
-            continue
-        age = now - max(unit.completed_at or 0.0, status.deployed_at)
+    for unit, begun, limit in _expected(status):
+        age = now - begun
         ages[unit.name] = round(age, 1)
-        if age > max(LATE_PERIODS * unit.period, LATE_SECONDS):
-            cause = f": {unit.cause}" if unit.cause else ""
+        if age > limit:
             late.append(
                 f"{unit.name} is {status.state_of_unit(unit)} and has completed no epoch for {age:.0f} s; "
-                f"one is to come every {unit.period:g} s{cause}"
+                f"one is to come every {unit.period:g} s{_because(unit)}"
             )
+    broken = tuple(
+        f"{unit.name} is {status.state_of_unit(unit)}{_because(unit)}"
+        for unit in status.units
+        if status.state not in ENDED and (unit.broken or status.state_of_unit(unit) == LOST)
+    )
+    note = f"{status.application} is {status.state}" if status.state in ENDED else ""
     lost = tuple(
         f"{unit.lost}. {LOST_REMEDY}" for unit in status.units if unit.lost is not None and unit.state != "COMPLETED"
     )
@@ -88,22 +105,42 @@ def judge(status: ApplicationStatus, now: float, machines: Sequence[MachineStatu
     looping = tuple(
         f"{unit.name} was {recent}"
         for unit in status.units
-        if status.state not in ("COMPLETED", "STOPPED") and (recent := recent_resets(unit, now)) is not None
+        if status.state not in ENDED and (recent := recent_resets(unit, now)) is not None
     )
     missing = tuple(
         f"{machine.name} is {machine.state}: {_WHY_NOT_UP[machine.state].format(name=machine.name)}"
         for machine in machines
-        if status.state not in ("COMPLETED", "STOPPED") and machine.state in _WHY_NOT_UP
+        if status.state not in ENDED and machine.state in _WHY_NOT_UP
     )
     away = tuple(trouble for host in status.hosts if (trouble := host.storage_trouble(now)) is not None)
     nowhere = tuple(f"host {host.id} waits: {host.error}" for host in status.hosts if host.state == "WAITING")
     misplaced = tuple(reason for host in status.hosts for reason in host.misplaced)
     return (
-        Judgement(FRESH, tuple(late), ages),
+        Judgement(FRESH, tuple(late), ages, note),
         Judgement(RESTORABLE, lost),
         Judgement(MENDED, left),
         Judgement(STABLE, looping),
         Judgement(MACHINES, missing),
         Judgement(STORAGE, away),
         Judgement(PLACED, (*nowhere, *misplaced)),
+        Judgement(WORKING, broken, note=note),
     )
+
+
+def late_at(status: ApplicationStatus, now: float) -> float:
+    """Return when the next cut is late unless it completes before, in unix seconds; 0 where none can become late."""
+    return min((begun + limit for _, begun, limit in _expected(status) if begun + limit > now), default=0.0)
+
+
+def _expected(status: ApplicationStatus) -> Iterator[tuple[UnitStatus, float, float]]:
+    """Yield the regions whose cuts come by time: when the last one was, and after how many seconds the next is late."""
+    if status.state not in ("RUNNING", "WAITING"):
+        return
+    for unit in status.units:
+        if unit.region is not None and unit.period is not None and unit.state != "COMPLETED":
+            begun = max(unit.completed_at or 0.0, status.deployed_at)
+            yield unit, begun, max(LATE_PERIODS * unit.period, LATE_SECONDS)
+
+
+def _because(unit: UnitStatus) -> str:
+    return f": {unit.cause}" if unit.cause else ""

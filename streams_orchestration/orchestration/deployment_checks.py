@@ -14,6 +14,7 @@ from streams_orchestration.orchestration.cut_checks import (
     PLACED,
     RESTORABLE,
     STORAGE,
+    WORKING,
     Judgement,
     judge,
 )
@@ -52,9 +53,9 @@ def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluatio
         passed=judgement.passed,
         severity=(
             dg.AssetCheckSeverity.WARN
-            if judgement.name in (FRESH, MACHINES, STORAGE, PLACED)
+            if judgement.name in (FRESH, MACHINES, STORAGE, PLACED, WORKING)
             else dg.AssetCheckSeverity.ERROR
         ),
-        description="; ".join(judgement.problems) or None,
+        description="; ".join(judgement.problems) or judgement.note or None,
         metadata={f"streams/cut_age_seconds/{unit}": age for unit, age in judgement.ages.items()},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 import dagster as dg
@@ -15,7 +14,6 @@ from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.console_links import console_metadata
 from streams_orchestration.orchestration.lineage import whole_row_columns
-from streams_orchestration.orchestration.watching import REPORT_INTERVAL
 from streams_orchestration.runtime.lineage.graph import data_format
 
 LINK = "streams/parameters"
@@ -40,20 +38,10 @@ def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
             metadata=_metadata(facts)
             | _standard_metadata(application, facts)
             | console_metadata(application, node, facts),
-            freshness_policy=_freshness(facts),
         )
         for node, facts in graph.nodes(data=True)
         if node not in BY_NAME
     ]
-
-
-def _freshness(facts: Mapping[str, Any]) -> dg.FreshnessPolicy | None:
-    """Return the freshness policy of a deployment that completes epochs forever; None for others."""
-    period = facts.get("cut_seconds")
-    if period is None:
-        return None
-    warn = timedelta(seconds=2 * REPORT_INTERVAL + 5 * period)
-    return dg.FreshnessPolicy.time_window(fail_window=2 * warn, warn_window=warn)
 
 
 def _kinds(facts: Mapping[str, Any]) -> set[str]:

@@ -13,10 +13,12 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.model.printable import printable
+from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.progress import deployment_events, news, part_events
 from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
+from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
 from streams_orchestration.orchestration.timeline import draw_timeline
 from streams_orchestration.runtime import clock
@@ -371,8 +373,9 @@ def _record(
     """
     metrics = deployments.metrics(status.application)
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}
-    for each in deployment_events(context.instance, status, metrics, clock.now(), drawn):
-        context.log_event(each)
+    now = clock.now()
+    judged = judge(status, now, deployments.machines())
+    log_events(context, deployment_events(context.instance, status, metrics, now, judged, drawn))
     sinks = [sink for sink in status.sinks if sink.rows]
-    for each in part_events(status, metrics, status.pes, sinks, deployments.first_rows):
-        context.log_event(news(context.instance, each))
+    parts = part_events(status, metrics, status.pes, sinks, deployments.first_rows)
+    log_events(context, (news(context.instance, each) for each in parts))

@@ -18,14 +18,16 @@ from typing import Any
 import dagster as dg
 
 from streams_orchestration.operators.formats.texts import plain
+from streams_orchestration.orchestration.cut_checks import Judgement
 from streams_orchestration.orchestration.epochs import (
     EPOCH,
-    LIFE_DIGITS,
     VERSION_TAG,
     Epoch,
     epoch_of,
     last_materialization,
 )
+from streams_orchestration.orchestration.plan_events import plan_events
+from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
 from streams_orchestration.orchestration.watching import Look
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
@@ -51,40 +53,21 @@ def deployment_events(
     status: ApplicationStatus,
     metrics: ApplicationMetrics,
     now: float,
+    judgements: Iterable[Judgement],
     more: Mapping[str, dg.MetadataValue] | None = None,
-) -> Iterator[dg.AssetMaterialization | dg.AssetObservation]:
-    """Yield the materialization of a plan that works and is not recorded yet, and where the application stands.
+) -> Iterator[Event]:
+    """Yield the events of a plan that works and is not recorded yet, and where the application stands.
 
     Args:
         instance: has what was recorded before.
         status: of the application.
         metrics: of the same.
         now: unix seconds.
+        judgements: of the same, all of them.
         more: metadata beside those of the status.
     """
-    if status.state != "STOPPED" and all(unit.works for unit in status.units):
-        plan = plan_event(status, metrics)
-        last = last_materialization(instance, plan.asset_key)
-        if last is None or (last.tags or {}).get(VERSION_TAG) != (plan.tags or {})[VERSION_TAG]:
-            yield plan
+    yield from plan_events(instance, status, metrics, judgements)
     yield deployment_event(status, metrics, now, more)
-
-
-def plan_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
-    """Return the event of a plan that was put in place: what stays true until another one takes its place."""
-    return dg.AssetMaterialization(
-        [status.application, "deployment"],
-        description=f"{status.application} was put in place",
-        metadata={
-            "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
-            "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
-            "streams/hosts": dg.MetadataValue.int(len(status.hosts)),
-            "streams/pes": dg.MetadataValue.int(len(status.pes)),
-            "streams/regions": dg.MetadataValue.int(sum(unit.region is not None for unit in status.units)),
-            "streams/logs": dg.MetadataValue.path(status.log_places),
-        },
-        tags={VERSION_TAG: f"{status.fingerprint}@{metrics.life[:LIFE_DIGITS]}"},
-    )
 
 
 def deployment_event(
@@ -126,7 +109,7 @@ def progress_events(
     seen: Look,
     preview: Preview,
     instance: dg.DagsterInstance,
-) -> list[dg.AssetMaterialization | dg.AssetObservation]:
+) -> list[Event]:
     """Return the events that a look at an application has to record.
 
     Args:
@@ -138,7 +121,7 @@ def progress_events(
         instance: has what was recorded before.
     """
     parts = part_events(status, metrics, seen.pes, seen.sinks, preview)
-    return [*deployment_events(instance, status, metrics, now), *(news(instance, each) for each in parts)]
+    return [*deployment_events(instance, status, metrics, now, seen.judged), *(news(instance, each) for each in parts)]
 
 
 def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:

@@ -16,6 +16,7 @@ from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.ops import NOTHING, reverts
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
+from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.spec_state import MISSING, observation, version_of
 from streams_orchestration.orchestration.stage_assets import (
@@ -119,8 +120,7 @@ def _record(
     for stage in STAGES:
         result = result_of(stage)
         context.log_event(_materialization(source, stage, result, store))
-        for each in result.evaluations(asset_key(source.name, stage.name), stage):
-            context.instance.report_runless_asset_event(each)
+        log_events(context, result.evaluations(asset_key(source.name, stage.name), stage))
         if result.violations:
             message = f"{source.name}: {stage.name} did not pass its check: {result.problems}"
             raise dg.Failure(message, allow_retries=False)

@@ -16,6 +16,7 @@ from streams_orchestration.orchestration.ops import APPLICATION_TAG, ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
+from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.watching import Cursor, Memory, OwedRun, look, to_look_at
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import (
@@ -35,8 +36,6 @@ WORKERS = 2
 """Sensors that are evaluated at the same time, as `dagster.yaml` has it."""
 RESETS_AT_ONCE = 4
 """Resets that are begun side by side; each may wait for processes to end."""
-
-Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
 
 def own_sensor(application: str, reset_job: dg.JobDefinition, key: str) -> dg.SensorDefinition:
@@ -183,10 +182,14 @@ class _Tick:
             for failure in seen.exhausted:
                 said = f"{failure.reason}{failure.log_hint}"
                 self.context.log.error("%s: %s. %s", failure.unit, said, failure.remedy)
+        all_checked = False
         if seen.report:
             metrics, preview = self.deployments.metrics(application), self.deployments.first_rows
-            self.events += progress_events(status, metrics, now, seen, preview, self.context.instance)
-        self.events += [evaluation(application, check) for check in seen.checks]
+            events = progress_events(status, metrics, now, seen, preview, self.context.instance)
+            all_checked = any(isinstance(event, dg.AssetCheckEvaluation) for event in events)
+            self.events += events
+        if not all_checked:
+            self.events += [evaluation(application, check) for check in seen.checks]
         self.memories[application] = replace(seen.memory, mark=mark)
         self.records |= bool(self.events or seen.resets)
         return [reset.failure for reset in seen.resets]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.model.printable import printable
-from streams_orchestration.orchestration.cut_checks import Judgement, judge
+from streams_orchestration.orchestration.cut_checks import FAILED, Judgement, judge, late_at
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 from streams_orchestration.runtime.units.failures import UnitFailure
@@ -63,8 +63,10 @@ class Memory:
     """PE or sink -> what of it was last recorded: state and rows."""
     recorded_at: float = 0.0
     reported_at: float = 0.0
-    checks: dict[str, bool] = field(default_factory=dict)
-    """Check -> whether it passed when it was last recorded."""
+    checks: dict[str, str] = field(default_factory=dict)
+    """Check -> its outcome when it was last recorded."""
+    late_at: float = 0.0
+    """When a cut is late unless one completes before; 0 where none is to come, or one is late already."""
 
     def has_news(self, pulse: Pulse, now: float) -> bool:
         """Whether something has happened since the last look, or is in trouble, so that a look cannot wait."""
@@ -73,7 +75,8 @@ class Memory:
 
     def is_due(self, now: float) -> bool:
         """Whether it is time for a look although nothing has happened: for a record, or for a check that has failed."""
-        return now - self.looked_at >= (REPORT_INTERVAL if all(self.checks.values()) else AMISS_SECONDS)
+        interval = AMISS_SECONDS if FAILED in self.checks.values() else REPORT_INTERVAL
+        return now - self.looked_at >= interval or 0 < self.late_at <= now
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ class Look:
     """Sinks that have published since they were last recorded."""
     checks: tuple[Judgement, ...]
     """Checks whose outcome has changed."""
+    judged: tuple[Judgement, ...]
+    """All checks."""
     memory: Memory
 
 
@@ -98,7 +103,7 @@ def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequen
     """Judge an application: which resets to begin (see `heal`), and what to record."""
     healing = heal(status, now, memory.known)
     judged = judge(status, now, machines)
-    checks = tuple(check for check in judged if memory.checks.get(check.name) != check.passed)
+    checks = tuple(check for check in judged if memory.checks.get(check.name) != check.outcome)
     state = _state(status, healing.exhausted)
     epochs = {unit.name: unit.completed_epoch for unit in status.units}
     pes, sinks = _changed(status, memory)
@@ -115,16 +120,17 @@ def look(status: ApplicationStatus, now: float, memory: Memory, machines: Sequen
         owed=memory.owed | {reset.failure.unit: _owed(status, reset) for reset in healing.resets},
         looked_at=now,
         remark=printable(_remark(status, healing.exhausted)),
-        checks={check.name: check.passed for check in judged},
+        checks={check.name: check.outcome for check in judged},
+        late_at=late_at(status, now),
     )
     kept = replace(kept, state=state, changed_at=changed_at)
     if report:
         kept = replace(kept, epochs=epochs, reported_at=now)
     if not report or not ends_due:
-        return Look(healing.resets, healing.exhausted, report, (), (), checks, kept)
+        return Look(healing.resets, healing.exhausted, report, (), (), checks, judged, kept)
     shown = {_pe_name(pe): _pe_facts(status, pe) for pe in pes} | {sink.operator: str(sink.rows) for sink in sinks}
     kept = replace(kept, recorded=memory.recorded | shown, recorded_at=now)
-    return Look(healing.resets, healing.exhausted, report, pes, sinks, checks, kept)
+    return Look(healing.resets, healing.exhausted, report, pes, sinks, checks, judged, kept)
 
 
 def _state(status: ApplicationStatus, exhausted: tuple[UnitFailure, ...]) -> str:

@@ -4,11 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
 import pytest
 
 from streams_orchestration.orchestration.application import build_application_definitions
-from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge
+from streams_orchestration.orchestration.cut_checks import LATE_SECONDS, judge, late_at
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.unit_status import LOST_REMEDY, UnitEvent
@@ -138,12 +137,42 @@ def test_a_host_that_is_not_where_it_is_wanted_is_a_problem(facts: dict[str, Any
     assert (check.name, check.problems) == ("hosts_are_placed", () if problem is None else (problem,))
 
 
-def policy(spec: Path, home: Home) -> dg.FreshnessPolicy | None:
-    specs = build_application_definitions(spec, home).resolve_all_asset_specs()
-    return next(s for s in specs if s.key == dg.AssetKey(["demo", "deployment"])).freshness_policy
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, None),
+        ({"state": "UNHEALTHY", "cause": "host 0 is gone"}, "region-0 is UNHEALTHY: host 0 is gone"),
+        ({"state": "RESETTING", "cause": "host 0 is gone"}, "region-0 is RESETTING: host 0 is gone"),
+        ({"state": "COMPLETED"}, None),
+    ],
+)
+def test_a_unit_that_is_being_reset_does_not_work(changes: dict[str, Any], problem: str | None):
+    unit = replace(running().units[0], **changes)
+    check = judge(running(units=(unit,)), NOW)[7]
+    assert (check.name, check.problems) == ("units_work", () if problem is None else (problem,))
+    assert judge(running(units=(unit,), state="STOPPED"), NOW)[7].passed
 
 
-def test_only_what_never_ends_is_to_stay_fresh(spec: Path, home: Home):
-    assert policy(spec, home) is None
+def test_a_unit_whose_host_is_lost_does_not_work():
+    status = running()
+    check = judge(replace(status, hosts=(replace(status.hosts[0], alive=False),)), NOW)[7]
+    assert check.problems == ("region-0 is LOST",)
+
+
+@pytest.mark.parametrize("state", ["STOPPED", "COMPLETED"])
+def test_what_is_not_to_work_passes_and_says_why(state: str):
+    notes = {check.name: check.note for check in judge(running(state=state), NOW) if check.note}
+    assert notes == dict.fromkeys(("cuts_are_fresh", "units_work"), f"demo is {state}")
+
+
+def test_it_is_known_when_a_cut_would_be_late():
+    status = running()
+    assert late_at(status, NOW) == NOW - 1 + LATE_SECONDS
+    assert late_at(status, NOW + LATE_SECONDS) == 0
+    assert late_at(running(state="STOPPED"), NOW) == 0
+
+
+def test_no_freshness_policy_takes_what_was_stopped_for_stale(spec: Path, home: Home):
     spec.write_text(spec.read_text().replace("    parameters: {iterations: 1000}\n", ""))
-    assert policy(spec, home) is not None
+    specs = build_application_definitions(spec, home).resolve_all_asset_specs()
+    assert not [each.key for each in specs if each.freshness_policy is not None]

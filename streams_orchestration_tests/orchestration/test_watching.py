@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streams_orchestration.orchestration.cut_checks import CHECKS
+from streams_orchestration.orchestration.cut_checks import CHECKS, LATE_SECONDS
 from streams_orchestration.orchestration.watching import (
     REPORT_INTERVAL,
     SETTLED_SECONDS,
@@ -32,7 +32,7 @@ def test_a_healthy_application_is_reported_once():
     host = replace(running().hosts[0], heartbeat_at=later)
     second = look(running(hosts=(host,), units=(unit,)), later, first.memory)
     assert not second.report
-    assert replace(second.memory, looked_at=NOW) == first.memory
+    assert replace(second.memory, looked_at=NOW, late_at=first.memory.late_at) == first.memory
 
 
 def test_progress_is_reported_at_most_once_a_minute():
@@ -58,6 +58,23 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
     names = tuple(CHECKS)
     first = [(name, True) for name in names]
     assert recorded == [first, [], [("cuts_are_fresh", False)], [], [("cuts_are_fresh", True)]]
+
+
+def test_a_cut_that_is_late_is_noticed_when_it_is():
+    memory = look(running(), NOW, Memory()).memory
+    late = NOW - 1 + LATE_SECONDS
+    before = look(running(), late - 1, memory).memory
+    assert [before.is_due(at) for at in (late - 0.5, late)] == [False, True]
+    seen = look(running(), late + 0.1, kept(before))
+    assert [check.name for check in seen.checks] == ["cuts_are_fresh"]
+    assert not seen.memory.is_due(late + 0.2)
+
+
+def test_a_check_is_recorded_when_there_is_nothing_to_check_any_more():
+    memory = look(running(), NOW, Memory()).memory
+    seen = look(running(state="STOPPED"), NOW + 1, memory)
+    assert {check.note for check in seen.checks} == {"demo is STOPPED"}
+    assert not look(running(state="STOPPED"), NOW + 2, kept(seen.memory)).checks
 
 
 def test_a_change_of_state_is_reported_at_once():

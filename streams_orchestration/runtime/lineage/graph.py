@@ -44,7 +44,6 @@ def stage_lineage(application: str) -> nx.DiGraph:
 def lineage_graph(compilation: Compilation) -> nx.DiGraph:
     """The whole lineage of a compiled application.
 
-    The deployment has `cut_seconds` if its sources never end: how long after each other its cuts are to come at most.
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
     have `operators`, sources and sinks `operator`, `location`, `address` without credentials, and `format`, streams and
     ends `schema`, where known; streams and sinks `columns`, the origins of their columns, and `influences`, the columns
@@ -53,7 +52,6 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
     origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical
     graph = stage_lineage(logical.application)
-    graph.nodes["deployment"]["cut_seconds"] = _cut_seconds(compilation)
     models = [logical.operators[operator.logical] for operator in physical.operators]
     deployed = () if compilation.deployment is None else compilation.deployment.pes
     programs = [operator for pe in deployed for operator in pe.program.operators.values()]
@@ -97,18 +95,6 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
              parameters=dict(link.parameters))  # fmt: skip
         graph.add_edge(*((node, pe) if link.kind == "import" else (pe, node)))
     return graph
-
-
-def _cut_seconds(compilation: Compilation) -> float | None:
-    """The longest period of a region, if nothing ends by itself and nothing waits for an operator's word."""
-    periods = [region.period for region in compilation.regions.expanded]
-    sources = [model for model in compilation.logical.operators if model.outputs and not model.inputs]
-    endless = all(
-        short_kind(model.kind) == "Beacon" and model.parameters.get("iterations") is None for model in sources
-    )
-    if not periods or not endless or any(period is None for period in periods):
-        return None
-    return max(period for period in periods if period is not None)
 
 
 def _add(graph: nx.DiGraph, node: str, kind: str, description: str, **facts: Any) -> None:

@@ -1,0 +1,83 @@
+"""Events of a plan that was put in place: the materialization of the deployment, and all its checks anew with it.
+
+Dagster shows a check as not evaluated when its asset was materialized since. So the deployment is materialized for
+another plan only, and then together with every check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.cut_checks import Judgement
+from streams_orchestration.orchestration.deployment_checks import evaluation
+from streams_orchestration.orchestration.epochs import LIFE_DIGITS, VERSION_TAG
+from streams_orchestration.orchestration.previews import KEEPS_STATE
+from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+
+
+def plan_events(
+    instance: dg.DagsterInstance,
+    status: ApplicationStatus,
+    metrics: ApplicationMetrics,
+    judgements: Iterable[Judgement],
+) -> Iterator[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+    """Yield the materialization of a plan that works, and all checks; nothing where it is recorded already.
+
+    Args:
+        instance: has what was recorded before.
+        status: of the application.
+        metrics: of the same.
+        judgements: of the same, all of them.
+    """
+    if status.state == "STOPPED" or not all(unit.works for unit in status.units):
+        return
+    plan = plan_event(status, metrics)
+    records = instance.fetch_materializations(plan.asset_key, limit=1).records
+    last = records[0].asset_materialization if records else None
+    if last is not None and (last.tags or {}).get(VERSION_TAG) == (plan.tags or {})[VERSION_TAG]:
+        return
+    yield plan
+    for judgement in judgements:
+        yield evaluation(status.application, judgement)
+    yield _keeps_state(instance, status.application, records[0].timestamp if records else 0.0)
+
+
+def plan_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
+    """Return the event of a plan that was put in place: what stays true until another one takes its place."""
+    return dg.AssetMaterialization(
+        asset_key(status.application, "deployment"),
+        description=f"{status.application} was put in place",
+        metadata={
+            "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
+            "streams/deployed_at": dg.MetadataValue.timestamp(datetime.fromtimestamp(status.deployed_at, UTC)),
+            "streams/hosts": dg.MetadataValue.int(len(status.hosts)),
+            "streams/pes": dg.MetadataValue.int(len(status.pes)),
+            "streams/regions": dg.MetadataValue.int(sum(unit.region is not None for unit in status.units)),
+            "streams/logs": dg.MetadataValue.path(status.log_places),
+        },
+        tags={VERSION_TAG: f"{status.fingerprint}@{metrics.life[:LIFE_DIGITS]}"},
+    )
+
+
+def _keeps_state(instance: dg.DagsterInstance, application: str, since: float) -> dg.AssetCheckEvaluation:
+    """Return the check of the redeploy that has put this plan in place; of any other way to do so that it passes.
+
+    Args:
+        instance: has the redeploy's check, if it was a run.
+        application: its name.
+        since: unix seconds when the plan before was recorded.
+    """
+    key = asset_key(application, "deployment")
+    record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
+    made = record.evaluation if record is not None and record.create_timestamp > since else None
+    if made is not None and made.passed:
+        return dg.AssetCheckEvaluation(
+            asset_key=key, check_name=KEEPS_STATE, passed=True, description=made.description, metadata=made.metadata
+        )
+    words = "the spec, as it was when this plan was put in place, makes this plan"
+    return dg.AssetCheckEvaluation(asset_key=key, check_name=KEEPS_STATE, passed=True, description=words)

@@ -1,0 +1,167 @@
+"""Checks in Dagster stand until they are evaluated anew, and the health of the deployment follows its units."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.asset_health.asset_check_health import AssetCheckHealthState
+from dagster._core.loader import LoadingContextForTest
+
+from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.orchestration.definitions import build_definitions
+from streams_orchestration.orchestration.previews import KEEPS_STATE
+from streams_orchestration.orchestration.sensors import SENSOR
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+
+pytestmark = pytest.mark.slow
+DEPLOYMENT = dg.AssetKey(["demo", "deployment"])
+
+
+class Deployed:
+    """`demo` in a code location: the sensor's ticks are recorded, jobs are run, and checks are read."""
+
+    def __init__(self, defs: dg.Definitions, instance: dg.DagsterInstance, runtime: Runtime) -> None:
+        by_hand = dg.define_asset_job("by_hand", selection=dg.AssetSelection.checks_for_assets(DEPLOYMENT))
+        self.defs = dg.Definitions.merge(defs, dg.Definitions(jobs=[by_hand]))
+        self.instance, self.runtime = instance, runtime
+        self.cursor: str | None = None
+        self.status, self.now = running(), NOW
+
+    def look(self, status: ApplicationStatus | None = None) -> list[Any]:
+        """Have the sensor look, and record its events."""
+        self.runtime.status = status or self.status
+        self.now += 2.0
+        assert self.defs.resources is not None
+        tick = self.defs.resolve_sensor_def(SENSOR).evaluate_tick(
+            dg.build_sensor_context(
+                instance=self.instance,
+                cursor=self.cursor,
+                resources=dict(self.defs.resources),
+                repository_def=self.defs.get_repository_def(),
+            )
+        )
+        self.cursor = tick.cursor
+        for event in tick.asset_events:
+            self.instance.report_runless_asset_event(event)
+        return list(tick.asset_events)
+
+    def run(self, job: str) -> None:
+        """Run a job."""
+        assert self.defs.resolve_job_def(job).execute_in_process(instance=self.instance).success
+
+    def checks(self, *assets: dg.AssetKey) -> set[dg.AssetCheckKey]:
+        """Return the checks of these assets."""
+        return self.defs.resolve_asset_graph().get_check_keys_for_assets(set(assets))
+
+    def not_evaluated(self, *assets: dg.AssetKey) -> set[str]:
+        """Return the checks that Dagster shows as not evaluated."""
+        records = self.instance.event_log_storage.get_latest_asset_check_execution_by_key([*self.checks(*assets)])
+
+        def stands(key: dg.AssetCheckKey) -> bool:
+            latest = records[key].targets_latest_materialization(LoadingContextForTest(self.instance))
+            return asyncio.run(latest)
+
+        return {key.name for key in self.checks(*assets) if key not in records or not stands(key)}
+
+    def health(self) -> str:
+        """Return the health of the deployment by its checks."""
+        context = LoadingContextForTest(self.instance)
+        state = asyncio.run(AssetCheckHealthState.compute_for_asset_checks(self.checks(DEPLOYMENT), context))
+        return state.health_status.value
+
+
+@pytest.fixture
+def deployed(spec: Path, home: Home, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    def not_deployed(home: Home, *_: object, **__: object) -> None:
+        raise NotDeployedError(DEPLOYMENT.path[0], (), home.root)
+
+    runtime.preview_redeploy = not_deployed
+    with dg.DagsterInstance.ephemeral() as instance:
+        application = Deployed(build_definitions(spec.parent, home), instance, runtime)
+        monkeypatch.setattr(clock, "now", lambda: application.now)
+        yield application
+
+
+def later(status: ApplicationStatus, seconds: float) -> ApplicationStatus:
+    """The same after further epochs, one a second."""
+    unit = status.units[0]
+    epoch = unit.completed_epoch + int(seconds)
+    host = replace(status.hosts[0], heartbeat_at=NOW + seconds)
+    sink = replace(status.sinks[0], rows=1000 * epoch, epoch=epoch)
+    unit = replace(unit, completed_epoch=epoch, completed_at=NOW + seconds)
+    return replace(status, hosts=(host,), units=(unit,), sinks=(sink,))
+
+
+def test_checks_that_are_run_by_hand_stand_while_epochs_go_on(deployed: Deployed):
+    deployed.look()
+    deployed.run("by_hand")
+    assert deployed.not_evaluated(DEPLOYMENT) == set()
+    deployed.now += 60
+    assert deployed.look(later(deployed.status, 61))
+    assert deployed.not_evaluated(DEPLOYMENT) == set()
+
+
+@pytest.mark.parametrize("job", ["cancel_demo", "redeploy_demo", "reset_demo"])
+def test_checks_of_the_sensor_stand_after_a_run(deployed: Deployed, job: str):
+    deployed.look()
+    assert deployed.not_evaluated(DEPLOYMENT) == set()
+    deployed.status = running(fingerprint="other")
+    deployed.runtime.status = failed(deployed.status) if job == "reset_demo" else deployed.status
+    if job == "redeploy_demo":
+        deployed.run("compile_demo")
+    deployed.run(job)
+    assert deployed.not_evaluated(DEPLOYMENT) == set()
+
+
+def test_what_was_deployed_by_a_command_has_all_checks(deployed: Deployed):
+    """Commands redeploy before a run records it, or without one."""
+    deployed.look()
+    key = dg.AssetCheckKey(DEPLOYMENT, KEEPS_STATE)
+    deployed.instance.report_runless_asset_event(
+        dg.AssetCheckEvaluation(asset_key=DEPLOYMENT, check_name=KEEPS_STATE, passed=False)
+    )
+    deployed.look(running(fingerprint="other", state="WAITING"))
+    deployed.look(running(fingerprint="other"))
+    assert deployed.not_evaluated(DEPLOYMENT) == set()
+    record = deployed.instance.get_latest_asset_check_evaluation_record(key)
+    assert record is not None
+    assert record.evaluation is not None
+    assert record.evaluation.passed
+
+
+def test_checks_of_stages_stand_after_a_redeploy(deployed: Deployed):
+    stages = [dg.AssetKey(["demo", name]) for name in BY_NAME]
+    deployed.runtime.status = deployed.status
+    deployed.run("compile_demo")
+    assert deployed.not_evaluated(*stages) == set()
+    deployed.run("redeploy_demo")
+    assert deployed.not_evaluated(*stages) == set()
+
+
+def test_the_health_of_the_deployment_follows_its_units(deployed: Deployed):
+    healthy, host = deployed.status, deployed.status.hosts[0]
+    seen = []
+    for status in (
+        healthy,
+        replace(healthy, hosts=(replace(host, alive=False),)),
+        failed(healthy, state="UNHEALTHY", generation=2),
+        failed(healthy, state="UNHEALTHY", generation=2, attempts=5),
+        healthy,
+        failed(healthy, state="UNHEALTHY", generation=3),
+        running(state="STOPPED"),
+        running(state="COMPLETED"),
+    ):
+        deployed.look(status)
+        seen.append(deployed.health())
+    assert seen == ["HEALTHY", "WARNING", "WARNING", "DEGRADED", "HEALTHY", "WARNING", "HEALTHY", "HEALTHY"]
