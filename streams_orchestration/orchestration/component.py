@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import dagster as dg
-from pydantic import Field, SkipValidation, model_validator
+from pydantic import Field, PrivateAttr, SkipValidation, model_validator
 
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -17,16 +17,21 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import (
     built_alone,
+    known_lineage,
     own_sensors,
     watched_specs,
 )
+from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
+from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.resource import StreamsResource, resource_of
 from streams_orchestration.orchestration.sensors import SENSOR, WORKERS, failed_units_sensor
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.spec_state import WatchedSpec, in_time, specs_sensor
+from streams_orchestration.orchestration.stage_assets import ApplicationSource
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 EXAMPLE = """\
 specVersion: 1
@@ -167,6 +172,8 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     )
     rescale: Rescale = Field(default_factory=Rescale, description="When the sensor rescale_of_... changes a width.")
 
+    _known_exports: list[dg.AssetSpec] | None = PrivateAttr(default=None)
+
     @model_validator(mode="after")
     def _one_place(self) -> StreamsApplicationComponent:
         if self.home is not None and self.resource is not None:
@@ -202,18 +209,21 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             return dg.Definitions()  # the first of the files that describe one application shows the error
         if self.strict:
             _require_valid(mine, self._options(directory))
-        _, own = built_alone(
-            mine,
-            *self._place(),
-            options=self._options(directory),
-            redeploy=self.redeploy,
-            profile=self.measure,
-            available=self.available,
-            timezone=self.timezone,
-            gain=self.gain,
-            rescale=self.rescale.policy(),
-            change=self.get_asset_spec,
-        )
+        settings: dict[str, Any] = {
+            "options": self._options(directory),
+            "redeploy": self.redeploy,
+            "profile": self.measure,
+            "available": self.available,
+            "timezone": self.timezone,
+            "gain": self.gain,
+            "rescale": self.rescale.policy(),
+        }
+        _, own = built_alone(mine, *self._place(), **settings, change=self.get_asset_spec)
+        if links(own.assets or (), "imports"):
+            connect = connection_of(_exports(together, watched))
+            _, own = built_alone(
+                mine, *self._place(), **settings, change=lambda asset: self.get_asset_spec(connect(asset))
+            )
         if alone:
             return dg.Definitions.merge(own, dg.Definitions(sensors=own_sensors(mine, self._place()[1])))
         if together[0] is not self:
@@ -227,7 +237,24 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         resource = resource_of(self.home if self.resource is None else self.resource)
         return resource, self.resource_key or resource.key()
 
-    def _options(self, directory: Path) -> Options:
+    def exports(self, spec: WatchedSpec) -> list[dg.AssetSpec]:
+        """Return the Exports of the application, on which Imports of other components may depend.
+
+        Args:
+            spec: of the application.
+        """
+        if self._known_exports is None:
+            resource, key = self._place()
+            try:
+                source = ApplicationSource(spec.application, spec.files[0], self._options(None), key)
+                lineage = in_time(source.spec, lambda: known_lineage(source, resource.artifacts))
+                self._known_exports = links(external_assets(lineage), "exports")
+            except StreamsRuntimeError:  # which the application shows at its spec
+                self._known_exports = []
+        return self._known_exports
+
+    def _options(self, directory: Path | None) -> Options:
+        """Return the options of the compiler; without a directory those that decide what is exported."""
         config: dict[str, Any] = {
             "submission": {name: _text(value) for name, value in self.submission.items()},
             "widths": [{"pattern": pattern, "width": width} for pattern, width in self.widths.items()],
@@ -236,8 +263,8 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             "pe_capacity": self.pe_capacity,
         }
         defaults = Options(
-            profile=read_profile(directory / self.profile) if self.profile else None,
-            decoupling=read_assignment(directory / self.decoupling) if self.decoupling else None,
+            profile=read_profile(directory / self.profile) if directory and self.profile else None,
+            decoupling=read_assignment(directory / self.decoupling) if directory and self.decoupling else None,
         )
         return CompileOptions(**config).options(defaults)
 
@@ -260,6 +287,15 @@ def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComp
     """
     components = context.component_tree.get_all_components(StreamsApplicationComponent)
     return [each for each in components if Path(each.spec).is_absolute()]
+
+
+def _exports(
+    components: Sequence[StreamsApplicationComponent], watched: Mapping[str, WatchedSpec]
+) -> list[dg.AssetSpec]:
+    """Return the Exports of all components whose applications can be built."""
+    described = {spec.files[0]: spec for spec in watched.values() if not spec.problem}
+    specs = [(each, described.get(Path(each.spec))) for each in components]
+    return [export for each, spec in specs if spec is not None for export in each.exports(spec)]
 
 
 def _reset_sensors(

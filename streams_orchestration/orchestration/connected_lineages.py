@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, cast
 
 import dagster as dg
@@ -14,15 +14,14 @@ from streams_orchestration.orchestration.lineage_assets import LINK
 logger = logging.getLogger(__name__)
 
 
-def links(definitions: dg.Definitions, kind: str) -> list[dg.AssetSpec]:
-    """The `imports` or the `exports` of an application."""
-    specs = (asset for asset in definitions.assets or () if isinstance(asset, dg.AssetSpec))
+def links(assets: Iterable[object], kind: str) -> list[dg.AssetSpec]:
+    """Return the `imports` or the `exports` among the assets of an application."""
+    specs = (asset for asset in assets if isinstance(asset, dg.AssetSpec))
     return [spec for spec in specs if LINK in spec.metadata and spec.key.path[1] == kind]
 
 
-def connection_of(applications: Iterable[dg.Definitions]) -> Callable[[dg.AssetSpec], dg.AssetSpec]:
-    """Return a function that makes an Import depend on the Exports of these applications that it would connect with."""
-    exports = [spec for definitions in applications for spec in links(definitions, "exports")]
+def connection_of(exports: Collection[dg.AssetSpec]) -> Callable[[dg.AssetSpec], dg.AssetSpec]:
+    """Return a function that makes an Import depend on those of these Exports that it would connect with."""
 
     def connect(spec: dg.AssetSpec) -> dg.AssetSpec:
         if LINK not in spec.metadata or spec.key.path[1] != "imports":

@@ -45,9 +45,9 @@ def build_definitions(specs: Path, home: Place, resource_key: str | None = None)
     parts: dict[str, dg.Definitions] = {}
     for name, spec in watched.items():
         watched[name], parts[name] = built_alone(spec, resource, key)
-    connect = connection_of(parts.values())
+    connect = connection_of([each for part in parts.values() for each in links(part.assets or (), "exports")])
     for name, part in parts.items():
-        if any(connect(spec) != spec for spec in links(part, "imports")):
+        if any(connect(spec) != spec for spec in links(part.assets or (), "imports")):
             watched[name], parts[name] = built_alone(watched[name], resource, key, change=connect)
     resets = {name: reset_job(name, key) for name in parts}
     sensors = [failed_units_sensor(resets, others=any_reset_job(key), key=key), specs_sensor(watched)]

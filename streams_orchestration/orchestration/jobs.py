@@ -34,6 +34,8 @@ MAX_AVAILABLE_RUNTIME = 24 * 3600
 PRIORITY_TAG = "dagster/priority"
 URGENT, IDLE = "10", "-10"
 """Priorities in Dagster's queue: of resets, before all others, and of measurements, behind all others."""
+PROFILING_POOL = "streams_profiling"
+"""Pool of the step that measures; a Dagster of the user's own limits it as any pool."""
 PROFILING_TAGS = {"streams/work": "profiling", PRIORITY_TAG: IDLE}
 """Tags of runs that measure; `dagster.yaml` lets one of them work at a time, so that they never fill the queue."""
 

@@ -14,6 +14,7 @@ from streams_orchestration.model.schema import parse_schema
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.console_links import console_metadata
 from streams_orchestration.orchestration.lineage import whole_row_columns
+from streams_orchestration.orchestration.spec_state import spec_kind
 from streams_orchestration.runtime.lineage.graph import data_format
 
 LINK = "streams/parameters"
@@ -45,7 +46,8 @@ def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
 
 
 def _kinds(facts: Mapping[str, Any]) -> set[str]:
-    fixed = {"spec": {"yaml"}, "deployment": {"spark"}, "pe": {"spark", "python"}, "stream": {"arrow"}}
+    spec = spec_kind(facts.get("location") or "")
+    fixed = {"spec": {spec}, "deployment": {"spark"}, "pe": {"spark", "python"}, "stream": {"arrow"}}
     if facts["kind"] in fixed:
         return fixed[facts["kind"]]
     # the operator's kind tells a Beacon from a file whose ending says nothing

@@ -23,7 +23,7 @@ from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.jobs import PROFILING_TAGS, job_tags
+from streams_orchestration.orchestration.jobs import PROFILING_POOL, PROFILING_TAGS, job_tags
 from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (
     decision_metadata,
@@ -88,7 +88,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
     ]
 
 
-@keyed_op(out=NOTHING)
+@keyed_op(out=NOTHING, pool=PROFILING_POOL)
 def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource) -> None:
     """Measure the application while it runs."""
     application = application_of(context)

@@ -136,6 +136,11 @@ def version_of(spec: Path) -> str:
         return ""
 
 
+def spec_kind(place: str) -> str:
+    """Return the kind of a spec's asset: the language that it is written in."""
+    return "python" if is_python(Path(place)) else "yaml"
+
+
 def observation(application: str, version: str) -> dg.AssetObservation:
     """Return the event that an application's spec has a version."""
     return dg.AssetObservation(asset_key(application, SPEC), tags={"dagster/data_version": version})
@@ -170,7 +175,7 @@ def faulty_definitions(spec: WatchedSpec, jobs: Sequence[dg.JobDefinition]) -> d
     asset = dg.AssetSpec(
         key=asset_key(spec.application, SPEC),
         group_name=spec.application,
-        kinds={"yaml"},
+        kinds={spec_kind(str(spec.files[0]))},
         description=f"{spec.application} cannot be built from {places}: {spec.problem}",
         tags={"streams/application": spec.application, "streams/layer": "compilation"},
         metadata={"streams/location": places},

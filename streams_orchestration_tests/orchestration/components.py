@@ -1,4 +1,4 @@
-"""Helpers for tests of components in a sandbox of Dagster."""
+"""Helpers for tests of components in a sandbox of Dagster, and of applications that are connected."""
 
 from __future__ import annotations
 
@@ -6,6 +6,23 @@ import traceback
 from typing import Any
 
 import dagster as dg
+
+EXPORTING = """\
+specVersion: 1
+application: {name}
+schemas: {{Row: "n bigint"}}
+graph:
+  - {{name: Rows, operator: Beacon, outputs: [{{stream: Rows, schema: Row}}], parameters: {{iterations: 3}}}}
+  - {{name: Out, operator: Export, inputs: [Rows], parameters: {{properties: {{level: {level}}}}}}}
+"""
+IMPORTING = """\
+specVersion: 1
+application: reader
+schemas: {Row: "n bigint"}
+graph:
+  - {name: In, operator: Import, outputs: [{stream: In, schema: Row}], parameters: {subscription: level >= 2}}
+  - {name: Kept, operator: FileSink, inputs: [In], parameters: {file: kept}}
+"""
 
 
 def loading(sandbox: Any) -> str:

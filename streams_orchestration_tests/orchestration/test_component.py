@@ -12,7 +12,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import StreamsApplicationComponent
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.orchestration.components import loading
+from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING, loading
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 
@@ -133,6 +133,18 @@ def test_a_scaffolded_application_compiles(tmp_path: Path):
             assert job.execute_in_process().success
 
 
+def test_an_import_of_a_component_depends_on_the_exports_of_others(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        for name, level in (("low", 1), ("high", 2)):
+            scaffolded(sandbox, tmp_path, name, EXPORTING.format(name=name, level=level))
+        scaffolded(sandbox, tmp_path, "reader", IMPORTING)
+        scaffolded(sandbox, tmp_path, "broken", ": : :")
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+            (spec,) = [spec for spec in defs.resolve_all_asset_specs() if spec.key.path == ["reader", "imports", "In"]]
+    assert [dep.asset_key.path for dep in spec.deps] == [["high", "exports", "Out"]]
+
+
 PYTHON = """
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder import Application
@@ -154,6 +166,8 @@ def test_a_file_of_python_is_a_spec(tmp_path: Path):
         path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_yaml_contents=contents)
         with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
             assert defs.resolve_job_def("compile_shop").execute_in_process().success
+            kinds = {spec.key.path[-1]: spec.kinds for spec in defs.resolve_all_asset_specs()}
+            assert kinds["spec"] == {"python"}
     definitions = build_definitions(tmp_path, Home(tmp_path / "home"))
     assert definitions.resolve_job_def("compile_shop").execute_in_process().success
 

@@ -4,13 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 
+import streams_orchestration
 from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import application, spec_state
@@ -19,6 +22,7 @@ from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.instance import dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING
 from streams_orchestration_tests.orchestration.conftest import DEMO
 
 pytestmark = pytest.mark.slow
@@ -277,24 +281,6 @@ def test_the_package_loads_dagster_on_demand_only():
     assert "dagster" in loaded(component)
 
 
-EXPORTING = """\
-specVersion: 1
-application: {name}
-schemas: {{Row: "n bigint"}}
-graph:
-  - {{name: Rows, operator: Beacon, outputs: [{{stream: Rows, schema: Row}}], parameters: {{iterations: 3}}}}
-  - {{name: Out, operator: Export, inputs: [Rows], parameters: {{properties: {{level: {level}}}}}}}
-"""
-IMPORTING = """\
-specVersion: 1
-application: reader
-schemas: {Row: "n bigint"}
-graph:
-  - {name: In, operator: Import, outputs: [{stream: In, schema: Row}], parameters: {subscription: level >= 2}}
-  - {name: Kept, operator: FileSink, inputs: [In], parameters: {file: kept}}
-"""
-
-
 def test_what_an_import_reads_of_other_applications_is_upstream_of_it(tmp_path: Path, home: Home):
     for name, level in (("low", 1), ("high", 2)):
         (tmp_path / f"{name}.yaml").write_text(EXPORTING.format(name=name, level=level))
@@ -317,3 +303,10 @@ def test_descriptions_in_the_launchpad_hold_no_code_of_tests(defs: dg.Definition
         visit(job.run_config_schema.run_config_schema_type)
     assert any("state directory" in text for text in descriptions)
     assert not [text for text in descriptions if ">>>" in text or "doctest" in text]
+
+
+def test_a_checkout_is_a_project_of_dagsters_command():
+    root = Path(streams_orchestration.__file__).parent.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["dg"]["project"]
+    modules = [project["code_location_target_module"], project["defs_module"], *project["registry_modules"]]
+    assert all(find_spec(module) for module in modules)

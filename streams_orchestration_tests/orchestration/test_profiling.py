@@ -272,3 +272,5 @@ def test_measurements_wait_for_one_another_and_resets_for_nothing(spec: Path, ho
     assert int(measuring["dagster/priority"]) < 0 < int(resetting["dagster/priority"])
     limits = yaml.safe_load(settings_file().read_text())["concurrency"]["runs"]["tag_concurrency_limits"]
     assert {"key": "streams/work", "value": measuring["streams/work"], "limit": 1} in limits
+    (measure,) = [node for node in defs.resolve_job_def("profile_demo").graph.nodes if node.name == "measure"]
+    assert measure.definition.pools == {"streams_profiling"}, "a Dagster of the user's own can limit it"
