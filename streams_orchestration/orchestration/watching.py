@@ -76,7 +76,9 @@ class Memory:
     def is_due(self, now: float) -> bool:
         """Whether it is time for a look although nothing has happened: for a record, or for a check that has failed."""
         interval = AMISS_SECONDS if FAILED in self.checks.values() else REPORT_INTERVAL
-        return now - self.looked_at >= interval or 0 < self.late_at <= now
+        late = 0 < self.late_at <= now - AMISS_SECONDS  # a look a minute finds most regions with a later cut before
+        record = self.looked_at < self.reported_at + REPORT_INTERVAL <= now
+        return now - self.looked_at >= interval or late or record
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from streams_orchestration.orchestration.cut_checks import CHECKS, LATE_SECONDS
 from streams_orchestration.orchestration.watching import (
+    AMISS_SECONDS,
     REPORT_INTERVAL,
     SETTLED_SECONDS,
     SLOW_INTERVAL,
@@ -60,14 +63,30 @@ def test_a_check_is_recorded_when_it_fails_and_when_it_passes_again():
     assert recorded == [first, [], [("cuts_are_fresh", False)], [], [("cuts_are_fresh", True)]]
 
 
-def test_a_cut_that_is_late_is_noticed_when_it_is():
+def test_a_cut_that_is_late_is_noticed_within_seconds():
     memory = look(running(), NOW, Memory()).memory
-    late = NOW - 1 + LATE_SECONDS
-    before = look(running(), late - 1, memory).memory
-    assert [before.is_due(at) for at in (late - 0.5, late)] == [False, True]
-    seen = look(running(), late + 0.1, kept(before))
+    status = running(units=(replace(running().units[0], completed_at=NOW + 30),))
+    memory = kept(look(status, NOW + REPORT_INTERVAL, memory).memory)
+    noticed = NOW + 30 + LATE_SECONDS + AMISS_SECONDS
+    assert [memory.is_due(at) for at in (noticed - 0.1, noticed)] == [False, True]
+    seen = look(status, noticed, memory)
     assert [check.name for check in seen.checks] == ["cuts_are_fresh"]
-    assert not seen.memory.is_due(late + 0.2)
+    assert not seen.memory.is_due(noticed + 0.1)
+
+
+@pytest.mark.parametrize("period", [1.0, 6.0, 30.0])
+def test_what_goes_on_is_recorded_every_minute(period: float):
+    memory, reports, looks = Memory(), 0, 0
+    for quarter in range(4 * 600):
+        now = NOW + quarter / 4
+        if not memory.is_due(now):
+            continue
+        epoch = int((now - NOW) / period)
+        unit = replace(running().units[0], completed_epoch=epoch, completed_at=NOW + epoch * period, period=period)
+        host = replace(running().hosts[0], heartbeat_at=now)
+        seen = look(running(hosts=(host,), units=(unit,)), now, memory)
+        memory, reports, looks = kept(seen.memory), reports + seen.report, looks + 1
+    assert (reports, looks <= 20) == (10, True)
 
 
 def test_a_check_is_recorded_when_there_is_nothing_to_check_any_more():
