@@ -14,7 +14,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.artifacts import StageMissingError
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
-from streams_orchestration.orchestration.jobs import cancel_job, recorded_deployment_job, redeploy_job, reset_job
+from streams_orchestration.orchestration.jobs import cancel_job, command_job, recorded_deployment_job, reset_job
 from streams_orchestration.orchestration.recompiling import keep_op
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
@@ -63,7 +63,7 @@ class Jobs:
             "write_wanted_state": {"fresh": fresh, "redeploys": False},
             "launch_hosts": {"asked_at": this_process_began()},
         }
-        job = redeploy_job(self._application, self._keep(spec, compilation))
+        job = command_job(self._application, self._keep(spec, compilation))
         self._run("redeploy", self._definitions(job), config)
 
     def record_deployment(self, spec: Path, compilation: Compilation) -> None:

@@ -20,10 +20,12 @@ from streams_orchestration.compiler.stages import STAGES, WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
-from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
+from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageMissingError
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.available_schedule import available_schedule
 from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
 from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
+from streams_orchestration.orchestration.deployment_asset import deployment_asset, spec_asset
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.jobs import (
     available_job,
@@ -125,26 +127,30 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
         stage_asset(source, changed(change, stage_spec(source, stage, lineage.nodes[stage.name]["description"])))
         for stage in STAGES
     ]
-    compiling = compile_job(source.name, [key for stage in stages for key in stage.keys])
-    recompiling = recompile_op(source)
-    redeploying = redeploy_job(source.name, recompiling, key)
-    taking = available_job(source.name, recompiling, key)
+    compiled = [each for stage in stages for each in stage.keys]
+    taking = available_job(source.name, recompile_op(source), key)
     measuring = profile_job(source.name, key)
     decoupling = decouple_job(source.name, decouple_op(source), key)
+    external = {each.key: changed(change, each) for each in [*external_assets(lineage), *profiling_specs(source)]}
     return dg.Definitions(
-        assets=[*stages, *(changed(change, each) for each in [*external_assets(lineage), *profiling_specs(source)])],
+        assets=[
+            spec_asset(watched_spec, external.pop(asset_key(source.name, SPEC))),
+            *stages,
+            deployment_asset(source, external.pop(asset_key(source.name, "deployment"))),
+            *external.values(),
+        ],
         asset_checks=[spec_check(watched_spec), deployment_checks(source.name, key), state_check(source)],
         jobs=[
-            *(compiling, deploy_job(source.name, key), redeploying, taking),
-            *(cancel_job(source.name, key), measuring, decoupling),
+            *(compile_job(source.name, compiled), deploy_job(source.name), redeploy_job(source.name, compiled)),
+            *(taking, cancel_job(source.name, key), measuring, decoupling),
         ],
         sensors=[
             *(own_sensors(watched_spec, key) if watched else []),
             gain_sensor(source.name, decoupling, gain, key),
-            rescale_sensor(source.name, redeploying, rescale or Rescaling(), key),
+            rescale_sensor(source.name, rescale or Rescaling(), key),
         ],
         schedules=[
-            redeploy_schedule(source, redeploying, redeploy or nightly(source.name), timezone),
+            redeploy_schedule(source, redeploy or nightly(source.name), timezone),
             available_schedule(source.name, taking, available or quarterly(source.name), timezone, key),
             profile_schedule(source.name, measuring, profile or hourly(source.name), timezone, key),
         ],

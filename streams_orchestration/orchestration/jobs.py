@@ -11,6 +11,8 @@ from functools import cache
 
 import dagster as dg
 
+from streams_orchestration.compiler.stage import LOGICAL
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.ops import (
     APPLICATION_TAG,
     await_heartbeats,
@@ -45,7 +47,7 @@ def job_tags(application: str) -> dict[str, str]:
     return {APPLICATION_TAG: application, dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_RUNTIME)}
 
 
-# Dagster exports no name for what `define_asset_job` returns, so this leaves it to inference.
+# Dagster exports no name for what `define_asset_job` returns, so these leave it to inference.
 def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     """Compile all stages, one after another, until a check fails."""
     return dg.define_asset_job(
@@ -57,42 +59,33 @@ def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     )
 
 
-def deploy_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
-    """Bring up what is compiled. What runs already is left alone, so the job may be repeated at will."""
-
-    @dg.job(
-        name=f"deploy_{application}",
+def deploy_job(application: str):
+    """Return the job that puts what is compiled in place. It changes nothing where that runs already."""
+    return dg.define_asset_job(
+        f"deploy_{application}",
+        selection=[asset_key(application, "deployment")],
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Launch the PEs of {application} as last compiled, wait for their first heartbeat, and end.",
     )
-    def deploy() -> None:
-        await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)()))
-
-    return deploy
 
 
-def redeploy_job(application: str, recompile: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
+def redeploy_job(application: str, stages: Sequence[dg.AssetKey]):
     """Return the job that compiles, then deploys.
 
     Args:
         application: its name.
-        recompile: the op that compiles it.
-        key: of the resource.
+        stages: assets of the compiler's stages.
     """
-
-    @dg.job(
-        name=f"redeploy_{application}",
+    return dg.define_asset_job(
+        f"redeploy_{application}",
+        selection=[*stages, asset_key(application, "deployment")],
+        config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}},
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Put {application} as its spec is now in the place of what is deployed, which keeps its state. "
         "What would lose state is refused, and what then fails is taken back.",
     )
-    def redeploy() -> None:
-        compiled = recompile.alias("compile_stages")()
-        await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)(compiled)))
-
-    return redeploy
 
 
 def available_job(application: str, recompile: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
@@ -116,6 +109,30 @@ def available_job(application: str, recompile: dg.OpDefinition, key: str = RESOU
         await_taken(key)(launch_hosts(key)(write_bounded_run(key)(compiled)))
 
     return available
+
+
+def command_job(application: str, keep: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
+    """Return the job of `streams deploy`, which has compiled the application already.
+
+    It stands under the name of the job that compiles and deploys.
+
+    Args:
+        application: its name.
+        keep: the op that stores what the command has compiled.
+        key: of the resource.
+    """
+
+    @dg.job(
+        name=f"redeploy_{application}",
+        executor_def=dg.in_process_executor,
+        tags=job_tags(application),
+        description=f"Deploy {application} as it was compiled.",
+    )
+    def deploy() -> None:
+        kept = keep.alias("compile_stages")()
+        await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)(kept)))
+
+    return deploy
 
 
 def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDefinition:

@@ -33,7 +33,7 @@ from streams_orchestration.runtime.units.failures import FailedAgainError, faile
 from streams_orchestration.runtime.units.healing import Known, heal
 
 APPLICATION_TAG = "streams/application"
-"""Run tag of every job of an application; the ops are shared and learn from it whom they serve."""
+"""Tag of every asset, and of the runs of every job, of an application; the ops are shared and read whom they serve."""
 
 CLAIMED_TAG = "streams/claimed"
 """Run tag of a reset: the units whose reset has begun, as JSON; the steps behind `claim` read it."""
@@ -62,8 +62,8 @@ class DeployApplication(dg.Config):
     )
     revert: bool = Field(
         default=False,
-        description="Bring the plan before the last redeploy back, as `streams redeploy --revert` does. Nothing is "
-        "compiled then, and `drop_state` is the only other value that may be set.",
+        description="Restore the plan from before the last redeploy, as `streams redeploy --revert` does. "
+        "`drop_state` is the only other value that may be set then.",
     )
     savepoint: str = Field(
         default="",
@@ -114,14 +114,6 @@ class ResetUnit(dg.Config):
     force: bool = Field(default=False, description="Reset even if no attempt is left; as many as configured are added.")
 
 
-def reverts(context: dg.OpExecutionContext) -> bool:
-    """Return True if the run restores the plan from before the last redeploy."""
-    step: Any = context.run.run_config
-    for key in ("ops", "write_wanted_state", "config"):
-        step = step.get(key) or {}
-    return bool(step.get("revert"))
-
-
 @contextmanager
 def printable_errors() -> Iterator[None]:
     """Show control characters in the errors of the block: Dagster writes them to its log, and so to a terminal."""
@@ -152,11 +144,14 @@ def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def application_of(context: dg.OpExecutionContext) -> str:
-    """The application that the run serves.
+    """Return the application that a step serves: that of its asset, or of the run's tag where no asset is computed.
 
     Raises:
         Failure: the run was launched by hand without its tag.
     """
+    if context.has_assets_def:
+        (asset,) = context.assets_def.specs
+        return asset.tags[APPLICATION_TAG]
     if APPLICATION_TAG not in context.run.tags:
         message = f"the run names no application: launch it with the tag {APPLICATION_TAG}=NAME"
         raise dg.Failure(description=message, allow_retries=False)
@@ -199,7 +194,12 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
 @_patient
 def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource) -> None:
     """Wait until every PE has shown that it works, and record where the application stands."""
-    status = streams.deployments.await_running(application_of(context), config.timeout)
+    application = application_of(context)
+    try:
+        status = streams.deployments.await_running(application, config.timeout)
+    except dg.DagsterExecutionInterruptedError:
+        context.log.warning("the run was ended; %s goes on, job cancel_%s stops it", application, application)
+        raise
     _record(context, streams.deployments, status)
 
 

@@ -94,9 +94,8 @@ def problems(outcome: Redeployment) -> str:
 
 def in_launchpad(application: str) -> str:
     """Describe where Dagster has the options that remedies name as on the command line."""
-    return (
-        f"In the launchpad of redeploy_{application} drop_state of write_wanted_state takes the names of --drop-state."
-    )
+    step = f"write_wanted_state of {application}__deployment"
+    return f"In the launchpad of redeploy_{application} drop_state of {step} takes the names of --drop-state."
 
 
 def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:

@@ -14,7 +14,7 @@ from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import errors_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.ops import NOTHING, reverts
+from streams_orchestration.orchestration.ops import NOTHING
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -47,10 +47,7 @@ def recompile_op(source: ApplicationSource) -> dg.OpDefinition:
     @dg.op(name=f"{source.name}__compile_stages", out=NOTHING)
     @under_key(source.resource)
     def compile_stages(context: dg.OpExecutionContext, config: RedeployOptions, streams: StreamsResource) -> None:
-        """Compile every stage and check it; do nothing if the earlier plan is restored."""
-        if reverts(context):
-            context.log.info("the plan before the last redeploy is brought back, so nothing is compiled")
-            return
+        """Compile every stage and check it."""
         store, deployments = streams.artifacts, streams.deployments
         options = chosen(context.log, config, source, store, deployments)
         compile_all(context, source, store, options, deployments.deployed(source.name))

@@ -23,21 +23,18 @@ _AT_REST = {
 }
 
 
-def redeploy_schedule(
-    source: ApplicationSource, job: dg.JobDefinition, cron: str, timezone: str | None = None
-) -> dg.ScheduleDefinition:
-    """A schedule that requests the redeploy of what has changed; off until someone starts it.
+def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None = None) -> dg.ScheduleDefinition:
+    """Return the schedule that requests the job `redeploy_…` when something has changed; off until someone starts it.
 
     Args:
         source: the application.
-        job: of `redeploy_job`.
         cron: expression.
         timezone: of the expression, an IANA name; UTC by default.
     """
 
     @dg.schedule(
         name=f"redeploy_{source.name}",
-        job=job,
+        job_name=f"redeploy_{source.name}",
         cron_schedule=cron,
         execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,

@@ -7,17 +7,17 @@ from pydantic import BaseModel, ValidationError
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.fusion_fingerprint import fusion_fingerprint
+from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import APPLICATION_TAG
 from streams_orchestration.orchestration.profiling import PROFILE
-from streams_orchestration.orchestration.recompiling import RedeployOptions
 from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
-from streams_orchestration.orchestration.settings import Width
+from streams_orchestration.orchestration.settings import CompileOptions, Width
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.units.failures import failures
@@ -36,23 +36,20 @@ class Cursor(BaseModel):
     requested_at: float = 0.0
 
 
-def rescale_sensor(
-    application: str, job: dg.JobDefinition, policy: Rescaling, key: str = RESOURCE_KEY
-) -> dg.SensorDefinition:
+def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY) -> dg.SensorDefinition:
     """A sensor that requests the redeploy of an application with another width; off until someone starts it.
 
     The width becomes an option of what is deployed, so that later redeploys keep it.
 
     Args:
         application: its name.
-        job: of `redeploy_job`.
         policy: when to change a width.
         key: of the resource.
     """
 
     @dg.sensor(
         name=f"rescale_of_{application}",
-        job=job,
+        job_name=f"redeploy_{application}",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Redeploys {application} with another width of the parallel region whose busiest channel takes "
@@ -133,10 +130,10 @@ def _change(compilation: Compilation, profile: Profile, policy: Rescaling) -> Wi
 
 
 def _request(application: str, profile: Profile, change: WidthChange) -> dg.RunRequest:
-    options = RedeployOptions(widths=[Width(pattern=change.region, width=change.width)])
+    options = CompileOptions(keep=True, widths=[Width(pattern=change.region, width=change.width)])
     return dg.RunRequest(
         run_key=f"{application}:{change.region}:{change.width}:{profile.measured_at}",
-        run_config=dg.RunConfig(ops={"compile_stages": options}),
+        run_config=dg.RunConfig(ops={f"{application}__{LOGICAL}": options}),
         tags={
             RESCALE_TAG: f"{application}:{profile.fingerprint}:{change.region}:{change.width}",
             "streams/reason": change.reason,

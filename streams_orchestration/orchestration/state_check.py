@@ -12,7 +12,7 @@ from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, 
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
-from streams_orchestration.runtime.errors import NotDeployedError
+from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 
 def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
@@ -39,6 +39,8 @@ def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
         except ApplicationError as error:
             errors = [str(each) for each in errors_of(error.diagnostics)]
             return dg.AssetCheckResult(passed=False, description="; ".join(["the spec has errors", *errors[:5]]))
+        except StreamsRuntimeError as error:  # the check of a run that has deployed must not fail that run
+            return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=str(error))
         return dg.AssetCheckResult(
             passed=outcome.acceptable,
             severity=severity(outcome),

@@ -69,6 +69,11 @@ def defs(spec: Path, home: Home) -> dg.Definitions:
     return build_application_definitions(spec, home)
 
 
+def step(name: str, **config: Any) -> dict[str, Any]:
+    """Return the config of a step of the deployment of `demo`, in a run that computes the asset."""
+    return {"ops": {"demo__deployment": {"ops": {name: {"config": config}}}}}
+
+
 class Runtime(SimpleNamespace):
     """Stands in for `runtime.deployment`: records calls, answers with `status`, or with `error` (to `refused` only)."""
 
@@ -107,6 +112,12 @@ class Runtime(SimpleNamespace):
 
     def deployed_if_any(self, home: Home, application: str) -> Any:
         return self.deployed
+
+    def preview_redeploy(self, home: Home, wanted: Deployable, *, stored: bool = True) -> Redeployment:
+        """`redeployment` is what would become of what is deployed."""
+        if self.redeployment is None:
+            raise NotDeployedError(wanted.name, (), home.root)
+        return self.redeployment
 
     def launch(self, home: Home, application: str, *, asked_at: float | None) -> tuple[str, ...]:
         self._called("launch", application)

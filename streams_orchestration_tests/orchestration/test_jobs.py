@@ -27,7 +27,7 @@ from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure
-from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, step
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 pytestmark = pytest.mark.slow
@@ -47,11 +47,15 @@ def steps(result: dg.ExecuteInProcessResult, kind: str) -> list[str | None]:
     return [event.step_key for event in result.all_events if event.event_type_value == kind]
 
 
+CHECKED = ("read_status", "look_at_cuts", "read_status")
+"""What a run asks at its end: for its record, and for the checks of the deployment."""
+
+
 def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runtime):
     run(defs, "compile_demo")
-    result = run(defs, "deploy_demo", {"ops": {"write_wanted_state": {"config": {"fresh": True}}}})
+    result = run(defs, "deploy_demo", step("write_wanted_state", fresh=True))
     assert runtime.calls[0] == ("deploy", "demo", True)
-    assert runtime.names == ["deploy", "launch", "await_running", "read_status"]
+    assert runtime.names == ["deploy", "launch", "await_running", *CHECKED]
     parts = {"demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", "demo/sinks/Results"}
     assert recorded(result) == {"demo/deployment", *parts}
 
@@ -150,7 +154,7 @@ def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: 
     assert runs == ["compile_demo", "redeploy_demo"]
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
-    assert runtime.names == ["deploy_or_redeploy", "launch", "await_running", "read_status"]
+    assert runtime.names == ["deploy_or_redeploy", "launch", "await_running", *CHECKED]
 
 
 def test_a_redeploy_keeps_the_options_of_what_is_deployed_and_takes_those_that_are_set(
@@ -162,10 +166,10 @@ def test_a_redeploy_keeps_the_options_of_what_is_deployed_and_takes_those_that_a
     run(defs, "compile_demo")  # with other options, and never deployed
     run(defs, "redeploy_demo")
     assert store.options("demo") == runtime.deployed.options
-    wider = {"ops": {"compile_stages": {"config": {"widths": [{"pattern": "Even", "width": 4}]}}}}
+    wider = {"ops": {"demo__logical_graph": {"config": {"keep": True, "widths": [{"pattern": "Even", "width": 4}]}}}}
     run(defs, "redeploy_demo", wider)
     assert store.options("demo") == Options(widths=(("Even", 4),), threading="manual")
-    run(defs, "redeploy_demo", {"ops": {"compile_stages": {"config": {"keep": False}}}})
+    run(defs, "redeploy_demo", {"ops": {"demo__logical_graph": {"config": {"keep": False}}}})
     assert store.options("demo") == Options()
 
 

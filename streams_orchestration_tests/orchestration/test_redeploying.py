@@ -29,7 +29,7 @@ from streams_orchestration.runtime.redeployment.draining import redeploy_under_w
 from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import read_trial, revert
-from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.statuses import running
 
 SPEC = """\
@@ -86,7 +86,7 @@ def checked(instance: dg.DagsterInstance) -> Any:
 def test_a_run_shows_what_became_of_everything(defs: dg.Definitions, runtime: Runtime):
     runtime.status, runtime.redeployment = running(), outcome(KEPT, MOVED)
     job = defs.resolve_job_def("redeploy_demo")
-    config = {"ops": {"write_wanted_state": {"config": {"drop_state": ["New"]}}}}
+    config = step("write_wanted_state", drop_state=["New"])
     with dg.DagsterInstance.ephemeral() as instance:
         result = job.execute_in_process(config, instance=instance)
         run = instance.get_run_by_id(result.run_id)
@@ -94,7 +94,9 @@ def test_a_run_shows_what_became_of_everything(defs: dg.Definitions, runtime: Ru
         assert run.tags["streams/verdict"] == "kept"
         assert checked(instance).passed
     assert ("deploy_or_redeploy", "demo", "New") in runtime.calls
-    (output,) = [e for e in result.all_events if e.is_successful_output and e.step_key == "write_wanted_state"]
+    (output,) = [
+        e for e in result.all_events if e.is_successful_output and e.step_key == "demo__deployment.write_wanted_state"
+    ]
     metadata = output.step_output_data.metadata
     assert metadata["streams/redeploy"].value == runtime.redeployment.document()
     table = metadata["streams/actions"]
@@ -292,11 +294,8 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("job", ["redeploy_demo", "deploy_demo"])
 @pytest.mark.parametrize("trial", ["OPEN", "PASSED"])
-def test_a_run_brings_the_plan_before_back(
-    spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, job: str, trial: str
-):
+def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: pytest.MonkeyPatch, trial: str):
     for where in (trying, reverting):
         monkeypatch.setattr(where, "launch", lambda *_, **__: ())
     monkeypatch.setattr(Deployments, "launch", lambda *_, **__: ())
@@ -310,12 +309,11 @@ def test_a_run_brings_the_plan_before_back(
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
         monkeypatch.setattr(reverting, "redeploy", redeploying.begin_redeploy)
     edit(spec, "operator: Beacon", "operator: Nothing")  # of a spec with errors the plan before is brought back, too
-    job_def = build_application_definitions(spec, home).resolve_job_def(job)
-    config = {"ops": {"write_wanted_state": {"config": {"revert": True}}}}
+    job_def = build_application_definitions(spec, home).resolve_job_def("deploy_demo")
     with dg.DagsterInstance.ephemeral() as instance:
-        assert job_def.execute_in_process(config, instance=instance).success
-        config["ops"]["write_wanted_state"]["config"]["fresh"] = True
-        refused = job_def.execute_in_process(config, instance=instance, raise_on_error=False)
+        assert job_def.execute_in_process(step("write_wanted_state", revert=True), instance=instance).success
+        both = step("write_wanted_state", revert=True, fresh=True)
+        refused = job_def.execute_in_process(both, instance=instance, raise_on_error=False)
     assert read_status(home, "demo").fingerprint == first.fingerprint
     (failure,) = [event for event in refused.all_events if event.event_type_value == "STEP_FAILURE"]
     assert "Leave fresh and savepoint out" in str(failure.step_failure_data.user_failure_data)
@@ -329,7 +327,7 @@ def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkey
     create_savepoint(home, "demo", "noon")
     forget(home, create_catalog(home), "demo", ())
     job = build_application_definitions(spec, home).resolve_job_def("redeploy_demo")
-    config = {"ops": {"write_wanted_state": {"config": {"savepoint": "noon"}}}}
+    config = step("write_wanted_state", savepoint="noon")
     with dg.DagsterInstance.ephemeral() as instance:
         assert job.execute_in_process(config, instance=instance).success
         again = job.execute_in_process(config, instance=instance, raise_on_error=False)

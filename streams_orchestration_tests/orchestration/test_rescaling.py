@@ -156,7 +156,7 @@ def sensed(spec: Path, home: Home, runtime: Runtime) -> Sensed:
 def test_a_busy_region_gets_more_channels_once(sensed: Sensed):
     assert sensed.sensor.default_status is dg.DefaultSensorStatus.STOPPED
     (request,) = sensed.tick().run_requests
-    config = request.run_config["ops"]["compile_stages"]["config"]
+    config = request.run_config["ops"]["demo__logical_graph"]["config"]
     assert config["keep"] is True
     assert config["widths"] == [{"pattern": "Even", "width": 4}]
     assert "0.90 processors, over 0.7" in request.tags["streams/reason"]
@@ -233,7 +233,7 @@ def test_a_change_that_was_refused_is_not_requested_again(sensed: Sensed):
 def test_an_idle_region_gets_fewer_channels(sensed: Sensed):
     sensed.measure(0.01, 0.02)
     (request,) = sensed.tick().run_requests
-    assert request.run_config["ops"]["compile_stages"]["config"]["widths"] == [{"pattern": "Even", "width": 1}]
+    assert request.run_config["ops"]["demo__logical_graph"]["config"]["widths"] == [{"pattern": "Even", "width": 1}]
 
 
 def test_the_bound_is_the_machine_where_the_policy_names_none():

@@ -1,0 +1,54 @@
+"""The deployment of an application as an asset that Dagster computes, and its spec as an asset that it observes."""
+
+# Dagster reads the annotations of ops here, so they may not be turned into text.
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from streams_orchestration.compiler.stage import DEPLOYMENT
+from streams_orchestration.orchestration.artifacts import SPEC
+from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts, write_wanted_state
+from streams_orchestration.orchestration.spec_state import MISSING, WatchedSpec
+from streams_orchestration.orchestration.stage_assets import ApplicationSource
+
+
+def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefinition:
+    """Return the asset that puts the compiled plan of an application in place, with its state kept.
+
+    It has a step for each part, so that a run that goes on from a failure repeats nothing that was done: write the
+    wanted state, launch the hosts, wait for their heartbeats. The hosts outlive the run.
+
+    Args:
+        source: the application.
+        spec: of the asset.
+    """
+    key = source.resource
+
+    @dg.graph(name=f"{source.name}__deployment", description=f"Put the compiled plan of {source.name} in place.")
+    def deploy(plan: Any) -> Any:
+        return await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)(plan)))
+
+    asset = dg.AssetsDefinition.from_graph(
+        deploy,
+        keys_by_input_name={"plan": asset_key(source.name, DEPLOYMENT)},
+        keys_by_output_name={"result": spec.key},
+    )
+    return asset.map_asset_specs(lambda _: spec)
+
+
+def spec_asset(watched: WatchedSpec, spec: dg.AssetSpec) -> dg.AssetsDefinition:
+    """Return the asset of a spec: an observation records the version of its content, as the sensor `specs` does.
+
+    Args:
+        watched: the spec.
+        spec: of the asset.
+    """
+
+    @dg.multi_observable_source_asset(name=f"{watched.application}__{SPEC}", specs=[spec])
+    def observe() -> Iterator[dg.ObserveResult]:
+        yield dg.ObserveResult(asset_key=spec.key, data_version=dg.DataVersion(watched.version() or MISSING))
+
+    return observe
