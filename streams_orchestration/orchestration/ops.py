@@ -15,8 +15,10 @@ from pydantic import Field
 from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.epochs import VERSION_TAG
+from streams_orchestration.orchestration.plan_events import plan_event
 from streams_orchestration.orchestration.previews import put_in_place
-from streams_orchestration.orchestration.progress import deployment_events, news, part_events
+from streams_orchestration.orchestration.progress import deployment_event, deployment_events, news, part_events
 from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
 from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
@@ -38,6 +40,10 @@ APPLICATION_TAG = "streams/application"
 CLAIMED_TAG = "streams/claimed"
 """Run tag of a reset: the units whose reset has begun, as JSON; the steps behind `claim` read it."""
 
+SAME_MACHINE = ("in_process", "multiprocess", "multi_or_in_process_executor")
+"""Names of the executors whose steps run on the machine of the run."""
+CALLERS_PROCESS = "execute_in_process_executor"
+"""Name of the executor of `execute_in_process`, which no launcher has a part in."""
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
 RETRY_SECONDS = 2.0
@@ -185,6 +191,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 @_patient
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
+    require_lasting(context, streams.deployments)
     _stop_orphans(context, streams.deployments)
     hosts = streams.deployments.launch(application_of(context), config.asked_at)
     context.log.info("launched hosts: %s", "; ".join(hosts) or "none, all of them run")
@@ -254,6 +261,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
     """
+    require_lasting(context, streams.deployments)
     with printable_errors():
         units = _claimed(context, config, streams.deployments)
     if units:
@@ -352,6 +360,32 @@ def record(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
     _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), clock.now()))
 
 
+def require_lasting(context: dg.OpExecutionContext, deployments: Deployments) -> None:
+    """Refuse to start hosts as children of a run that has a container of its own, since they would end with it.
+
+    Agents of machines start the hosts there. Runs and steps of Dagster's own launchers and executors share the machine
+    of the process that launches them.
+
+    Raises:
+        Failure: the run, or the step, may have a container of its own, and no machine is registered.
+    """
+    launcher, executor = type(context.instance.run_launcher), context.job_def.executor_def.name
+    if executor == CALLERS_PROCESS or deployments.machines():
+        return
+    if not launcher.__module__.startswith("dagster."):
+        by = f"run launcher {launcher.__name__}"
+    elif executor not in SAME_MACHINE:
+        by = f"executor {executor}"
+    else:
+        return
+    message = (
+        f"no host of {application_of(context)} is started: with the {by} this run may have a container of its own, and "
+        "hosts that it starts would end with it. Keep `streams agent` running on the machines, or in the containers, "
+        "that are to have the hosts (docs/dagster.md#runs-in-containers)."
+    )
+    raise dg.Failure(description=message, allow_retries=False)
+
+
 def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:
     for stopped in deployments.stop_orphans(application_of(context)):
         context.log.warning(stopped)
@@ -374,8 +408,14 @@ def _record(
     metrics = deployments.metrics(status.application)
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}
     now = clock.now()
-    judged = judge(status, now, deployments.machines())
-    log_events(context, deployment_events(context.instance, status, metrics, now, judged, drawn))
+    if context.has_assets_def:  # the step materializes the deployment, and steps behind it evaluate its checks
+        plan = plan_event(status, metrics)
+        context.add_output_metadata(plan.metadata)
+        context.set_data_version(plan.asset_key, dg.DataVersion((plan.tags or {})[VERSION_TAG]))
+        log_events(context, [deployment_event(status, metrics, now, drawn)])
+    else:
+        judged = judge(status, now, deployments.machines())
+        log_events(context, deployment_events(context.instance, status, metrics, now, judged, drawn))
     sinks = [sink for sink in status.sinks if sink.rows]
     parts = part_events(status, metrics, status.pes, sinks, deployments.first_rows)
     log_events(context, (news(context.instance, each) for each in parts))

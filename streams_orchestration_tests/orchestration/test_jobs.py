@@ -20,13 +20,14 @@ from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
     CommitUnknownError,
     HostLaunchError,
+    NotDeployableError,
     NotDeployedError,
     NothingFailedError,
 )
-from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import FailedAgainError, UnitFailure
+from streams_orchestration.runtime.units.reading import deployed_applications
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime, step
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
@@ -60,17 +61,15 @@ def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runt
     assert recorded(result) == {"demo/deployment", *parts}
 
 
-def test_a_reference_that_is_not_resolved_fails_the_run_and_leaves_the_host_as_it_is(
+def test_a_reference_that_is_not_resolved_fails_the_run_and_nothing_is_deployed(
     defs: dg.Definitions, home: Home, spec: Path
 ):
     sink = "{file: even.csv, format: csv}"
     spec.write_text(DEMO.replace("FileSink", "HttpSink").replace(sink, "{url: 'http://127.0.0.1:1/${env:NOT_SET}'}"))
     run(defs, "compile_demo")
-    with pytest.raises(HostLaunchError, match="operator Results: url: the environment variable NOT_SET is not set"):
+    with pytest.raises(NotDeployableError, match="operator Results: url: the environment variable NOT_SET is not set"):
         run(defs, "deploy_demo")
-    status = read_status(home, "demo")
-    assert [(host.state, host.launches) for host in status.hosts] == [("STOPPED", 0)]
-    assert {pe.state for pe in status.pes} == {"WANTED"}
+    assert deployed_applications(home) == ()
 
 
 def test_what_was_measured_shows_on_the_assets(defs: dg.Definitions, runtime: Runtime):
