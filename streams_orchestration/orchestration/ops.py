@@ -13,6 +13,7 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.model.printable import printable
+from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.epochs import VERSION_TAG
@@ -40,10 +41,6 @@ APPLICATION_TAG = "streams/application"
 CLAIMED_TAG = "streams/claimed"
 """Run tag of a reset: the units whose reset has begun, as JSON; the steps behind `claim` read it."""
 
-SAME_MACHINE = ("in_process", "multiprocess", "multi_or_in_process_executor")
-"""Names of the executors whose steps run on the machine of the run."""
-CALLERS_PROCESS = "execute_in_process_executor"
-"""Name of the executor of `execute_in_process`, which no launcher has a part in."""
 AFTER = {"after": dg.In(dg.Nothing)}
 NOTHING = dg.Out(dg.Nothing)
 RETRY_SECONDS = 2.0
@@ -191,7 +188,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
 @_patient
 def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: StreamsResource) -> None:
     """Start the host processes that are wanted and missing. They are detached and outlive the run."""
-    require_lasting(context, streams.deployments)
+    require_lasting(context, application_of(context), streams.deployments)
     _stop_orphans(context, streams.deployments)
     hosts = streams.deployments.launch(application_of(context), config.asked_at)
     context.log.info("launched hosts: %s", "; ".join(hosts) or "none, all of them run")
@@ -261,7 +258,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
     """
-    require_lasting(context, streams.deployments)
+    require_lasting(context, application_of(context), streams.deployments)
     with printable_errors():
         units = _claimed(context, config, streams.deployments)
     if units:
@@ -358,32 +355,6 @@ def record(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
     status = deployments.status(application)
     context.log.info("%s: back from its last cut", ", ".join(_units_of(context)))
     _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), clock.now()))
-
-
-def require_lasting(context: dg.OpExecutionContext, deployments: Deployments) -> None:
-    """Refuse to start hosts as children of a run that has a container of its own, since they would end with it.
-
-    Agents of machines start the hosts there. Runs and steps of Dagster's own launchers and executors share the machine
-    of the process that launches them.
-
-    Raises:
-        Failure: the run, or the step, may have a container of its own, and no machine is registered.
-    """
-    launcher, executor = type(context.instance.run_launcher), context.job_def.executor_def.name
-    if executor == CALLERS_PROCESS or deployments.machines():
-        return
-    if not launcher.__module__.startswith("dagster."):
-        by = f"run launcher {launcher.__name__}"
-    elif executor not in SAME_MACHINE:
-        by = f"executor {executor}"
-    else:
-        return
-    message = (
-        f"no host of {application_of(context)} is started: with the {by} this run may have a container of its own, and "
-        "hosts that it starts would end with it. Keep `streams agent` running on the machines, or in the containers, "
-        "that are to have the hosts (docs/dagster.md#runs-in-containers)."
-    )
-    raise dg.Failure(description=message, allow_retries=False)
 
 
 def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:

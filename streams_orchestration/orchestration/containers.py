@@ -1,0 +1,43 @@
+"""Runs that Dagster gives a container of their own cannot start hosts, which would end with the container."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from streams_orchestration.orchestration.deployments import Deployments
+
+SAME_MACHINE = ("in_process", "multiprocess", "multi_or_in_process_executor")
+"""Names of the executors whose steps run on the machine of the run."""
+CALLERS_PROCESS = "execute_in_process_executor"
+"""Name of the executor of `execute_in_process`, which no launcher has a part in."""
+
+
+def require_lasting(context: dg.OpExecutionContext, application: str, deployments: Deployments) -> None:
+    """Refuse to start hosts as children of a run that has a container of its own, since they would end with it.
+
+    Agents of machines start the hosts there. Runs and steps of Dagster's own launchers and executors share the machine
+    of the process that launches them.
+
+    Args:
+        context: of the op.
+        application: whose hosts are to be started.
+        deployments: of the state directory.
+
+    Raises:
+        Failure: the run, or the step, may have a container of its own, and no machine is registered.
+    """
+    launcher, executor = type(context.instance.run_launcher), context.job_def.executor_def.name
+    if executor == CALLERS_PROCESS or deployments.machines():
+        return
+    if not launcher.__module__.startswith("dagster."):
+        by = f"run launcher {launcher.__name__}"
+    elif executor not in SAME_MACHINE:
+        by = f"executor {executor}"
+    else:
+        return
+    message = (
+        f"no host of {application} is started: with the {by} this run may have a container of its own, and "
+        "hosts that it starts would end with it. Keep `streams agent` running on the machines, or in the containers, "
+        "that are to have the hosts (docs/dagster.md#runs-in-containers)."
+    )
+    raise dg.Failure(description=message, allow_retries=False)
