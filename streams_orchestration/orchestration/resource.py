@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import dagster as dg
-from pydantic import Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
@@ -57,6 +57,8 @@ class StreamsResource(dg.ConfigurableResource[Any]):
         defs = build_application_definitions("orders.yaml", orders, resource_key="orders")
         ```
     """
+
+    model_config = ConfigDict(extra="forbid")  # Dagster ignores a name that is misspelt
 
     home: str | None = Field(default=None, description="State directory (STREAMS_HOME).")
     catalog: str | None = Field(default=None, description="Address of the catalog (STREAMS_CATALOG).")

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
+from pydantic import ValidationError
 
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
@@ -145,6 +146,11 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
     assert "its.db" not in repr(home), "it may have a password"
     assert resource_of(home).directory() == home
     assert catalog_url(Home(tmp_path / "other")).database == "/nowhere/catalog.db"
+
+
+def test_a_setting_that_is_misspelt_is_refused():
+    with pytest.raises(ValidationError, match="catalogue"):
+        StreamsResource(catalogue="sqlite:////there.db")
 
 
 def test_a_key_cannot_be_changed(spec: Path, home: Home):
