@@ -150,7 +150,7 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
 
 def test_a_setting_that_is_misspelt_is_refused():
     with pytest.raises(ValidationError, match="catalogue"):
-        StreamsResource(catalogue="sqlite:////there.db")
+        StreamsResource.model_validate({"catalogue": "sqlite:////there.db"})
 
 
 def test_a_key_cannot_be_changed(spec: Path, home: Home):
