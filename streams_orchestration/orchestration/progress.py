@@ -29,7 +29,7 @@ from streams_orchestration.orchestration.epochs import (
 from streams_orchestration.orchestration.plan_events import plan_events
 from streams_orchestration.orchestration.run_events import Event
 from streams_orchestration.orchestration.unit_events import recovery_metadata, unit_metadata
-from streams_orchestration.orchestration.watching import Look
+from streams_orchestration.orchestration.watching import REPORT_INTERVAL, Look
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, StreamMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
@@ -121,7 +121,21 @@ def progress_events(
         instance: has what was recorded before.
     """
     parts = part_events(status, metrics, seen.pes, seen.sinks, preview)
-    return [*deployment_events(instance, status, metrics, now, seen.judged), *(news(instance, each) for each in parts)]
+    of_deployment = deployment_events(instance, status, metrics, now, seen.judged)
+    events = [*of_deployment, *(news(instance, each) for each in parts)]
+    return [event for event in events if not _was_recorded_by_run(instance, event, now)]
+
+
+def _was_recorded_by_run(instance: dg.DagsterInstance, event: Event, now: float) -> bool:
+    """Return True if the run that has stopped, started or reset the application has just observed the same."""
+    if not isinstance(event, dg.AssetObservation):
+        return False
+    for record in instance.fetch_observations(event.asset_key, limit=1).records:
+        entry = record.event_log_entry
+        last = entry.asset_observation
+        just = bool(entry.run_id) and now - record.timestamp < REPORT_INTERVAL
+        return just and last is not None and last.description == event.description
+    return False
 
 
 def news(instance: dg.DagsterInstance, event: dg.AssetMaterialization) -> dg.AssetMaterialization | dg.AssetObservation:

@@ -238,6 +238,15 @@ def test_each_reset_is_recorded_once_by_its_run(daemon: Daemon, runtime: Runtime
     assert {type(event) for event in daemon.tick().asset_events} == {dg.AssetCheckEvaluation}
 
 
+def test_a_stop_is_recorded_once_by_its_run(daemon: Daemon, runtime: Runtime):
+    runtime.status = running()
+    daemon.tick()
+    runtime.status = running(state="STOPPED")
+    job = daemon.defs.resolve_job_def("cancel_demo")
+    assert job.execute_in_process(instance=daemon.instance).get_asset_observation_events()
+    assert {type(event) for event in daemon.tick().asset_events} == {dg.AssetCheckEvaluation}
+
+
 def test_a_sink_shows_its_first_rows(daemon: Daemon, runtime: Runtime):
     runtime.status = running()
     sink = events(daemon.tick(), dg.AssetMaterialization)[-1]
