@@ -1287,7 +1287,7 @@ def make_timestamp_ntz(year: Value, month: Value, day: Value, hour: Value, minut
 
 
 def to_date(*arguments: Value) -> Column:
-    """The date of a text, by a pattern if given; an error for others.
+    """The date of a text, by a pattern if given, or of the digits of a number; an error for others.
 
     `to_date('29.02.2024', 'dd.MM.yyyy')` is `2024-02-29`.
     """
@@ -1303,7 +1303,7 @@ def to_timestamp(*arguments: Value) -> Column:
 
 
 def to_timestamp_ntz(*arguments: Value) -> Column:
-    """The timestamp_ntz of a text, by a pattern if given; an error for others.
+    """The timestamp_ntz of a text, by a pattern if given, or of the digits of a number; an error for others.
 
     `to_timestamp_ntz('2024-02-29 10:00:00')` is `2024-02-29 10:00:00`.
     """
@@ -1327,7 +1327,7 @@ def try_to_timestamp(*arguments: Value) -> Column:
 
 
 def try_to_date(*arguments: Value) -> Column:
-    """The date of a text, by a pattern if given; null for others.
+    """The date of a text, by a pattern if given, or of the digits of a number; null for others.
 
     `try_to_date('x')` is `NULL`.
     """
@@ -1845,7 +1845,7 @@ def to_json(*arguments: Value) -> Column:
 
 
 def from_json(*arguments: Value) -> Column:
-    """The value of a JSON text, whose type is a constant text such as 'a int, b string'; a part that does not fit is null.
+    """The value of a JSON text, whose type is a constant text such as 'a int, b string'; a field that does not fit is null, and an array or a map with a part that does not fit as a whole.
 
     `from_json('{"a": 1}', 'a int').a` is `1`.
     """

@@ -3,99 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
-import decimal
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from streams_orchestration.expressions.conversion import converter, single, write_floating, writer
+from streams_orchestration.expressions.conversion import writer
 from streams_orchestration.expressions.datetime_patterns import pattern_of
-from streams_orchestration.expressions.errors import EvaluationError, MisfitError
+from streams_orchestration.expressions.errors import MisfitError
+from streams_orchestration.expressions.functions.json_paths import found, steps_of
+from streams_orchestration.expressions.functions.json_values import NOTHING, parsed, reader
 from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, with_timestamps
-from streams_orchestration.expressions.times import read_date, read_timestamp
-from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, VOID, Type, parse_type, struct_of
+from streams_orchestration.expressions.types import STRING, VOID, Type, parse_type, struct_of
 from streams_orchestration.model.schema import parse_schema
 
 DOCUMENTS = Group("JSON")
-
-_STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d+)|(\*)|'([^']*)')\]")
-_NOTHING = object()
-
-
-class _Number(str):
-    """A number as it is written, so that no digit is lost."""
-
-    __slots__ = ()
-
-
-def _parsed(text: str) -> Any:
-    """Return a JSON text as lists, dicts and `_Number`; `_NOTHING` if it is none."""
-    try:
-        return json.loads(text, parse_float=_Number, parse_int=_Number, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        return _NOTHING
-
-
-def _refused(name: str) -> Any:
-    raise ValueError(name)
-
-
-def _steps(path: str) -> list[str | int] | None:
-    """Return the steps of a path such as `$.a.b[0]`; None if it is no path."""
-    if not path.startswith("$"):
-        return None
-    steps: list[str | int] = []
-    position = 1
-    while position < len(path):
-        match = _STEP.match(path, position)
-        if match is None:
-            return None
-        name, index, every, quoted = match.groups()
-        steps.append(int(index) if index is not None else "*" if every else quoted if quoted is not None else name)
-        position = match.end()
-    return steps
-
-
-def _found(value: Any, steps: Sequence[str | int]) -> list[Any]:
-    """Return the values that steps lead to."""
-    if not steps:
-        return [value]
-    step, rest = steps[0], steps[1:]
-    if isinstance(step, int):
-        return _found(value[step], rest) if isinstance(value, list) and step < len(value) else []
-    if step == "*":
-        inner = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
-        return [each for part in inner for each in _found(part, rest)]
-    if isinstance(value, dict):
-        return _found(value[step], rest) if step in value else []
-    if isinstance(value, list):
-        return [each for part in value if isinstance(part, dict) for each in _found(part, steps)]
-    return []
-
-
-def _json(value: Any) -> str:
-    """Return a parsed value as JSON without blanks."""
-    match value:
-        case _Number():
-            return _number(value)
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case bool() | None:
-            return json.dumps(value)
-        case list():
-            return f"[{','.join(map(_json, value))}]"
-        case dict():
-            return (
-                f"{{{','.join(f'{json.dumps(key, ensure_ascii=False)}:{_json(item)}' for key, item in value.items())}}}"
-            )
-        case _:
-            raise AssertionError(value)
-
-
-def _number(text: str) -> str:
-    """Return a number as Java writes a double, if it is no whole one."""
-    return text if re.fullmatch(r"-?\d+", text) else write_floating(float(text), Type("double"))
 
 
 @DOCUMENTS.function(
@@ -105,16 +26,8 @@ def _number(text: str) -> str:
     exact=True,
 )
 def _get_json_object(text: str, path: str) -> str | None:
-    value, steps = _parsed(text), _steps(path)
-    if value is _NOTHING or steps is None:
-        return None
-    found = _found(value, steps)
-    if not found or (len(found) == 1 and found[0] is None):
-        return None
-    if len(found) > 1:
-        return f"[{','.join(map(_json, found))}]"
-    one = found[0]
-    return str(one) if isinstance(one, str) and not isinstance(one, _Number) else _json(one)
+    value, steps = parsed(text), steps_of(path)
+    return None if value is NOTHING or steps is None else found(value, steps)
 
 
 @DOCUMENTS.function(
@@ -124,7 +37,7 @@ def _get_json_object(text: str, path: str) -> str | None:
     exact=True,
 )
 def _json_array_length(text: str) -> int | None:
-    value = _parsed(text)
+    value = parsed(text)
     return len(value) if isinstance(value, list) else None
 
 
@@ -135,7 +48,7 @@ def _json_array_length(text: str) -> int | None:
     exact=True,
 )
 def _json_object_keys(text: str) -> tuple[str, ...] | None:
-    value = _parsed(text)
+    value = parsed(text)
     return tuple(value) if isinstance(value, dict) else None
 
 
@@ -207,70 +120,13 @@ def _described(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @DOCUMENTS.bound(
-    summary="The value of a JSON text, whose type is a constant text such as 'a int, b string'; a part that does not "
-    "fit is null.",
+    summary="The value of a JSON text, whose type is a constant text such as 'a int, b string'; a field that does not "
+    "fit is null, and an array or a map with a part that does not fit as a whole.",
     examples=[("from_json('{\"a\": 1}', 'a int').a", "1")],
     resolver=_described,
     name="from_json",
     zoned=with_timestamps,
 )
 def _from_json(binding: Binding) -> Row:
-    read, kind = _json_reader(binding.result, binding.zone), binding.result
-
-    def row(text: str, _type: str) -> Any:
-        value = _parsed(text)
-        if kind.name == "struct":
-            if isinstance(value, list):
-                value = value[0] if value else {}
-            return (None,) * len(kind.parts) if not isinstance(value, dict) else read(value)
-        return None if value is _NOTHING else read(value)
-
-    return row
-
-
-def _json_reader(kind: Type, zone: dt.tzinfo) -> Callable[[Any], Any]:
-    """Return the function from a parsed value to one of a type; null where it does not fit."""
-    parts = [_json_reader(part, zone) for part in kind.parts]
-    if kind.name == "array":
-        return lambda value: tuple(map(parts[0], value)) if isinstance(value, list) else None
-    if kind.name == "map":
-        key = converter(STRING, kind.parts[0], zone)
-        return lambda value: {key(k): parts[1](v) for k, v in value.items()} if isinstance(value, dict) else None
-    if kind.name == "struct":
-        names = kind.fields
-        return lambda value: (
-            tuple(read(value.get(name)) for name, read in zip(names, parts, strict=True))
-            if isinstance(value, dict)
-            else None
-        )
-    return lambda value: None if value is None else _simple(value, kind, zone)
-
-
-def _simple(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
-    number = isinstance(value, _Number)
-    try:
-        match kind.name:
-            case "string":
-                return str(value) if isinstance(value, str) else _json(value)
-            case "boolean":
-                return value if isinstance(value, bool) else None
-            case "float" | "double":
-                if not number and value not in ("NaN", "Infinity", "-Infinity", "INF", "-INF", "+INF"):
-                    return None
-                read = float(value) if value not in ("INF", "-INF", "+INF") else float(value + "INITY")
-                return single(read) if kind.name == "float" else read
-            case "decimal":
-                return converter(STRING, kind, zone)(str(value)) if isinstance(value, str) else None
-            case "date":
-                return read_date(value) if isinstance(value, str) and not number else None
-            case "timestamp" | "timestamp_ntz":
-                plain = isinstance(value, str) and not number
-                return read_timestamp(value, zone if kind.name == "timestamp" else None) if plain else None
-            case _ if kind.is_integral:
-                low, high = INTEGRAL_RANGES[kind.name]
-                whole = int(value) if number and re.fullmatch(r"-?\d+", value) else None
-                return whole if whole is not None and low <= whole <= high else None
-            case _:
-                return None
-    except (EvaluationError, decimal.InvalidOperation):
-        return None
+    read = reader(binding.result, binding.zone)
+    return lambda text, _type: read(text)

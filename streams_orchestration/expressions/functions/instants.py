@@ -119,7 +119,7 @@ def _reads_with_zone(arguments: Sequence[Type], result: Type) -> bool:
     return result == TIMESTAMP or (result == DATE and len(arguments) == 2)
 
 
-_OF_TEXT = "of a text, by a pattern if given"
+_OF_TEXT = "of a text, by a pattern if given, or of "
 for _name, _kind, *_examples in (
     ("to_date", DATE, ("to_date('29.02.2024', 'dd.MM.yyyy')", "2024-02-29")),
     (
@@ -133,7 +133,7 @@ for _name, _kind, *_examples in (
 ):
     _lenient = _name.startswith("try_")
     INSTANTS.bound(
-        summary=f"The {_kind} {_OF_TEXT}{', or of seconds since 1970' if _kind == TIMESTAMP else ''}; "
+        summary=f"The {_kind} {_OF_TEXT}{'seconds since 1970' if _kind == TIMESTAMP else 'the digits of a number'}; "
         f"{'null' if _lenient else 'an error'} for others.",
         examples=_examples,
         resolver=text_number_or(_kind),

@@ -57,22 +57,18 @@ def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 def text_number_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the types as `text_or`; a number alone is seconds, and a number with a pattern is its digits."""
+    """Return the types as `text_or`; a number is seconds of a timestamp, and its digits for any other type."""
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         number = operands[0].type if operands and operands[0].type.is_numeric else None
         if number is None or len(operands) > 2 or operands[-1].type.is_nested or operands[-1].type.is_interval:
             return text_or(kind)(operands)
-        if len(operands) == 1 and kind != TIMESTAMP:
-            message = (
-                f"a number is no {kind}; write its digits as a pattern, such as 'yyyyMMdd', "
-                f"or CAST(timestamp_seconds(value) AS {kind})"
-            )
-            raise MisfitError(message)
-        if len(operands) == 2 and kind == TIMESTAMP:
-            message = "only a text has a pattern; CAST the number AS STRING"
-            raise MisfitError(message)
+        if kind == TIMESTAMP:
+            if len(operands) == 2:
+                message = "only a text has a pattern; CAST the number AS STRING"
+                raise MisfitError(message)
+            return Resolved((number,), kind)
         check_pattern(operands)
-        return Resolved((number,) if len(operands) == 1 else (STRING, STRING), kind)
+        return Resolved((STRING, STRING)[: len(operands)], kind)
 
     return resolve

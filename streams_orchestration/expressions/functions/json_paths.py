@@ -1,0 +1,112 @@
+"""Paths into JSON texts, such as `$.a.b[0]`, as `get_json_object` of Spark (and of Hive) follows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from streams_orchestration.expressions.functions.json_values import Number, json_text
+
+_STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d+)|(\*)|'([^']*)')\]")
+
+
+class Every(Enum):
+    """A step to all parts."""
+
+    ELEMENT = "[*]"
+    FIELD = ".*"
+
+
+Step = str | int | Every
+"""A name, an index or all."""
+
+
+class _Style(Enum):
+    RAW = "a text without quotes"
+    QUOTED = "an array that is kept"
+    FLAT = "arrays whose elements stand in the array around them"
+
+
+class _Matches(NamedTuple):
+    found: bool
+    """Whether anything was found."""
+    written: list[str]
+    """JSON texts; there may be some, as an empty array, although nothing was found."""
+
+
+_NONE = _Matches(found=False, written=[])
+
+
+def steps_of(path: str) -> list[Step] | None:
+    """Return the steps of a path; None if it is no path."""
+    if not path.startswith("$"):
+        return None
+    steps: list[Step] = []
+    position = 1
+    while position < len(path):
+        match = _STEP.match(path, position)
+        if match is None:
+            return None
+        name, index, every, quoted = match.groups()
+        named = Every.FIELD if name == "*" else name
+        steps.append(
+            int(index) if index is not None else Every.ELEMENT if every else named if quoted is None else quoted
+        )
+        position = match.end()
+    return steps
+
+
+def found(value: Any, steps: Sequence[Step]) -> str | None:
+    """Return what steps lead to as JSON, or a text as it is; None if they lead to nothing.
+
+    >>> from streams_orchestration.expressions.functions.json_values import parsed
+    >>> found(parsed('{"a": [{"b": 1}, {"b": 2}]}'), ["a", Every.ELEMENT, "b"])
+    '[1,2]'
+    >>> found(parsed('{"a": [{"b": 1}]}'), ["a", "b"])
+    """
+    matches = _matches(value, steps, _Style.RAW)
+    return "".join(matches.written) if matches.found else None
+
+
+def _matches(value: Any, steps: Sequence[Step], style: _Style) -> _Matches:
+    if not steps:
+        return _written(value, style)
+    step, rest = steps[0], steps[1:]
+    if isinstance(value, dict):
+        inner: Any = value.get(step) if isinstance(step, str) else None
+        return _NONE if inner is None else _matches(inner, rest, style)
+    if not isinstance(value, list):
+        return _NONE
+    if isinstance(step, int):
+        kept = _Style.QUOTED if rest[:1] == [Every.ELEMENT] else style
+        return _matches(value[step], rest, kept) if step < len(value) else _NONE
+    return _of_elements(value, rest, style) if step is Every.ELEMENT else _NONE
+
+
+def _written(value: Any, style: _Style) -> _Matches:
+    if style is _Style.FLAT and isinstance(value, list):
+        return _together([_written(each, style) for each in value])
+    plain = style is _Style.RAW and isinstance(value, str) and not isinstance(value, Number)
+    return _Matches(found=True, written=[str(value) if plain else json_text(value)])
+
+
+def _of_elements(elements: list[Any], steps: Sequence[Step], style: _Style) -> _Matches:
+    """Return the matches of all elements as an array; a single match stands without it unless the array is kept."""
+    if steps[:1] == [Every.ELEMENT]:
+        return _in_array(_together([_matches(each, steps[1:], _Style.FLAT) for each in elements]))
+    inside = _Style.FLAT if style is _Style.FLAT else _Style.QUOTED
+    matches = [_matches(each, steps, inside) for each in elements]
+    together = _together(matches)
+    if style is _Style.QUOTED or sum(each.found for each in matches) > 1:
+        return _in_array(together)
+    return together if together.found else _NONE
+
+
+def _together(matches: Sequence[_Matches]) -> _Matches:
+    return _Matches(any(each.found for each in matches), [text for each in matches for text in each.written])
+
+
+def _in_array(matches: _Matches) -> _Matches:
+    return _Matches(matches.found, [f"[{','.join(matches.written)}]"])

@@ -1,0 +1,254 @@
+"""JSON texts as Spark reads them: the first value of a text, and values of a type.
+
+A text may have single quotes, and more text behind its first value. What does not fit its type makes a field of a
+struct null, and an array or a map that holds it as a whole.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from streams_orchestration.expressions.conversion import converter, single, write_floating
+from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.times import read_date, read_timestamp
+from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, Type
+
+NOTHING = object()
+"""Stands for the value of a text that is no JSON."""
+_STRING = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)|\"", re.DOTALL)
+_BLANK = " \t\r\n"
+_INVISIBLE = "".join(map(chr, range(33)))
+
+
+class Number(str):
+    """A number as it is written, so that no digit is lost."""
+
+    __slots__ = ()
+
+
+class Unfit(Exception):  # noqa: N818  # no error: it becomes null
+    """A value that is not of its type.
+
+    Attributes:
+        partial: the array, map or struct with null where a struct within lacks a field; `NOTHING` for any other value.
+    """
+
+    def __init__(self, partial: Any = NOTHING) -> None:
+        super().__init__()
+        self.partial = partial
+
+
+def parsed(text: str) -> Any:
+    """Return the first value of a text as lists, dicts and `Number`; `NOTHING` if it is none.
+
+    Control characters may stand in strings. Of a name that is there twice the first value counts.
+    """
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_firsts, parse_float=Number, parse_int=Number, parse_constant=_refused, strict=False
+    )
+    return _decoded(text, decoder)
+
+
+def _firsts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        values.setdefault(name, value)
+    return values
+
+
+def _decoded(text: str, decoder: json.JSONDecoder) -> Any:
+    try:
+        return decoder.raw_decode((_with_double_quotes(text) if "'" in text else text).lstrip(_BLANK))[0]
+    except (ValueError, RecursionError):
+        return NOTHING
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _with_double_quotes(text: str) -> str:
+    """Return a text whose strings all stand in double quotes."""
+
+    def escape(match: re.Match[str]) -> str:
+        return "'" if match[1] == "'" else '\\"' if match[0] == '"' else match[0]
+
+    def quoted(match: re.Match[str]) -> str:
+        body = match["single"] if match["double"] is None else match["double"]
+        return f'"{_ESCAPE.sub(escape, body)}"'
+
+    return _STRING.sub(quoted, text)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all its names, some of which may be there twice."""
+
+
+def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
+    """Return the function from a text to a value of an array, a map or a struct: `from_json`."""
+    read = _reader(kind, zone)
+    missing = (None,) * len(kind.parts) if kind.name == "struct" else None
+    decoder = json.JSONDecoder(object_pairs_hook=_Pairs, parse_float=Number, parse_int=Number, parse_constant=Number)
+    in_array = kind.name == "array" and kind.parts[0].name == "struct"
+
+    def convert(text: str) -> Any:
+        if not text.strip(_INVISIBLE):
+            return None
+        value = _decoded(text, decoder)
+        if in_array and isinstance(value, _Pairs):
+            value = [value]
+        if value is NOTHING or value is None:
+            return missing
+        try:
+            return read(value)
+        except Unfit as unfit:
+            return missing if unfit.partial is NOTHING else unfit.partial
+
+    return convert
+
+
+def _reader(kind: Type, zone: dt.tzinfo) -> Callable[[Any], Any]:
+    """Return the function from a parsed value other than null to one of a type; it raises Unfit."""
+    parts = [_reader(part, zone) for part in kind.parts]
+    match kind.name:
+        case "array":
+            return lambda value: _array(parts[0], value)
+        case "map":
+            key = converter(STRING, kind.parts[0], zone)
+            return lambda value: _map(key, parts[1], value)
+        case "struct":
+            readers = dict(zip(kind.fields, parts, strict=True))
+            return lambda value: _struct(readers, value)
+        case _:
+            return lambda value: _simple(value, kind, zone)
+
+
+def _taken(read: Callable[[Any], Any], value: Any) -> tuple[Any, bool]:
+    """Return a value, and True if all of it is of its type; raises Unfit if nothing of it is."""
+    if value is None:
+        return None, True
+    try:
+        return read(value), True
+    except Unfit as unfit:
+        if unfit.partial is NOTHING:
+            raise
+        return unfit.partial, False
+
+
+def _whole(value: Any, fits: Iterable[bool]) -> Any:
+    if not all(fits):
+        raise Unfit(value)
+    return value
+
+
+def _array(read: Callable[[Any], Any], value: Any) -> Any:
+    if not isinstance(value, list) or isinstance(value, _Pairs):
+        raise Unfit
+    taken = [_taken(read, each) for each in value]
+    return _whole(tuple(each for each, _ in taken), (fits for _, fits in taken))
+
+
+def _map(key: Callable[[Any], Any], read: Callable[[Any], Any], value: Any) -> Any:
+    if not isinstance(value, _Pairs):
+        raise Unfit
+    taken = [(key(name), *_taken(read, each)) for name, each in value]
+    return _whole({name: each for name, each, _ in taken}, (fits for _, _, fits in taken))
+
+
+def _struct(readers: dict[str, Callable[[Any], Any]], value: Any) -> Any:
+    if not isinstance(value, _Pairs):
+        raise Unfit
+    fields, fits = dict[str, Any].fromkeys(readers), list[bool]()
+    for name, each in value:
+        if name in readers:
+            try:
+                fields[name], whole = _taken(readers[name], each)
+                fits.append(whole)
+            except Unfit:
+                fits.append(False)
+    return _whole(tuple(fields.values()), fits)
+
+
+def _simple(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
+    try:
+        read = _read(value, kind, zone)
+    except (EvaluationError, decimal.InvalidOperation, ValueError) as error:
+        raise Unfit from error
+    if read is None:
+        raise Unfit
+    return read
+
+
+def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
+    """Return a value of a type without parts; None where the value does not fit."""
+    number = isinstance(value, Number)
+    match kind.name:
+        case "string":
+            return str(value) if isinstance(value, str) and not number else json_text(value)
+        case "boolean":
+            return value if isinstance(value, bool) else None
+        case "float" | "double":
+            if not number and value not in ("NaN", "Infinity", "-Infinity", "INF", "-INF", "+INF"):
+                return None
+            read = float(value) if value not in ("INF", "-INF", "+INF") else float(value + "INITY")
+            return single(read) if kind.name == "float" else read
+        case "decimal":
+            return converter(STRING, kind, zone)(str(value)) if isinstance(value, str) else None
+        case "date":
+            return _date(value) if isinstance(value, str) and not number else None
+        case "timestamp" | "timestamp_ntz":
+            plain = isinstance(value, str) and not number
+            return read_timestamp(value, zone if kind.name == "timestamp" else None) if plain else None
+        case _ if kind.is_integral:
+            low, high = INTEGRAL_RANGES[kind.name]
+            whole = int(value) if number and re.fullmatch(r"-?\d+", value) else None
+            return whole if whole is not None and low <= whole <= high else None
+        case _:
+            return None
+
+
+def _date(text: str) -> int | None:
+    """Return a date; a text of digits that is none stands for days since 1970, as Spark 1.5 wrote dates."""
+    days = read_date(text)
+    if days is not None or not re.fullmatch(r"[+-]?[0-9]{1,10}", text):
+        return days
+    low, high = INTEGRAL_RANGES["int"]
+    return int(text) if low <= int(text) <= high else None
+
+
+def json_text(value: Any) -> str:
+    """Return a parsed value as JSON without blanks."""
+    match value:
+        case Number():
+            return _number(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case bool() | None:
+            return json.dumps(value)
+        case _Pairs():
+            return _object(value)
+        case list():
+            return f"[{','.join(map(json_text, cast('list[Any]', value)))}]"
+        case dict():
+            return _object(cast("dict[str, Any]", value).items())
+        case _:
+            raise AssertionError(value)
+
+
+def _object(pairs: Iterable[tuple[str, Any]]) -> str:
+    return f"{{{','.join(f'{json.dumps(name, ensure_ascii=False)}:{json_text(value)}' for name, value in pairs)}}}"
+
+
+def _number(text: str) -> str:
+    """Return a number as Java writes a double, if it is no whole one; those that JSON lacks stand in quotes."""
+    if re.fullmatch(r"-?\d+", text):
+        return text
+    written = write_floating(float(text), Type("double"))
+    return written if math.isfinite(float(text)) else f'"{written}"'

@@ -1,0 +1,80 @@
+"""JSON texts that do not fit their type, with the values that Spark gives them; `test_spark` compares many more."""
+
+from __future__ import annotations
+
+import pytest
+
+from streams_orchestration.expressions.rows import row_function
+from streams_orchestration.expressions.times import UTC
+from streams_orchestration.expressions.types import parse_type
+from streams_orchestration.expressions.typing import typed
+
+CASES = [
+    ("a int, b string", "x", "{null, null}"),
+    ("a int, b string", '{"a":1,"b":', "{null, null}"),
+    ("a int, b string", "null", "{null, null}"),
+    ("a int, b string", '[{"a":1}]', "{null, null}"),
+    ("a int, b string", '{"a":"no","b":"y"}', "{null, y}"),
+    ("a int, b string", '{"a":1} more', "{1, null}"),
+    ("a int, b string", "{'a':1,'b':'it\\'s \"x\"'}", '{1, it\'s "x"}'),
+    ("a int, b string", "", None),
+    ("a int, b string", "\t ", None),
+    ("a int", '{"a":1,"a":"x"}', "{1}"),
+    ("a array<int>", '{"a":[1,"x"]}', "{null}"),
+    ("a array<struct<b:int>>", '{"a":[{"b":"x"},{"b":1}]}', "{[{null}, {1}]}"),
+    ("a array<struct<b:int>>", '{"a":[{"b":1},3]}', "{null}"),
+    ("a map<string,int>", '{"a":{"k":1,"l":"x"}}', "{null}"),
+    ("a date", '{"a":"1"}', "{1970-01-02}"),
+    ("a double", '{"a":NaN}', "{NaN}"),
+    ("a string", '{"a":[1e2,NaN,{"b":null}]}', '{[100.0,"NaN",{"b":null}]}'),
+    ("array<int>", "x", None),
+    ("array<int>", "[1,null]", "[1, null]"),
+    ("array<int>", '[1,"x"]', None),
+    ("array<struct<a:int>>", '{"a":1}', "[{1}]"),
+    ("array<struct<a:int>>", '[{"a":"no"},{"a":1}]', "[{null}, {1}]"),
+    ("array<struct<a:int>>", '[{"a":1},3]', None),
+    ("map<string,int>", '{"k":1,"l":"x"}', None),
+    ("map<string,struct<a:int>>", '{"k":{"a":"no"},"l":{"a":1}}', "{k -> {null}, l -> {1}}"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "value"), CASES)
+def test_a_part_that_does_not_fit_makes_the_field_or_the_whole_null(kind: str, text: str, value: str | None):
+    node = typed(f"CAST(from_json(s, '{kind}') AS STRING)", {"s": parse_type("string")})
+    assert row_function(node, ["s"], UTC)((text,)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("get_json_object(s, '$.a')", "1"),
+        ("CAST(json_object_keys(s) AS STRING)", "[a]"),
+        ("CAST(json_array_length(get_json_object(s, '$.b')) AS STRING)", None),
+    ],
+)
+def test_only_the_first_value_of_a_text_is_read_and_single_quotes_are_taken(text: str, value: str | None):
+    function = row_function(typed(text, {"s": parse_type("string")}), ["s"], UTC)
+    assert function(("{'a':1} {",)) == value
+
+
+PATHS = [
+    ('[{"a":1},{"a":2}]', "$.a", None),
+    ('{"a":[{"b":1},{"b":2}]}', "$.a.b", None),
+    ('{"a":[{"b":1},{"b":2}]}', "$.a[*].b", "[1,2]"),
+    ('{"a":[{"b":1}]}', "$.a[*].b", "1"),
+    ('{"a":["x","y"]}', "$.a[1]", "y"),
+    ('{"a":["x"]}', "$.a[*]", '"x"'),
+    ('{"a":{"b":1,"c":2}}', "$.a.*", None),
+    ('{"a":{"b":1,"c":2}}', "$.a[*]", None),
+    ('[{"a":1}]', "$[*][*].a", "[1]"),
+    ('{"a":[[1,2],[3]]}', "$.a[*][*]", "[1,2,3]"),
+    ('{"a":[{"b":[1]},{"b":[2]}]}', "$.a[*].b[*]", "[[1],[2]]"),
+    ('{"a":null}', "$.a", None),
+    ('{"a":1}', "a", None),
+]
+
+
+@pytest.mark.parametrize(("text", "path", "value"), PATHS)
+def test_a_path_finds_what_spark_finds(text: str, path: str, value: str | None):
+    function = row_function(typed(f"get_json_object(s, '{path}')", {"s": parse_type("string")}), ["s"], UTC)
+    assert function((text,)) == value
