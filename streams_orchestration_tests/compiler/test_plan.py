@@ -95,6 +95,14 @@ def test_text(scheme: Any, faithful: bool) -> None:
         )
 
 
+@pytest.mark.parametrize(("zone", "key"), [("", None), ("UTC", None), ("Europe/Berlin", "Europe/Berlin")])
+def test_a_time_zone_is_a_key_unless_it_is_utc(zone: str, key: str | None) -> None:
+    text = SPEC.replace("application: plan", f"application: plan\ntimeZone: {zone}") if zone else SPEC
+    compilation = compile_application(read(text))
+    assert plan_document(compilation).get("timeZone") == key
+    assert load(LogicalGraph, dump(compilation.logical)).time_zone == (zone or "UTC")
+
+
 def test_keys_of_an_application_in_error(plan: dict[str, Any]) -> None:
     empty = compile_error_document("x", [Diagnostic.of("SO0102", "no stream", operator="A", location="f:3")])
     for key, value in plan.items():

@@ -112,3 +112,36 @@ def test_what_is_deployed_has_the_canonical_texts():
     assert first.parameters == {"key": ["k", "n>15"]}
     sums = next(each for each in compilation.logical.operators if each.name == "Sums")
     assert ("output.s", "Average(n + 1)", "Average(n + 1)") in sums.expressions
+
+
+QUERY = """
+specVersion: 1
+application: app
+graph:
+  - name: Source
+    operator: Beacon
+    outputs: [{stream: Source, schema: "k string, at timestamp"}]
+    annotations: {consistent: {trigger: periodic, period: 1.0}}
+  - name: Counts
+    operator: Sql
+    inputs: [Source]
+    outputs: [{stream: Counts, schema: "k string, n bigint"}]
+    parameters: {query: "SELECT k, count(*) AS n FROM Source GROUP BY k", outputMode: update}
+  - {name: Out, operator: FileSink, inputs: [Counts], parameters: {file: out}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("", "Europe/Berlin"), ("Europe/Berlin", ""), ("Europe/Berlin", "Asia/Kolkata"), ("", "UTC")]
+)
+def test_another_time_zone_loses_the_state_of_a_query_of_sparks(old: str, new: str):
+    zones = (f"application: app\ntimeZone: {zone}" if zone else "application: app" for zone in (old, new))
+    before, after = (deployable(compile_application(read(QUERY.replace("application: app", each)))) for each in zones)
+    found = preview(before.compilation, after.compilation, states={"Counts": StateFacts(3, 300)}).operators
+    lossy = {each.operator: each.reason for each in found if each.action == "refused" or each.lossy}
+    if new == "UTC":
+        assert lossy == {}
+        return
+    assert list(lossy) == ["Counts"]
+    zone = f"in the time zone {old or 'UTC'}, which would be {new or 'UTC'}"
+    assert f"is Spark's, and was made {zone}" in lossy["Counts"]
