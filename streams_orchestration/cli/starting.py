@@ -15,6 +15,7 @@ from streams_orchestration.compiler.redeployment.kept_options import fitting, op
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.secrets import without_secrets
 from streams_orchestration.runtime.catalog.start_lock import Starter, StartLock, lock_start
+from streams_orchestration.runtime.lineage.client import missing_client
 from streams_orchestration.runtime.observing.compilations import deployed_if_any
 from streams_orchestration.runtime.storage.home import Home
 
@@ -93,7 +94,7 @@ def ready(compilation: Compilation) -> Deployable:
 
 
 def locked_start(home: Home, application: str, command: str) -> StartLock:
-    """Lock the start of an application for this process; reports the process that it waits for.
+    """Lock the start of an application for this process; reports what it waits for, and a missing extra.
 
     Raises:
         BeingStartedError: another process holds it for too long.
@@ -102,4 +103,6 @@ def locked_start(home: Home, application: str, command: str) -> StartLock:
     def waiting(starter: Starter | None) -> None:
         note(f"{application} is being started by {starter or 'another process'}; waiting for it ...")
 
+    if problem := missing_client():
+        warning(problem)
     return lock_start(home, application, command, waiting=waiting)

@@ -32,11 +32,16 @@ Influences = Uses[tuple[str, str]]
 
 
 class ColumnOrigins:
-    """The origins of the columns of every operator's output ports in a compiled application."""
+    """The origins of the columns of every operator's output ports in a compiled application.
 
-    def __init__(self, compilation: Compilation) -> None:
+    Args:
+        compilation: the application.
+        across_pes: follow streams between PEs back to the sources; without it, a column that a PE reads is an origin.
+    """
+
+    def __init__(self, compilation: Compilation, *, across_pes: bool = False) -> None:
         self._physical = compilation.physical
-        self._pe_of = compilation.fusion.pe_of
+        self._pe_of = (0,) * len(self._physical.operators) if across_pes else compilation.fusion.pe_of
         self._models = [compilation.logical.operators[each.logical] for each in compilation.physical.operators]
         self._queries = {each.operator: each.outputs for each in compilation.query_columns}
         self._incoming: dict[int, list[int]] = defaultdict(list)

@@ -98,6 +98,10 @@ class Deployments:
         """Stop processes of hosts that are no longer wanted; returns what was stopped, in words."""
         return tuple(map(str, _runtime().stop_orphans(self.home, application)))
 
+    def report_failure(self, application: str) -> None:
+        """Tell OpenLineage that a unit is not reset any more. See `runtime.lineage.giving_up`."""
+        _runtime().report_failure(self.home, application)
+
     def status(self, application: str) -> ApplicationStatus:
         """Return the status of the application."""
         return _runtime().read_status(self.home, application)

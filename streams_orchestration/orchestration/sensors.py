@@ -182,6 +182,8 @@ class _Tick:
             for failure in seen.exhausted:
                 said = f"{failure.reason}{failure.log_hint}"
                 self.context.log.error("%s: %s. %s", failure.unit, said, failure.remedy)
+            if seen.exhausted:
+                self.deployments.report_failure(application)
         all_checked = False
         if seen.report:
             metrics, preview = self.deployments.metrics(application), self.deployments.first_rows

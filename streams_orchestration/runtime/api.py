@@ -7,6 +7,7 @@ from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.going_on import Run
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
+from streams_orchestration.runtime.lineage.giving_up import report_failure
 from streams_orchestration.runtime.machines.register import read_machines
 from streams_orchestration.runtime.observing.compilations import deployed_compilation, deployed_if_any
 from streams_orchestration.runtime.observing.metrics_reading import read_metrics
@@ -49,6 +50,7 @@ __all__ = [
     "read_sample",
     "read_status",
     "redeploy_under_way",
+    "report_failure",
     "reset",
     "restore",
     "savepoint_of",

@@ -107,6 +107,9 @@ class Runtime(SimpleNamespace):
             raise NotDeployedError(application, (), home.root)
         return self.deployed
 
+    def report_failure(self, home: Home, application: str) -> None:
+        self._called("report_failure", application)
+
     def redeploy_under_way(self, home: Home, application: str) -> str | None:
         return self.under_way
 

@@ -182,6 +182,13 @@ def test_a_tick_without_a_reset_says_why(daemon: Daemon, runtime: Runtime, statu
     assert tick.asset_events
 
 
+def test_lineage_is_told_once_that_a_unit_is_given_up(daemon: Daemon, runtime: Runtime):
+    runtime.status = failed(running(), attempts=5)
+    daemon.tick()
+    daemon.tick()
+    assert runtime.names.count("report_failure") == 1
+
+
 def test_an_application_that_cannot_be_looked_after_keeps_no_other_one_from_it(
     daemon: Daemon, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):

@@ -45,6 +45,7 @@ class ApplicationRow(CatalogRow):
     taken_at: float | None
     state: ApplicationState
     deployed_at: float
+    started_at: float | None
     plan: int
     last_epoch: int
     last_batch: int
@@ -348,6 +349,17 @@ class ImportRow(CatalogRow):
     filter: str | None
     schema: str
     consistent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LineageRunRow(CatalogRow):
+    """The last run of an application that was begun for OpenLineage."""
+
+    application: str
+    run: str
+    started_at: float
+    event: Literal["", "START", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
+    rows: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ application = Table(
     Column("taken_at", Float),  # when that run had taken all, and stopped
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
+    Column("started_at", Float),  # when it was last wanted to run after it stood still; none before that was kept
     Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
     Column("last_epoch", Count, nullable=False, default=0),
     Column("last_batch", Count, nullable=False, default=-1),
@@ -368,6 +369,13 @@ epoch = Table(
     Column("completed_at", Float, nullable=False),
     Column("seconds", Float),  # from the trigger
 )
+
+lineage_run = Table(
+    "lineage_run", metadata, Column("application", String, primary_key=True),
+    Column("run", String, nullable=False), Column("started_at", Float, nullable=False),
+    Column("event", String, nullable=False), Column("rows", JSON, nullable=False),
+)  # fmt: skip
+"""OpenLineage's last run: its id, the application's start, the last event sent or empty, rows of sinks before it."""
 
 pe_metrics = Table(
     "pe_metrics",

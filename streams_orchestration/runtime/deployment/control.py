@@ -19,6 +19,7 @@ from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLa
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries, require_references
+from streams_orchestration.runtime.lineage.giving_up import report_failure
 from streams_orchestration.runtime.machines.placing import arrange, residents
 from streams_orchestration.runtime.machines.register import registered
 from streams_orchestration.runtime.processes import is_here, kill, process_space
@@ -342,6 +343,7 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> Units
         NotDeployedError: the catalog does not know it.
     """
     read_units(home, application)
+    report_failure(home, application)
     a, h, p, u = tables.application, tables.host, tables.pe, tables.unit
     catalog = Catalog(home)
     with catalog.write() as connection:

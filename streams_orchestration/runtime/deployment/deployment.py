@@ -178,6 +178,7 @@ def _insert(connection: Connection, compilation: Compilation, wanted: Deployable
 
 def insert_application(connection: Connection, compilation: Compilation, identity: str, settings: Settings) -> None:
     """Enter an application that is wanted to run, with a life of its own; units and PEs are entered apart."""
+    now = clock.now()
     connection.execute(
         insert(tables.application).values(
             name=compilation.logical.application,
@@ -188,7 +189,8 @@ def insert_application(connection: Connection, compilation: Compilation, identit
             settings=asdict(settings),
             wanted="RUNNING",
             state="RUNNING",
-            deployed_at=clock.now(),
+            deployed_at=now,
+            started_at=now,
         )
     )
 
@@ -248,7 +250,7 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED" and not ends:
         return
-    values = {"state": "RUNNING", "settings": asdict(settings)}
+    values = {"state": "RUNNING", "settings": asdict(settings), "started_at": clock.now()}
     connection.execute(update(a).where(a.c.name == application).values(values))
     t = tables.trial  # of a redeploy that was stopped in the middle of it
     trial = (t.c.application == application, t.c.state == "OPEN")

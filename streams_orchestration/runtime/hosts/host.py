@@ -28,6 +28,7 @@ from streams_orchestration.runtime.hosts.receivers import Receivers
 from streams_orchestration.runtime.hosts.segments_here import GarbageHere
 from streams_orchestration.runtime.hosts.start_up import StartUp
 from streams_orchestration.runtime.hosts.storage_watch import StorageWatch
+from streams_orchestration.runtime.lineage.reporter import reporter
 from streams_orchestration.runtime.log_rotation import rotate
 from streams_orchestration.runtime.processes import MACHINE, is_alive, is_here
 from streams_orchestration.runtime.recurring import RecurringErrors
@@ -101,6 +102,7 @@ class Host:
         """Units whose epochs this host triggers: those whose first host it is."""
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.receivers = Receivers(self.catalog, application)
+        self.lineage = reporter(self.catalog, home, application, number)
         self.outage.through(lambda: self._load(row))
 
     def run(self) -> str:
@@ -122,6 +124,7 @@ class Host:
         self.outage.through(self.presence.record_family)
         self.outage.through(lambda: self.presence.report(state="RUNNING", launches=0))
         self.publisher.start()
+        self.lineage.start()
         while True:
             try:
                 state = self._follow()
@@ -166,6 +169,7 @@ class Host:
                 self._quiesce()
                 self.stop_all()
                 self.publisher.stop()
+                self.lineage.stop()
                 return "STOPPED"
             observes = self.news or began - self.observed >= OBSERVE_SECONDS or clock.now() >= self.deadline
             if observes:
@@ -184,6 +188,7 @@ class Host:
                 self.stop_all()
                 self.garbage.collect()
                 self._sweep_all()
+                self.lineage.stop()
                 return "COMPLETED"
             next_turn = TICK_SECONDS if self.news else LOOK_SECONDS if observes else OBSERVE_SECONDS
             self._rest(mark, began, began + next_turn)
@@ -209,6 +214,7 @@ class Host:
         sinks = deliverers(self.catalog, self.home, self.application, programs, self.timed)
         self.publisher.deliver_to(sinks)
         self.receivers.serve(self.home, here)
+        self.lineage.load(pe.program for pe in pes)
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
 
     def _rest(self, mark: int, began: float, until: float) -> None:

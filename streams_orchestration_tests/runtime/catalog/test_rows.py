@@ -32,6 +32,7 @@ TABLES: dict[type[CatalogRow], Table] = {
     rows.TrialRow: tables.trial,
     rows.MachineRow: tables.machine,
     rows.LogRequestRow: tables.log_request,
+    rows.LineageRunRow: tables.lineage_run,
 }
 KINDS = {Boolean: bool, Integer: int, Float: float, LargeBinary: bytes, Text: str, String: str, Reason: str}
 """Type of a column -> type of a field; a JSON column may hold anything."""

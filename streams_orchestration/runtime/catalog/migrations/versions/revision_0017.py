@@ -1,4 +1,4 @@
-"""Storage, logs elsewhere, checksums of sinks, plans before, runs with a bound, causes of resets, an id."""
+"""Storage, logs elsewhere, checksums of sinks, plans before, bounded runs, causes of resets, lineage, an id."""
 
 import uuid
 
@@ -28,6 +28,14 @@ def upgrade() -> None:
         sa.Column("asked_at", sa.Float(), nullable=False),
         sa.Column("answer", sa.JSON()),
     )
+    op.create_table(
+        "lineage_run",
+        sa.Column("application", sa.String(), primary_key=True),
+        sa.Column("run", sa.String(), nullable=False),
+        sa.Column("started_at", sa.Float(), nullable=False),
+        sa.Column("event", sa.String(), nullable=False),
+        sa.Column("rows", sa.JSON(), nullable=False),
+    )
     installation = op.create_table("installation", sa.Column("id", sa.String(), primary_key=True))
     op.bulk_insert(installation, [{"id": uuid.uuid4().hex}])
     op.add_column("sink_file", sa.Column("checksum", Count))
@@ -37,6 +45,7 @@ def upgrade() -> None:
     op.add_column("sink", sa.Column("read_with", sa.JSON(none_as_null=True)))
     op.add_column("application", sa.Column("bounded", sa.String()))
     op.add_column("application", sa.Column("taken_at", sa.Float()))
+    op.add_column("application", sa.Column("started_at", sa.Float()))
     op.add_column("pe", sa.Column("bounds", sa.JSON(none_as_null=True)))
     op.add_column("unit", sa.Column("restart_pause", sa.Float(), nullable=False, server_default="60.0"))
     op.add_column("unit", sa.Column("restart_limit", sa.Float(), nullable=False, server_default="86400.0"))

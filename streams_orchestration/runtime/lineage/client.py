@@ -1,0 +1,142 @@
+"""The client of OpenLineage, as the environment names it: off unless a target is named."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from streams_orchestration.model.secrets import masked
+from streams_orchestration.operators.libraries import import_modules
+from streams_orchestration.runtime.errors import MissingExtraError, StreamsRuntimeError
+
+if TYPE_CHECKING:
+    from openlineage.client import OpenLineageClient
+    from openlineage.client.event_v2 import RunEvent
+
+URL, CONFIG, DISABLED, NAMESPACE = (
+    "OPENLINEAGE_URL",
+    "OPENLINEAGE_CONFIG",
+    "OPENLINEAGE_DISABLED",
+    "OPENLINEAGE_NAMESPACE",
+)
+TRANSPORT = "OPENLINEAGE__TRANSPORT"
+SEND_SECONDS = 2.0
+"""How long a server that only a URL names may take to be connected, and to answer; a transport has its own limits."""
+_OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-f]+>:? ?")
+"""Matches a part of an error's text that is another one each time."""
+
+log = logging.getLogger("streams.lineage")
+
+
+class LineageError(StreamsRuntimeError):
+    """Events of OpenLineage cannot be sent."""
+
+
+def target(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return in words where events go, without secrets; None if none are sent."""
+    if environment.get(DISABLED, "").strip().lower() == "true":
+        return None
+    if not _has_type(environment) and (url := environment.get(URL, "").strip()):
+        return masked(url)
+    if any(name == TRANSPORT or name.startswith(f"{TRANSPORT}__") for name in environment):
+        return f"the transport that {TRANSPORT}... names"
+    config = environment.get(CONFIG, "").strip()
+    return f"the transport that {config} names" if config else None
+
+
+def _has_type(environment: Mapping[str, str]) -> bool:
+    """Return True if variables describe a transport; the client itself sets others of their names for a URL."""
+    return TRANSPORT in environment or f"{TRANSPORT}__TYPE" in environment
+
+
+def namespace() -> str:
+    """Return the namespace of jobs."""
+    return os.environ.get(NAMESPACE, "").strip() or "streams"
+
+
+def missing_client() -> str | None:
+    """Return why no lineage is sent although a target is named, and the remedy, if the client is not installed."""
+    if (where := target()) is None:
+        return None
+    try:
+        found = find_spec("openlineage.client")
+    except ImportError:
+        found = None
+    if found is not None:
+        return None
+    missing = MissingExtraError("the client of OpenLineage", "openlineage-python", "openlineage")
+    return f"No lineage is sent to {where}: {missing}. The application runs without; unset {URL} to send none."
+
+
+def import_client() -> None:
+    """Import the client; call this before threads start."""
+    import_modules(
+        "openlineage.client",
+        "openlineage.client.event_v2", "openlineage.client.facet_v2", "openlineage.client.serde",
+        "openlineage.client.transport.http", "openlineage.client.uuid", "dateutil.parser", "requests",
+        "streams_orchestration.runtime.lineage.events",
+    )  # fmt: skip
+
+
+class Client:
+    """Sends events; each error is of one kind, and has one text as long as its cause is the same.
+
+    Raises:
+        LineageError: the environment names a transport that cannot be used.
+    """
+
+    def __init__(self) -> None:
+        from openlineage.client import OpenLineageClient
+
+        # The repository of the working directory says nothing about the application; its address may have a token.
+        config: dict[str, Any] = {"facets": {"source_code_location": {"disabled": True}}}
+        if not _has_type(os.environ) and os.environ.get(URL, "").strip():
+            config["transport"] = _http()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self._client: OpenLineageClient = OpenLineageClient(config=config)
+        except Exception as error:
+            raise LineageError(_reason(error)) from error
+
+    def send(self, event: RunEvent) -> None:
+        """Send an event.
+
+        Raises:
+            LineageError: it has not arrived, as far as the transport knows.
+        """
+        try:
+            self._client.emit(event)
+        except Exception as error:
+            raise LineageError(_reason(error)) from error
+
+    def close(self, seconds: float) -> None:
+        """Let events leave that a transport has taken, for so long."""
+        try:
+            self._client.close(seconds)
+        except Exception as error:
+            raise LineageError(_reason(error)) from error
+
+
+def _http() -> dict[str, Any]:
+    """Return the transport to the server that the plain variables name; what fails is tried again by the reporter."""
+    transport: dict[str, Any] = {
+        "type": "http",
+        "url": os.environ[URL].strip(),
+        "endpoint": os.environ.get("OPENLINEAGE_ENDPOINT") or "api/v1/lineage",
+        "timeout": SEND_SECONDS,
+        "retry": {"total": 0, "connect": 0, "read": 0, "status_forcelist": []},
+    }
+    if key := os.environ.get("OPENLINEAGE_API_KEY"):
+        transport["auth"] = {"type": "api_key", "apiKey": key}
+    return transport
+
+
+def _reason(error: Exception) -> str:
+    text = _OBJECT.sub("", str(error)) or type(error).__name__
+    return masked(" ".join(text.split()))

@@ -1,0 +1,154 @@
+"""Names the data that operators read and write as OpenLineage does, so that other jobs' events meet them.
+
+https://openlineage.io/docs/spec/naming has the names: `kafka://host:port` and the topic, `s3://bucket` and the key,
+`postgres://host:port` and `database.schema.table`, `file` and the path. A name never holds a user, a password or
+options.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from streams_orchestration.model.secrets import masked
+from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.databases.address import resolve_url, shown_url
+from streams_orchestration.operators.lakes.iceberg_catalog import shown_catalog
+from streams_orchestration.operators.references import ReferenceError, resolved
+from streams_orchestration.operators.storage.port import is_address
+
+_AUTHORITY = re.compile(r"(?P<host>[\w.-]+|\[[\da-fA-F:.]+\])(?::(?P<port>\d+))?")
+"""Matches host and port; anything else in their place may be more than that, and is not shown."""
+_DATABASES = {"postgresql": ("postgres", 5432), "mysql": ("mysql", 3306), "mariadb": ("mysql", 3306)}
+"""SQLAlchemy's name of a database -> OpenLineage's name of it, and its usual port."""
+KAFKA_PORT = 9092
+_PATTERN = re.compile(r"[*?\[{]")
+"""Begins the part of a path that stands for several names."""
+
+
+class DatasetName(NamedTuple):
+    """A dataset of OpenLineage."""
+
+    namespace: str
+    name: str
+
+
+def dataset_names(operator: type[Operator], context: OperatorContext, parameters: Any) -> tuple[DatasetName, ...]:
+    """Return the datasets that a source reads or a sink writes; none of what has no lasting place or no known one.
+
+    Args:
+        operator: its class.
+        context: its surroundings.
+        parameters: validated, of its class.
+    """
+    names = _NAMES.get(operator.__name__) if operator.__module__.startswith("streams_orchestration.") else None
+    if names is not None:
+        return names(parameters)
+    return _of_place(operator.destination(context, parameters), context)
+
+
+def _of_place(place: str, context: OperatorContext) -> tuple[DatasetName, ...]:
+    """Return the dataset of a path or of an address; none of other words, which an operator may have for people."""
+    if is_address(place):
+        return (_of_address(place),)
+    if not place or " at " in place or " in " in place:
+        return ()
+    return (DatasetName("file", _without_pattern(str(context.base / place))),)
+
+
+def _of_address(address: str) -> DatasetName:
+    parts = urlsplit(masked(_without_pattern(address.partition("?")[0])))
+    return DatasetName(f"{parts.scheme}://{_authority(parts.netloc)}", parts.path.strip("/") or "/")
+
+
+def _without_pattern(path: str) -> str:
+    """Return the directory that a pattern of files is in; the path itself if it is no pattern."""
+    before, *after = _PATTERN.split(path, maxsplit=1)
+    return before.rpartition("/")[0] if after else before
+
+
+def _authority(netloc: str, port: int | None = None) -> str:
+    """Return host and port of an address, without a user; `?` for what is no host.
+
+    Args:
+        netloc: between `//` and the path.
+        port: where none stands there.
+    """
+    match = _AUTHORITY.fullmatch(netloc.rpartition("@")[2])
+    if match is None:
+        return "?"
+    number = match["port"] or port
+    return f"{match['host']}:{number}" if number else match["host"]
+
+
+def _resolved(text: str) -> str:
+    """Return a text with the values of its references where this process has them."""
+    try:
+        return resolved(text, "url")
+    except ReferenceError:
+        return text
+
+
+def _kafka(parameters: Any) -> tuple[DatasetName, ...]:
+    first = _resolved(parameters.brokers).split(",")[0].strip()
+    topics = (*parameters.topics, parameters.pattern) if hasattr(parameters, "topics") else (parameters.topic,)
+    namespace = f"kafka://{_authority(first.rpartition('://')[2], KAFKA_PORT)}"
+    return tuple(DatasetName(namespace, topic) for topic in topics if topic)
+
+
+def _broker(*attributes: str) -> Callable[[Any], tuple[DatasetName, ...]]:
+    """Return a function that names streams or topics of the broker at `url`."""
+
+    def names(parameters: Any) -> tuple[DatasetName, ...]:
+        parts = urlsplit(_resolved(parameters.url))
+        values = [getattr(parameters, each) for each in attributes]
+        topics = [topic for value in values for topic in ([value] if isinstance(value, str) else value)]
+        return tuple(DatasetName(f"{parts.scheme}://{_authority(parts.netloc)}", topic) for topic in topics)
+
+    return names
+
+
+def _http(parameters: Any) -> tuple[DatasetName, ...]:
+    return (_of_address(_resolved(parameters.url)),)
+
+
+def _table(parameters: Any) -> tuple[DatasetName, ...]:
+    """Name a table of a database; a query may read any tables, so it has no name."""
+    if parameters.table is None:
+        return ()
+    try:
+        url = resolve_url(parameters.url)
+    except Exception:  # noqa: BLE001  a reference that this process does not have, or a driver that is not there
+        return (DatasetName(shown_url(parameters.url), parameters.table),)
+    kind = url.get_backend_name()
+    if kind not in _DATABASES:
+        return (DatasetName("file", f"{url.database}/{parameters.table}"),)
+    scheme, port = _DATABASES[kind]
+    schema, _, table = parameters.table.rpartition(".")
+    within = [url.database or "", schema or "public"] if scheme == "postgres" else [schema or url.database or ""]
+    authority = _authority(url.host or "localhost", url.port or port)
+    return (DatasetName(f"{scheme}://{authority}", ".".join((*within, table))),)
+
+
+def _iceberg(parameters: Any) -> tuple[DatasetName, ...]:
+    """Name a table by its catalog: only that knows where the table is."""
+    shown = shown_catalog({key: _resolved(str(value)) for key, value in parameters.catalog.items()})
+    return (DatasetName(masked(shown) or "iceberg", parameters.table),)
+
+
+_NAMES: dict[str, Callable[[Any], tuple[DatasetName, ...]]] = {
+    "HttpSink": _http,
+    "IcebergSink": _iceberg,
+    "IcebergSource": _iceberg,
+    "KafkaSink": _kafka,
+    "KafkaSource": _kafka,
+    "MQTTSource": _broker("topics"),
+    "NATSSource": _broker("stream"),
+    "PostgresChangeSource": _table,
+    "RedisSource": _broker("stream"),
+    "SqlSink": _table,
+    "SqlSource": _table,
+}
+"""Class of a standard operator whose place is more than a path or an address -> the names of its data."""

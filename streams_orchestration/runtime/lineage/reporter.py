@@ -1,0 +1,267 @@
+"""Sends events of OpenLineage while an application runs, on a thread of its own: a slow server holds nothing up."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from sqlalchemy import delete, insert, select, update
+
+from streams_orchestration.compiler.pe_program import PeProgram
+from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.catalog.rows import ApplicationRow, LineageRunRow
+from streams_orchestration.runtime.errors import CatalogUnavailableError
+from streams_orchestration.runtime.lineage.client import (
+    URL,
+    Client,
+    LineageError,
+    import_client,
+    missing_client,
+    namespace,
+    target,
+)
+from streams_orchestration.runtime.lineage.flows import About, flows_of
+from streams_orchestration.runtime.lineage.progress import EventName, Moment, due
+from streams_orchestration.runtime.lineage.views import View, read_view, rows_since
+from streams_orchestration.runtime.programs.stored_compilation import read_stored
+from streams_orchestration.runtime.recurring import RecurringErrors
+from streams_orchestration.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from openlineage.client.event_v2 import RunEvent
+
+TURN_SECONDS = 2.0
+"""The least time between two looks, however often the catalog changes."""
+LOOK_SECONDS = 10.0
+"""Seconds between two looks while the catalog does not change."""
+LONGEST_PAUSE = 60.0
+"""Longest seconds between two attempts while the server is not reached; the pause doubles up to this."""
+END_SECONDS = 4.0
+"""How long a stop waits for the last events."""
+STEPS = 5
+"""Most steps of one look: the end of the run before, a new run, its START, a RUNNING, its end."""
+
+log = logging.getLogger("streams.lineage")
+
+
+class Sender(Protocol):
+    """Sends events."""
+
+    def send(self, event: RunEvent) -> None:
+        """Send an event.
+
+        Raises:
+            LineageError: it has not arrived.
+        """
+
+    def close(self, seconds: float) -> None:
+        """Let events leave that are under way."""
+
+
+class Reporter:
+    """Sends the events of one application; the catalog says which were sent, so that another host can go on.
+
+    Args:
+        catalog: of the application.
+        home: the state directory.
+        application: its name.
+        host: the number of the host that has this reporter; None if it is no host, and reports failures only.
+        client: sends the events; without one nothing is done.
+    """
+
+    def __init__(self, catalog: Catalog, home: Home, application: str, host: int | None, client: Sender | None) -> None:
+        self._catalog, self._home, self._application, self._host = catalog, home, application, host
+        self._client = client
+        self._programs: tuple[PeProgram, ...] = ()
+        self._about: About | None = None
+        """The facts about the plan that is loaded, once they were needed."""
+        self._told: tuple[str, Moment] | None = None
+        """The run of the last event that was sent here, and the application then."""
+        self._said: str | None = None
+        self._pause = 0.0
+        self._errors = RecurringErrors(log)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lineage", daemon=True)
+
+    def load(self, programs: Iterable[PeProgram]) -> None:
+        """Take the programs of all PEs of the deployed plan, and import their modules before threads need them."""
+        if self._client is None:
+            return
+        self._programs, self._about = tuple(programs), None
+        for program in self._programs:
+            for operator in program.operators.values():
+                import_operator(operator.implementation)
+
+    def start(self) -> None:
+        """Start to send events."""
+        if self._client is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Send the last event if the application has ended, as far as that is possible in a few seconds."""
+        self._stopped.set()
+        self._catalog.changes.wake()
+        if self._thread.is_alive():
+            self._thread.join(END_SECONDS)
+
+    def look(self, *, last: bool = False) -> None:
+        """Look at the application once, and send all events that are due.
+
+        Raises:
+            LineageError: an event could not be sent; it is due again.
+            CatalogUnavailableError: the catalog is away.
+        """
+        for _ in range(STEPS):
+            with self._catalog.read() as connection:
+                view = read_view(connection, self._home, self._application, last=last)
+            if view is None or not self._tells(view, last=last):
+                return
+            told = self._told[1] if self._told and view.run and self._told[0] == view.run.run else None
+            step = due(view.sent, view.moment, told)
+            if step is None:
+                return
+            if step == "BEGIN":
+                self._begin(view)
+            else:
+                self._send(step, view)
+
+    def _tells(self, view: View, *, last: bool) -> bool:
+        """Return True if events are sent from here: by the first host that lives, and ends by any that finds them."""
+        if self._host is None:
+            return view.moment.failure is not None
+        return view.reporter == self._host or (last and view.moment.state != "RUNNING")
+
+    def _begin(self, view: View) -> None:
+        """Enter a new run, unless another process has been quicker."""
+        from openlineage.client.uuid import generate_new_uuid
+
+        r = tables.lineage_run
+        started = view.moment.started_at
+        rows = {} if view.first and view.run is None else view.rows  # the first batches may be quicker than this
+        mine = r.c.application == self._application
+        with self._catalog.write() as connection:
+            if LineageRunRow.one_or_none(connection, select(r).where(mine)) != view.run:
+                return
+            connection.execute(delete(r).where(mine))
+            row = LineageRunRow(self._application, str(generate_new_uuid(datetime.now(UTC))), started, "", rows)
+            connection.execute(insert(r).values(**asdict(row)))
+
+    def _send(self, name: EventName, view: View) -> None:
+        from streams_orchestration.runtime.lineage.events import UnitFacet, run_event, time_of
+
+        assert view.run is not None
+        assert self._client is not None
+        moment, run = view.moment, view.run
+        if run.started_at != moment.started_at:  # of a run that is over for long
+            event = run_event(name, run.run, About(namespace(), self._application, "", None), moment.at)
+        else:
+            units = [
+                UnitFacet(
+                    unit.name, unit.state, unit.completed_epoch,
+                    None if unit.completed_at is None else time_of(unit.completed_at),
+                )
+                for unit in view.units
+            ]  # fmt: skip
+            event = run_event(
+                name, run.run, self._facts(), moment.started_at if name == "START" else moment.at,
+                units=units, rows=rows_since(view, view.rows), error=moment.failure if name == "FAIL" else None,
+            )  # fmt: skip
+        self._client.send(event)
+        r = tables.lineage_run
+        this = (r.c.application == self._application, r.c.run == run.run)
+        with self._catalog.write() as connection:
+            connection.execute(update(r).where(*this).values(event=name))
+        self._told = run.run, moment
+
+    def _facts(self) -> About:
+        """Return the facts about the deployed application; its data are left out where they cannot be read."""
+        if self._about is None:
+            self._about = self._read_facts()
+        return self._about
+
+    def _read_facts(self) -> About:
+        a = tables.application
+        with self._catalog.read() as connection:
+            row = ApplicationRow.one(connection, select(a).where(a.c.name == self._application))
+        about = About(namespace(), self._application, "", None)
+        try:
+            compilation = read_stored(row)
+            flows = flows_of(self._home, row.base, compilation, self._programs) if self._programs else None
+            return replace(about, description=compilation.logical.description, flows=flows)
+        except Exception as error:  # noqa: BLE001  of what another version has stored, or of code of a user's
+            log.warning("Events of %s tell of no data: %s", self._application, error)
+            return about
+
+    def _run(self) -> None:
+        mark = 0
+        while True:
+            last = self._stopped.is_set()
+            try:
+                mark = self._catalog.changes.mark()
+                self.look(last=last)
+                self._arrived()
+            except CatalogUnavailableError:
+                pass  # the host's main loop says so
+            except LineageError as error:
+                self._failed(error)
+            except Exception as error:  # noqa: BLE001  logged
+                self._errors.met("Lineage cannot be sent", error)
+            if last:
+                self._close()
+                return
+            self._stopped.wait(self._pause or TURN_SECONDS)
+            self._catalog.changes.wait(mark, LOOK_SECONDS)
+
+    def _arrived(self) -> None:
+        if self._said is not None:
+            log.info("Lineage reaches %s again", target())
+        self._said, self._pause = None, 0.0
+        self._errors.gone("Lineage cannot be sent")
+
+    def _failed(self, error: LineageError) -> None:
+        """Say what is wrong, once, and rest for longer each time."""
+        self._pause = min(max(2 * self._pause, TURN_SECONDS), LONGEST_PAUSE)
+        if self._said != str(error):
+            self._said = str(error)
+            log.warning("Lineage does not reach %s: %s. It is tried again; the application runs on", target(), error)
+
+    def _close(self) -> None:
+        assert self._client is not None
+        try:
+            self._client.close(END_SECONDS)
+        except LineageError as error:
+            self._failed(error)
+
+
+def reporter(catalog: Catalog, home: Home, application: str, host: int | None) -> Reporter:
+    """Return what sends the events of an application, to where the environment says; call it before threads start.
+
+    Args:
+        catalog: of the application.
+        home: the state directory.
+        application: its name.
+        host: the number of the host that this process is; None if it is none.
+    """
+    return Reporter(catalog, home, application, host, _client())
+
+
+def _client() -> Client | None:
+    """Return the client; None if nothing is to be sent, or cannot be, which is logged."""
+    if (where := target()) is None:
+        return None
+    if problem := missing_client():
+        log.warning(problem)
+        return None
+    import_client()
+    try:
+        return Client()
+    except LineageError as error:
+        message = f"No lineage is sent to {where}: {error}. The application runs without; unset {URL} to send none"
+        log.warning(message)
+        return None

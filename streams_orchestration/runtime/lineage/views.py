@@ -1,0 +1,113 @@
+"""Reads what events of OpenLineage tell of an application from its catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Connection, select
+
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.reading import CatalogRow
+from streams_orchestration.runtime.catalog.rows import HostRow, LineageRunRow, UnitRow
+from streams_orchestration.runtime.catalog.states import ApplicationState
+from streams_orchestration.runtime.lineage.progress import Moment, Sent
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.reading import units_status
+from streams_orchestration.runtime.units.status import HostStatus
+
+BROKEN = ("UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED")
+"""States of a unit that needs a reset, or is being reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationFacts(CatalogRow):
+    """The columns of an application that decide about its run."""
+
+    wanted: Literal["RUNNING", "STOPPED"]
+    state: ApplicationState
+    taken_at: float | None
+    deployed_at: float
+    started_at: float | None
+    plan: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An application as its events tell it."""
+
+    moment: Moment
+    run: LineageRunRow | None
+    """The run that was begun last."""
+    units: list[UnitRow]
+    rows: dict[str, int]
+    """Sink -> rows that are visible for good, since the application was deployed."""
+    first: bool
+    """Whether the application has not stood still since it was deployed from nothing."""
+    reporter: int | None
+    """The host that sends events: of those that live, the one with the lowest number; None if none lives."""
+
+    @property
+    def sent(self) -> Sent | None:
+        """Return what was sent of the run that was begun last."""
+        return None if self.run is None else Sent(self.run.event, self.run.started_at)
+
+
+def read_view(connection: Connection, home: Home, application: str, *, last: bool) -> View | None:
+    """Return an application as its events tell it; None if it is not deployed.
+
+    Args:
+        connection: of a transaction.
+        home: the state directory.
+        application: its name.
+        last: a host is about to end, and has done all that it could: then a stopped application is at its end.
+    """
+    a, u, h, s, r = tables.application, tables.unit, tables.host, tables.sink, tables.lineage_run
+    columns = (a.c.wanted, a.c.state, a.c.taken_at, a.c.deployed_at, a.c.started_at, a.c.plan)
+    facts = ApplicationFacts.one_or_none(connection, select(*columns).where(a.c.name == application))
+    if facts is None:
+        return None
+    units = UnitRow.all(connection, select(u).where(u.c.application == application).order_by(u.c.name))
+    hosts = HostRow.all(connection, select(h).where(h.c.application == application).order_by(h.c.id))
+    run = LineageRunRow.one_or_none(connection, select(r).where(r.c.application == application))
+    rows = connection.execute(select(s.c.operator, s.c.rows).where(s.c.application == application)).all()
+    now = clock.now()
+    working = [host for host in hosts if host.state not in ("COMPLETED", "STOPPED")]
+    live = [each.id for each in working if each.state in ("STARTING", "RUNNING") and HostStatus.of(each, now).alive]
+    broken = any(unit.state in BROKEN or (unit.state == "STARTED" and unit.dirty) for unit in units)
+    moment = Moment(
+        state=_state(facts, last=last),
+        started_at=facts.started_at or facts.deployed_at,
+        failure=_failure(connection, home, application, now) if broken or len(live) < len(working) else None,
+        condition=("UNHEALTHY" if broken else "RUNNING", facts.plan),
+        epochs={unit.name: unit.completed_epoch for unit in units},
+        at=now,
+    )
+    published, first = {row.operator: row.rows for row in rows}, facts.started_at == facts.deployed_at
+    return View(moment, run, units, published, first, min(live, default=None))
+
+
+def _state(facts: ApplicationFacts, *, last: bool) -> Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]:
+    if facts.state == "COMPLETED":
+        return "COMPLETE"
+    if facts.wanted == "RUNNING":
+        return "RUNNING"
+    if not last and facts.state != "STOPPED":
+        return "ENDING"
+    return "ABORT" if facts.taken_at is None else "COMPLETE"
+
+
+def _failure(connection: Connection, home: Home, application: str, now: float) -> str | None:
+    """Return in words which units are not reset any more, and why; None while all run or are reset."""
+    status = units_status(connection, home, application)
+    lost = [each for each in failures(status, now) if each.exhausted]
+    return " ".join(f"{each.unit}: {each.reason}{each.log_hint}. {each.remedy}" for each in lost) or None
+
+
+def rows_since(view: View, names: Iterable[str]) -> dict[str, int]:
+    """Return the rows that sinks have published since the run began."""
+    before = {} if view.run is None else view.run.rows
+    return {name: max(view.rows[name] - before.get(name, 0), 0) for name in names if name in view.rows}
