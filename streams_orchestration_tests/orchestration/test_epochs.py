@@ -174,6 +174,6 @@ def test_the_documented_definitions_run(instance: dg.DagsterInstance):
     repository = defs.get_repository_def()
     context = dg.build_sensor_context(instance=instance, repository_def=repository)
     ticks = {each.name: each.evaluate_tick(context) for each in repository.sensor_defs}
-    (archive,) = ticks["epochs_of_flights_sinks_Delays"].run_requests or ()
-    (report,) = ticks["automation"].run_requests or ()
+    (archive,) = list(ticks["epochs_of_flights_sinks_Delays"].run_requests or ())
+    (report,) = list(ticks["automation"].run_requests or ())
     assert (archive.run_key, report.asset_selection) == ("100@life", [dg.AssetKey("worst_airports")])

@@ -18,7 +18,6 @@ from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.previews import KEEPS_STATE
 from streams_orchestration.orchestration.sensors import SENSOR
 from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
@@ -62,7 +61,7 @@ class Deployed:
 
     def checks(self, *assets: dg.AssetKey) -> set[dg.AssetCheckKey]:
         """Return the checks of these assets."""
-        return self.defs.resolve_asset_graph().get_check_keys_for_assets(set(assets))
+        return set(self.defs.resolve_asset_graph().get_check_keys_for_assets(set(assets)))
 
     def not_evaluated(self, *assets: dg.AssetKey) -> set[str]:
         """Return the checks that Dagster shows as not evaluated."""
@@ -83,10 +82,6 @@ class Deployed:
 
 @pytest.fixture
 def deployed(spec: Path, home: Home, runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    def not_deployed(home: Home, *_: object, **__: object) -> None:
-        raise NotDeployedError(DEPLOYMENT.path[0], (), home.root)
-
-    runtime.preview_redeploy = not_deployed
     with dg.DagsterInstance.ephemeral() as instance:
         application = Deployed(build_definitions(spec.parent, home), instance, runtime)
         monkeypatch.setattr(clock, "now", lambda: application.now)
