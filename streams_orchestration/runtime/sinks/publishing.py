@@ -262,7 +262,10 @@ def remove_empty(catalog: Catalog, application: str) -> None:
         seen |= {(row.place, path_of(catalog.store, row.pending).parent) for row in connection.execute(waiting)}
     directories = {_outermost(directory, Path(place)) for place, directory in seen}
     for directory in directories:
-        for place in sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True):
+        places: list[Path] = []
+        with contextlib.suppress(FileNotFoundError):  # another host that ends may remove it at the same time
+            places = sorted((path for path in directory.rglob("*") if path.is_dir()), reverse=True)
+        for place in places:
             with contextlib.suppress(OSError):
                 place.rmdir()
         with contextlib.suppress(OSError):
