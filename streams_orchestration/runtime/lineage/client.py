@@ -138,5 +138,14 @@ def _http() -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> str:
-    text = _OBJECT.sub("", str(error)) or type(error).__name__
-    return masked(" ".join(text.split()))
+    """Return the cause in one line: the system's word where it has one, since libraries wrap it several times."""
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    if any("Timeout" in type(each).__name__ for each in chain):
+        return "it does not answer in time"
+    words = [each.strerror for each in chain if isinstance(each, OSError) and each.strerror]
+    text = words[-1] if words else str(error) or type(error).__name__
+    return masked(" ".join(_OBJECT.sub("", text).split()))

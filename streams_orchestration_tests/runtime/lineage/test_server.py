@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ from streams_orchestration.runtime.hosts.heart import Heart
 from streams_orchestration.runtime.hosts.host import Host
 from streams_orchestration.runtime.lineage import client, reporter
 from streams_orchestration.runtime.lineage.client import target
+from streams_orchestration.runtime.lineage.events import run_event
+from streams_orchestration.runtime.lineage.flows import About
 from streams_orchestration.runtime.processes import identify, process_space
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.runtime.applications import write_rows
@@ -157,6 +160,18 @@ def test_a_server_that_hangs_holds_neither_a_batch_nor_the_end_up(
             local.run()
         assert ended == ["COMPLETED"]
         assert not over.is_set()
+        over.set()
+
+
+def test_a_server_that_answers_late_is_said_to_do_so(monkeypatch: pytest.MonkeyPatch):
+    over = threading.Event()
+    monkeypatch.setattr(client, "SEND_SECONDS", 0.05)
+    with receiver() as server:
+        server.refuses = lambda _body: over.wait(60)
+        monkeypatch.setenv("OPENLINEAGE_URL", server.address)
+        event = run_event("START", str(uuid.uuid4()), About("streams", "app", "", None), 0.0)
+        with pytest.raises(client.LineageError, match="it does not answer in time"):
+            client.Client().send(event)
         over.set()
 
 
