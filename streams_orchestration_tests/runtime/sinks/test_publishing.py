@@ -19,7 +19,6 @@ from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.sinks.publisher import FIRST_PAUSE, Publisher
-from streams_orchestration.runtime.sinks.publishing import remove_empty
 from streams_orchestration.runtime.sinks.retraction import retract
 from streams_orchestration.runtime.sinks.sinks import SinkStatus, count_output
 from streams_orchestration.runtime.stepping import publish
@@ -370,25 +369,6 @@ def test_a_directory_that_was_removed_with_what_waited_stops_the_application(loc
     actual = read_status(local.home, local.name)
     assert (actual.pes[0].state, actual.pes[0].permanent) == ("FAILED", True)
     assert "is gone: start anew with --fresh" in str(actual.sinks[0].error)
-
-
-def test_two_hosts_that_end_together_may_remove_the_same_directories(
-    local: LocalApplication, monkeypatch: pytest.MonkeyPatch
-):
-    local.run()
-    with local.catalog.read() as connection:
-        pending = Path(connection.scalars(select(tables.sink.c.pending)).one() or "")
-    pending.mkdir(parents=True, exist_ok=True)
-    scandir = os.scandir
-
-    def removed_before(path: Any) -> Any:
-        pending.rmdir()  # by the other host, after this one has seen it
-        monkeypatch.setattr(os, "scandir", scandir)
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", removed_before)
-    remove_empty(local.catalog, "app")
-    assert not pending.exists()
 
 
 def test_a_directory_that_was_removed_while_nothing_waited_is_made_again(local: LocalApplication):
