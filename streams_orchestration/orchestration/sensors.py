@@ -5,11 +5,14 @@
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import dagster as dg
 
 from streams_orchestration.model.secrets import masked
+from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import APPLICATION_TAG, ResetUnit
@@ -144,6 +147,24 @@ class _Tick:
             reset.result()
         for application in sorted(looked_at):
             self.stop_orphans(application)
+        self.check_anew()
+
+    def check_anew(self) -> None:
+        """Record the checks of deployments that a run has materialized since the last tick.
+
+        Dagster takes the checks that were recorded last, and shows them as not evaluated if they are older than the
+        materialization: those that the sensor has recorded while the run was under way.
+        """
+        keys = {asset_key(name, "deployment"): name for name in self.deployed & self.memories.keys()}
+        for record in self.context.instance.get_asset_records([*keys]) if keys else ():
+            last, name = record.asset_entry.last_materialization, keys[record.asset_entry.asset_key]
+            run, memory = "" if last is None else last.run_id, self.memories[name]
+            if run in ("", memory.checked_run):
+                continue
+            self.memories[name] = replace(memory, checked_run=run)
+            with suppress(NotDeployedError):  # since the pulses were read
+                judged = judge(self.deployments.status(name), clock.now(), self.deployments.machines())
+                self.events += [evaluation(name, each) for each in judged]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[UnitFailure]:
         """Look at an application; an error that is its own keeps no other one from being looked after."""

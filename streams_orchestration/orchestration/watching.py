@@ -65,6 +65,8 @@ class Memory:
     reported_at: float = 0.0
     checks: dict[str, str] = field(default_factory=dict)
     """Check -> its outcome when it was last recorded."""
+    checked_run: str = ""
+    """The last run that materialized the deployment; the checks have been recorded since."""
     late_at: float = 0.0
     """When a cut is late unless one completes before; 0 where none is to come, or one is late already."""
 

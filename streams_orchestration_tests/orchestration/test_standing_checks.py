@@ -119,6 +119,22 @@ def test_checks_of_the_sensor_stand_after_a_run(deployed: Deployed, job: str):
     assert deployed.not_evaluated(DEPLOYMENT) == set()
 
 
+def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+):
+    def awaited(*_: object) -> ApplicationStatus:
+        deployed.look(replace(deployed.status, state="WAITING"))
+        deployed.look(deployed.status)
+        return deployed.status
+
+    monkeypatch.setattr(deployed.runtime, "await_running", awaited)
+    deployed.runtime.status = deployed.status
+    deployed.run("redeploy_demo")
+    deployed.look(deployed.status)
+    assert deployed.not_evaluated(DEPLOYMENT) == set()
+    assert not deployed.look(deployed.status)
+
+
 def test_what_was_deployed_by_a_command_has_all_checks(deployed: Deployed):
     """Commands redeploy before a run records it, or without one."""
     deployed.look()
