@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from streams_orchestration.compiler.column_influences import column_influences
 from streams_orchestration.compiler.column_sources import Port, column_sources, port_of
 from streams_orchestration.compiler.column_uses import IDENTITY, UNSPECIFIED, Uses, through, united
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
+from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.physical_graph import Connection
 from streams_orchestration.model.schema import parse_schema
 
@@ -29,6 +31,16 @@ Origins = Mapping[str, Origin]
 """Column -> its origin."""
 Influences = Uses[tuple[str, str]]
 """(node of the lineage, column of it) -> the ways in which it decides which tuples there are."""
+
+
+def reference_node(operator: str, name: str) -> str:
+    """Return the node of the lineage for a file that an operator reads beside its streams.
+
+    Args:
+        operator: its logical name.
+        name: the parameter that names the file.
+    """
+    return f"sources/{operator}.{name}"
 
 
 class ColumnOrigins:
@@ -121,7 +133,7 @@ class ColumnOrigins:
             )
             for column, uses in sources.items()
         }
-        return _known(by_column)
+        return _known({**by_column, **_taken(model, columns)})
 
     def _port_type(self, operator: int, port: int) -> Port:
         """Return the tuple type of an input port; it has no attributes where no schema is known."""
@@ -150,6 +162,13 @@ class ColumnOrigins:
 
     def _stream(self, connection: Connection) -> str:
         return f"streams/{self._physical.operators[connection.source].streams[connection.source_port]}"
+
+
+def _taken(model: LogicalOperator, columns: Collection[str]) -> Origins:
+    """Return the origins of the attributes that a Lookup takes from its table."""
+    taken: Mapping[str, Any] = model.parameters.get("take") or {} if short_kind(model.kind) == "Lookup" else {}
+    table = reference_node(model.name, "table")
+    return {name: Origin({(table, str(taken[name])): frozenset({IDENTITY})}) for name in columns if name in taken}
 
 
 def _union(origins: Iterable[Origin]) -> Origin:

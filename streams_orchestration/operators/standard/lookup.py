@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from streams_orchestration.model.names import nearest
@@ -20,7 +18,7 @@ from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.key_index import KeyIndex
 from streams_orchestration.operators.keys import count_keys, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import np
+from streams_orchestration.operators.libraries import np, pa, pq
 from streams_orchestration.operators.standard.csv_file import CsvFile
 
 REPEATED = 4

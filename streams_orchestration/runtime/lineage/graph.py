@@ -1,18 +1,20 @@
 """Lineage of an application: from the data it reads, over PEs and streams, to its results; and from spec to deployment.
 
 One graph says it for Dagster's lineage page, for `streams lineage` and for OpenLineage's events. Nodes are named by
-their path: `spec`, `fusion_plan`, `deployment`, `sources/Flights`, `pes/pe_0`, `streams/Out[1].B`, `sinks/Results`.
+their path: `spec`, `fusion_plan`, `deployment`, `sources/Flights`, `pes/pe_0`, `streams/Out[1].B`, `sinks/Results`. A
+file that an operator reads beside its streams is called as the operator and the parameter that names it:
+`sources/Airlines.table`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 import networkx as nx
 
-from streams_orchestration.compiler.column_lineage import ColumnOrigins
+from streams_orchestration.compiler.column_lineage import ColumnOrigins, reference_node
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment.deployment import address_of
 from streams_orchestration.compiler.drawing.picture import short_kind
@@ -22,9 +24,10 @@ from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.stage_results import ProcessingElement
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.secrets import masked
+from streams_orchestration.runtime.lineage.reference_files import ReferenceFile, reference_files
 
 LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic")
-FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "txt")
+FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "orc", "txt")
 
 
 def stage_lineage(application: str) -> nx.DiGraph:
@@ -56,12 +59,16 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
     deployed = () if compilation.deployment is None else compilation.deployment.pes
     programs = [operator for pe in deployed for operator in pe.program.operators.values()]
     addresses = {each.name: address_of(each) for each in programs if not (each.inputs and each.outputs)}
+    read = {
+        each.index: reference_files(each, import_all=compilation.deployment is not None) for each in logical.operators
+    }
     for pe in compilation.fusion.pes:
         name = f"pes/pe_{pe.id}"
         _add_pe(graph, name, pe, compilation)
         for number in pe.operators:
             operator = physical.operators[number]
             _add_ends(graph, name, operator, models[number], addresses.get(operator.name))
+            _add_reference_files(graph, name, models[number], read[operator.logical])
         for number in pe.operators:
             if (sink := f"sinks/{physical.operators[number].name}") in graph:
                 schemas = {models[c.source].outputs[c.source_port].schema for c in physical.connections
@@ -132,6 +139,16 @@ def _add_ends(
     if model.inputs and not model.outputs:
         _add(graph, f"sinks/{operator.name}", "sink", f"{where}, written by {short_kind(model.kind)}", **facts)
         graph.add_edge(pe, f"sinks/{operator.name}")
+
+
+def _add_reference_files(graph: nx.DiGraph, pe: str, model: LogicalOperator, files: Sequence[ReferenceFile]) -> None:
+    """Add the files that an operator reads beside its streams; all replicas read the same ones."""
+    for each in files:
+        node, kind, location = reference_node(model.name, each.name), short_kind(model.kind), masked(each.file)
+        facts = {"operator": model.name, "operator_kind": kind, "location": location, "address": location}
+        facts |= {"place": model.location, "format": each.facts.get("format"), "schema": each.facts.get("schema")}
+        _add(graph, node, "source", f"{location}, read by {kind} {model.name} beside its streams", **facts)
+        graph.add_edge(node, pe)
 
 
 def data_format(node: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,52 @@
+"""The files that operators read beside their streams, as the table of a `Lookup`: sources of the lineage, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from streams_orchestration.compiler.implementations import implementation_name, is_standard
+from streams_orchestration.compiler.logical_graph import LogicalOperator
+from streams_orchestration.model.containers import is_mapping
+from streams_orchestration.operators.implementation import import_operator
+
+
+class ReferenceFile(NamedTuple):
+    """A file, or a directory or pattern of several, as a parameter names it."""
+
+    name: str
+    """The parameter, as `table` of a `Lookup`; the name of a table that does not stream."""
+    file: str
+    facts: Mapping[str, Any]
+    """The values that stand beside it in the spec, such as `format` and `schema`."""
+
+
+def reference_files(operator: LogicalOperator, *, import_all: bool) -> list[ReferenceFile]:
+    """Return the files that an operator with input ports reads; none when its class or its parameters are faulty.
+
+    Args:
+        operator: of the flattened application.
+        import_all: modules of a user's own may be imported, too.
+    """
+    if not operator.inputs or not (import_all or is_standard(operator)):
+        return []
+    try:
+        found = import_operator(implementation_name(operator))
+        files = found.input_files(found.Parameters.model_validate(operator.parameters))
+    except Exception:  # noqa: BLE001  checking the operator says what is wrong with its class and its parameters
+        return []
+    named: dict[str, ReferenceFile] = {}
+    for file in dict.fromkeys(files):
+        for each in [*_mentions(operator.parameters, file)] or [ReferenceFile("file", file, {})]:
+            name = each.name if each.name not in named else f"{each.name}_{len(named) + 1}"
+            named[name] = each._replace(name=name)
+    return list(named.values())
+
+
+def _mentions(parameters: Mapping[str, Any], file: str, within: str = "") -> Iterator[ReferenceFile]:
+    """Find the parameters that name a file; one within a mapping is called as the mapping."""
+    for name, value in parameters.items():
+        if value == file:
+            yield ReferenceFile(within or name, file, parameters if within else {})
+        elif is_mapping(value):
+            yield from _mentions(value, file, name)
