@@ -30,20 +30,30 @@ def published_rows(sink: SinkStatus) -> pl.LazyFrame | None:
     Raises:
         PolarsError, OSError, DataError: a file cannot be read; also when the frame is collected.
     """
-    if sink.path is None:
-        return None
-    files = sink.path.rglob(f"*.{sink.format}")
-    parts = sorted(path for path in files if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
-    return _scan_partitions(sink, sink.path, parts) if parts else None
+    parts = _visible_files(sink)
+    return _scan_partitions(sink, sink.path, parts) if sink.path is not None and parts else None
 
 
 def first_rows(sink: SinkStatus, limit: int) -> pl.DataFrame | None:
-    """The first rows of the first files; None when there are none, or when they cannot be read."""
+    """Return the first rows of the newest file; None when there are no files, or when it cannot be read.
+
+    Older files may have other columns, and values of other expressions: a redeploy leaves them as they are.
+    """
     try:
-        frame = published_rows(sink)
-        return None if frame is None else frame.head(limit).collect()
+        newest = max(_visible_files(sink), key=lambda path: (path.stat().st_mtime_ns, path.name), default=None)
+        if sink.path is None or newest is None:
+            return None
+        return _scan_partitions(sink, sink.path, [newest]).head(limit).collect()
     except (pl.exceptions.PolarsError, OSError, DataError):
         return None
+
+
+def _visible_files(sink: SinkStatus) -> list[Path]:
+    """Return the published files of a sink, by directory and name."""
+    if sink.path is None:
+        return []
+    files = sink.path.rglob(f"*.{sink.format}")
+    return sorted(path for path in files if not any(n.startswith("_") for n in path.relative_to(sink.path).parts))
 
 
 def _scan_partitions(sink: SinkStatus, place: Path, parts: list[Path]) -> pl.LazyFrame:
