@@ -123,16 +123,18 @@ def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
     def awaited(*_: object) -> ApplicationStatus:
-        deployed.look(replace(deployed.status, state="WAITING"))
-        deployed.look(deployed.status)
+        deployed.now += 60
+        deployed.look(deployed.status)  # its cut is late
         return deployed.status
 
+    deployed.look()
     monkeypatch.setattr(deployed.runtime, "await_running", awaited)
-    deployed.runtime.status = deployed.status
+    deployed.status = deployed.runtime.status = running(fingerprint="other")
     deployed.run("redeploy_demo")
-    deployed.look(deployed.status)
+    assert deployed.not_evaluated(DEPLOYMENT) == {"cuts_are_fresh"}
+    deployed.look()
     assert deployed.not_evaluated(DEPLOYMENT) == set()
-    assert not deployed.look(deployed.status)
+    assert not deployed.look()
 
 
 def test_what_was_deployed_by_a_command_has_all_checks(deployed: Deployed):
