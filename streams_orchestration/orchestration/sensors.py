@@ -104,6 +104,10 @@ def failed_units_sensor(
     return failed_units
 
 
+RECORD_SECONDS = 1.0
+"""Dagster knows the time of a check's record to the second: a check within that of a materialization seems older."""
+
+
 @dataclass(slots=True)
 class _Tick:
     """One evaluation of the sensor."""
@@ -158,10 +162,12 @@ class _Tick:
         keys = {asset_key(name, "deployment"): name for name in self.deployed & self.memories.keys()}
         for record in self.context.instance.get_asset_records([*keys]) if keys else ():
             last, name = record.asset_entry.last_materialization, keys[record.asset_entry.asset_key]
-            run, memory = "" if last is None else last.run_id, self.memories[name]
-            if run in ("", memory.checked_run):
+            memory = self.memories[name]
+            if last is None or last.run_id in ("", memory.checked_run):
                 continue
-            self.memories[name] = replace(memory, checked_run=run)
+            if time.time() < last.timestamp + RECORD_SECONDS:
+                continue
+            self.memories[name] = replace(memory, checked_run=last.run_id)
             with suppress(NotDeployedError):  # since the pulses were read
                 judged = judge(self.deployments.status(name), clock.now(), self.deployments.machines())
                 self.events += [evaluation(name, each) for each in judged]

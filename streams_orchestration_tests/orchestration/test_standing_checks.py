@@ -22,6 +22,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow
 DEPLOYMENT = dg.AssetKey(["demo", "deployment"])
@@ -132,8 +133,7 @@ def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some
     deployed.status = deployed.runtime.status = running(fingerprint="other")
     deployed.run("redeploy_demo")
     assert deployed.not_evaluated(DEPLOYMENT) == {"cuts_are_fresh"}
-    deployed.look()
-    assert deployed.not_evaluated(DEPLOYMENT) == set()
+    until(lambda: deployed.look() and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
     assert not deployed.look()
 
 
