@@ -98,6 +98,7 @@ def test_only_the_first_host_that_lives_sends(running: Running, sent: SentEvents
     assert sent.events == []
 
 
+@pytest.mark.usefixtures("database")
 def test_a_start_after_a_stop_is_another_run(running: Running, sent: SentEvents):
     mine = reporting(running, sent)
     mine.look()
