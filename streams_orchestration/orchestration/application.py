@@ -238,8 +238,13 @@ def application_name(spec: Path) -> str:
 
 
 def name_of_file(spec: Path) -> str:
-    """Return the name that an application has after its file, where nothing better is known."""
-    return re.sub(r"\W", "_", file_of(spec).stem, flags=re.ASCII) or "application"
+    """Return the name that an application has after its file, where nothing better is known.
+
+    `dg scaffold` calls every file `application.yaml` and the application after the directory.
+    """
+    file = file_of(spec)
+    name = file.parent.name if file.stem == "application" else file.stem
+    return re.sub(r"\W", "_", name, flags=re.ASCII) or "application"
 
 
 def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph:

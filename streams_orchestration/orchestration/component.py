@@ -39,7 +39,7 @@ application: {name}
 graph:
   - name: Numbers
     operator: Beacon
-    parameters: {{iterations: 1000}}
+    parameters: {{iterations: 36000, period: 0.1, output: {{n: IterationCount()}}}} # an hour
     outputs: [{{stream: Numbers, schema: "n bigint"}}]
   - name: Results
     operator: FileSink

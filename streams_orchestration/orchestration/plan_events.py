@@ -75,7 +75,7 @@ def _keeps_state(instance: dg.DagsterInstance, application: str, since: float) -
     key = asset_key(application, "deployment")
     record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
     made = record.evaluation if record is not None and record.create_timestamp > since else None
-    if made is not None and made.passed:
+    if isinstance(made, dg.AssetCheckEvaluation) and made.passed:  # it is only planned where the redeploy was refused
         return dg.AssetCheckEvaluation(
             asset_key=key, check_name=KEEPS_STATE, passed=True, description=made.description, metadata=made.metadata
         )

@@ -13,10 +13,11 @@ from dagster._core.launcher.default_run_launcher import DefaultRunLauncher
 
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.epochs import VERSION_TAG, last_materialization
+from streams_orchestration.orchestration.plan_events import plan_events
 from streams_orchestration.runtime.machines.register import MachineStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
-from streams_orchestration_tests.orchestration.statuses import failed, running
+from streams_orchestration_tests.orchestration.statuses import failed, measured, running
 
 DEPLOYMENT = dg.AssetKey(["demo", "deployment"])
 NORTH = MachineStatus("north", "a.b", "UP", (), 2, (), 0, None, 1.0, 1.0, "1")
@@ -95,6 +96,16 @@ def test_a_run_that_is_ended_says_that_the_application_goes_on(
         (run,) = instance.get_runs(limit=1)
         messages = [each.user_message for each in instance.all_logs(run.run_id)]
     assert any("demo goes on, job cancel_demo stops it" in each for each in messages)
+
+
+def test_a_plan_is_recorded_behind_a_redeploy_that_was_refused(defs: dg.Definitions, runtime: Runtime):
+    """The check of that run is planned, and never evaluated."""
+    runtime.refused, runtime.error = "deploy_or_redeploy", dg.Failure("it would lose state")
+    with dg.DagsterInstance.ephemeral() as instance:
+        redeploy = defs.resolve_job_def("redeploy_demo")
+        assert not redeploy.execute_in_process(instance=instance, raise_on_error=False).success
+        events = list(plan_events(instance, running(), measured(), ()))
+    assert [each.passed for each in events if isinstance(each, dg.AssetCheckEvaluation)] == [True]
 
 
 def redeploying() -> dg.JobDefinition:

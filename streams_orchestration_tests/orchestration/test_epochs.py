@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -19,7 +17,6 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration_tests.orchestration.statuses import failed, measured, running
 
 SINK = "demo/sinks/Results"
-PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 
 
 @pytest.fixture
@@ -162,18 +159,3 @@ def test_no_epochs_are_too_few():
     for wrong in (lambda: epochs_since(SINK, 0), lambda: epochs_sensor(SINK, "nightly", -1)):
         with pytest.raises(ValueError, match="it must be 1 or more"):
             wrong()
-
-
-def test_the_documented_definitions_run(instance: dg.DagsterInstance):
-    (code,) = [each for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "epochs_" in each]
-    names: dict[str, Any] = {}
-    exec(code, names)
-    defs: dg.Definitions = names["defs"]
-    key = dg.AssetKey(["flights", "sinks", "Delays"])
-    instance.report_runless_asset_event(dg.AssetMaterialization(key, tags={VERSION_TAG: "100@life"}))
-    repository = defs.get_repository_def()
-    context = dg.build_sensor_context(instance=instance, repository_def=repository)
-    ticks = {each.name: each.evaluate_tick(context) for each in repository.sensor_defs}
-    (archive,) = list(ticks["epochs_of_flights_sinks_Delays"].run_requests or ())
-    (report,) = list(ticks["automation"].run_requests or ())
-    assert (archive.run_key, report.asset_selection) == ("100@life", [dg.AssetKey("worst_airports")])
