@@ -57,10 +57,10 @@ class DecisionOptions(dg.Config):
 
 
 def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
-    """Return the specs of the three assets: external ones in a group of their own, beside the data's way.
+    """Return the specs of the three assets, which follow the deployment in a group of their own.
 
-    What is not running cannot be measured, so nothing but the profile job makes them: Dagster's button *Materialize
-    all* leaves external assets out.
+    They are external: only the profile job makes them, since what is not running cannot be measured. So *Materialize
+    all* leaves them out, no automation runs them, and Dagster never calls them stale.
     """
 
     def spec(name: str, after: list[str], description: str) -> dg.AssetSpec:
@@ -74,7 +74,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
         )
 
     return [
-        spec(PROFILE, [], "What the operators, streams and PEs of the running application cost."),
+        spec(PROFILE, ["deployment"], "What the operators, streams and PEs of the running application cost."),
         spec(
             DECISION,
             [PROFILE],

@@ -9,6 +9,8 @@ from typing import Any
 import dagster as dg
 import pytest
 import yaml
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._core.loader import LoadingContextForTest
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
@@ -36,6 +38,7 @@ from streams_orchestration_tests.orchestration.statuses import running
 pytestmark = pytest.mark.slow
 
 CHEAP = Transport("calibrated", PassageCost(1e-9, 0.0), PassageCost(1e-9, 0.0))
+PROFILING = ("operator_profile", "decoupling_decision", "decoupling_outcome")
 SPEC = """\
 specVersion: 1
 application: demo
@@ -141,19 +144,32 @@ def test_a_decision_needs_a_profile(defs: dg.Definitions, measured: dict[str, An
 
 def test_everything_that_can_be_materialized_is_so_when_nothing_runs(defs: dg.Definitions, measured: dict[str, Any]):
     graph = defs.resolve_asset_graph()
-    profiling = {
-        dg.AssetKey(["demo", name]) for name in ("operator_profile", "decoupling_decision", "decoupling_outcome")
-    }
-    assert not profiling & graph.executable_asset_keys
+    assert not {dg.AssetKey(["demo", name]) for name in PROFILING} & graph.executable_asset_keys
     everything = dg.define_asset_job("everything", selection=dg.AssetSelection.all())
     merged = dg.Definitions.merge(defs, dg.Definitions(jobs=[everything]))
     assert merged.resolve_job_def("everything").execute_in_process().success
 
 
-def test_profiling_is_aside_of_the_data_path(defs: dg.Definitions):
+def test_profiling_follows_the_deployment_aside_of_the_data_path(defs: dg.Definitions):
     specs = {spec.key.path[-1]: spec for spec in defs.resolve_all_asset_specs()}
-    assert {specs[name].group_name for name in ("operator_profile", "decoupling_outcome")} == {"demo_profiling"}
-    assert not specs["operator_profile"].deps
+    assert {specs[name].group_name for name in PROFILING} == {"demo_profiling"}
+    before = {name: {dep.asset_key.path[-1] for dep in specs[name].deps} for name in PROFILING}
+    assert before == {
+        "operator_profile": {"deployment"},
+        "decoupling_decision": {"operator_profile"},
+        "decoupling_outcome": {"operator_profile", "decoupling_decision"},
+    }
+    assert not [name for name in PROFILING if specs[name].automation_condition is not None]
+
+
+def test_another_deployment_makes_no_profile_stale(defs: dg.Definitions):
+    graph = defs.resolve_asset_graph()
+    with dg.DagsterInstance.ephemeral() as instance:
+        for number, name in enumerate(("deployment", *PROFILING, "deployment")):
+            tags = {"dagster/data_version": str(number)}
+            instance.report_runless_asset_event(dg.AssetMaterialization(["demo", name], tags=tags))
+        statuses = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+        assert {statuses.get_status(dg.AssetKey(["demo", name])) for name in PROFILING} == {StaleStatus.FRESH}
 
 
 APPLY = {"ops": {"apply_decision": {"config": {"fresh": True}}}}
