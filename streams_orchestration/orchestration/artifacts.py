@@ -16,6 +16,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.operators.durable_files import write_whole
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home
@@ -128,10 +129,11 @@ class ArtifactStore:
                 violations=tuple(content["violations"]),
             )
         except FileNotFoundError as error:
-            message = f"{application}: stage {stage} is not compiled yet. Run job compile_{application}."
+            message = f"{application}: stage {stage} is not compiled yet. Run job {job_name(application, 'compile')}."
             raise StageMissingError(message) from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            message = f"{path}: cannot be read as a compiled stage: {error}. Run job compile_{application} again."
+            job = job_name(application, "compile")
+            message = f"{path}: cannot be read as a compiled stage: {error}. Run job {job} again."
             raise StageMissingError(message) from error
 
     def options(self, application: str) -> Options:
@@ -185,7 +187,8 @@ class ArtifactStore:
         if stale:
             message = (
                 f"{application}: the compiled stages do not belong together: {'; '.join(stale)}. "
-                f"Run job compile_{application} (or redeploy_{application}) so that all stages are of one compilation."
+                f"Run job {job_name(application, 'compile')} (or {job_name(application, 'redeploy')}) so that all "
+                "stages are of one compilation."
             )
             raise StagesOutOfStepError(message)
         broken = [f"{stage}: {violation}" for stage, document in read.items() for violation in document.violations]

@@ -13,6 +13,7 @@ from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.jobs import job_tags
 from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts
 from streams_orchestration.orchestration.previews import put_in_place
@@ -58,7 +59,9 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
         artifact_store, deployments = streams.artifacts, streams.deployments
         document = artifact_store.get(name, DECISION)
         if document is None:
-            message = f"{name}: nothing was decided yet. Run job profile_{name} while the application works."
+            message = (
+                f"{name}: nothing was decided yet. Run job {job_name(name, 'profile')} while the application works."
+            )
             raise NotDecoupledError(message)
         gain = promised_gain(document)
         if gain < config.least_gain or len(document["decision"]["parts"]) < 2:
@@ -108,7 +111,7 @@ def decouple_job(application: str, apply_decision: dg.OpDefinition, key: str = R
     """
 
     @dg.job(
-        name=f"decouple_{application}",
+        name=job_name(application, "decouple"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Split PEs of {application} as its decoupling decision says, with its state kept.",

@@ -13,6 +13,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.ops import (
     APPLICATION_TAG,
     await_heartbeats,
@@ -51,7 +52,7 @@ def job_tags(application: str) -> dict[str, str]:
 def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     """Compile all stages, one after another, until a check fails."""
     return dg.define_asset_job(
-        f"compile_{application}",
+        job_name(application, "compile"),
         selection=list(stages),
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
@@ -62,7 +63,7 @@ def compile_job(application: str, stages: Sequence[dg.AssetKey]):
 def deploy_job(application: str):
     """Return the job that puts what is compiled in place. It changes nothing where that runs already."""
     return dg.define_asset_job(
-        f"deploy_{application}",
+        job_name(application, "deploy"),
         selection=[asset_key(application, "deployment")],
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
@@ -78,7 +79,7 @@ def redeploy_job(application: str, stages: Sequence[dg.AssetKey]):
         stages: assets of the compiler's stages.
     """
     return dg.define_asset_job(
-        f"redeploy_{application}",
+        job_name(application, "redeploy"),
         selection=[*stages, asset_key(application, "deployment")],
         config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}},
         executor_def=dg.in_process_executor,
@@ -98,7 +99,7 @@ def available_job(application: str, recompile: dg.OpDefinition, key: str = RESOU
     """
 
     @dg.job(
-        name=f"available_{application}",
+        name=job_name(application, "available"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | {dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_AVAILABLE_RUNTIME)},
         description=f"Have {application} take what is there now, complete the epoch, and stop. The next run goes on "
@@ -123,7 +124,7 @@ def command_job(application: str, keep: dg.OpDefinition, key: str = RESOURCE_KEY
     """
 
     @dg.job(
-        name=f"redeploy_{application}",
+        name=job_name(application, "redeploy"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Deploy {application} as it was compiled.",
@@ -146,7 +147,7 @@ def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDe
     """
 
     @dg.job(
-        name=f"redeploy_{application}",
+        name=job_name(application, "redeploy"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Show how {application} was compiled, and that what was deployed works.",
@@ -161,7 +162,7 @@ def cancel_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Stop all hosts; what is committed is kept."""
 
     @dg.job(
-        name=f"cancel_{application}",
+        name=job_name(application, "cancel"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Stop {application}. Its state is kept.",
@@ -180,7 +181,7 @@ def reset_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """
 
     @dg.job(
-        name=f"reset_{application}",
+        name=job_name(application, "reset"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | {PRIORITY_TAG: URGENT},
         description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",

@@ -8,6 +8,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 
 KEEPS_STATE = "redeploy_keeps_state"
@@ -95,7 +96,9 @@ def problems(outcome: Redeployment) -> str:
 def in_launchpad(application: str) -> str:
     """Describe where Dagster has the options that remedies name as on the command line."""
     step = f"write_wanted_state of {application}__deployment"
-    return f"In the launchpad of redeploy_{application} drop_state of {step} takes the names of --drop-state."
+    return (
+        f"In the launchpad of {job_name(application, 'redeploy')} drop_state of {step} takes the names of --drop-state."
+    )
 
 
 def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:

@@ -4,6 +4,7 @@
 
 import dagster as dg
 
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 
@@ -22,7 +23,7 @@ def profile_schedule(
     """
 
     @dg.schedule(
-        name=f"profile_{application}",
+        name=job_name(application, "profile"),
         job=job,
         cron_schedule=cron,
         execution_timezone=timezone,

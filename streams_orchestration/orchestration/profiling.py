@@ -23,6 +23,7 @@ from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.jobs import PROFILING_POOL, PROFILING_TAGS, job_tags
 from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (
@@ -68,7 +69,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
             key=[source.name, name],
             deps=[asset_key(source.name, each) for each in after],
             group_name=f"{source.name}_profiling",
-            description=f"{description} Made by job profile_{source.name}.",
+            description=f"{description} Made by job {job_name(source.name, 'profile')}.",
             kinds={"json"},
             tags={APPLICATION_TAG: source.name, "streams/layer": "decoupling"},
         )
@@ -144,7 +145,7 @@ def profile_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
     """Measure the running application, decide what to move apart, and compare with what was promised before."""
 
     @dg.job(
-        name=f"profile_{application}",
+        name=job_name(application, "profile"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | PROFILING_TAGS,
         description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
@@ -168,7 +169,7 @@ def _made(application: str, name: str, document: Any, metadata: dict[str, dg.Met
 def _stored_profile(store: ArtifactStore, application: str) -> Profile:
     document = store.get(application, PROFILE)
     if document is None:
-        message = f"{application} was not profiled yet. Run job profile_{application} while it works."
+        message = f"{application} was not profiled yet. Run job {job_name(application, 'profile')} while it works."
         raise StageMissingError(message)
     return profile_from_mapping(document)
 

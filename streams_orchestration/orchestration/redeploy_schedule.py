@@ -12,6 +12,7 @@ from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
@@ -33,8 +34,8 @@ def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None
     """
 
     @dg.schedule(
-        name=f"redeploy_{source.name}",
-        job_name=f"redeploy_{source.name}",
+        name=job_name(source.name, "redeploy"),
+        job_name=job_name(source.name, "redeploy"),
         cron_schedule=cron,
         execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
@@ -56,7 +57,8 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
     try:
         status = deployments.status(source.name)
     except NotDeployedError:
-        return f"{source.name} is not deployed: job deploy_{source.name} or redeploy_{source.name} by hand begins it"
+        jobs = f"{job_name(source.name, 'deploy')} or {job_name(source.name, 'redeploy')}"
+        return f"{source.name} is not deployed: job {jobs} by hand begins it"
     if status.state in _AT_REST:
         return f"{source.name} is {status.state}: {_AT_REST[status.state]}"
     options, _ = fitting(source.spec, kept_options(source, store, deployments))
@@ -71,7 +73,7 @@ def _nothing_to_do(source: ApplicationSource, store: ArtifactStore, deployments:
     if tried is not None and tried.fingerprint == plan:
         return (
             f"this plan was tried and taken back, since {tried.cause}. It is tried again when the spec has changed, or "
-            f"when job redeploy_{source.name} is started by hand"
+            f"when job {job_name(source.name, 'redeploy')} is started by hand"
         )
     return None
 

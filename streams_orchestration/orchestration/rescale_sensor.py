@@ -12,6 +12,7 @@ from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.ops import APPLICATION_TAG
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
@@ -49,7 +50,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
 
     @dg.sensor(
         name=f"rescale_of_{application}",
-        job_name=f"redeploy_{application}",
+        job_name=job_name(application, "redeploy"),
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Redeploys {application} with another width of the parallel region whose busiest channel takes "
@@ -96,7 +97,7 @@ def _profile(store: ArtifactStore, application: str, cursor: Cursor, now: float)
     """The profile to judge; why there is none."""
     document = store.get(application, PROFILE)
     if document is None:
-        return f"{application} was not profiled yet; the schedule profile_{application} does it"
+        return f"{application} was not profiled yet; the schedule {job_name(application, 'profile')} does it"
     profile = profile_from_mapping(document)
     if profile.measured_at is None or profile.measured_at <= cursor.measured_at:
         return "there is no new profile since the last look"
