@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -46,16 +47,16 @@ def dataset_names(operator: type[Operator], context: OperatorContext, parameters
     names = _NAMES.get(operator.__name__) if operator.__module__.startswith("streams_orchestration.") else None
     if names is not None:
         return names(parameters)
-    return _of_place(operator.destination(context, parameters), context)
+    return names_of_place(operator.destination(context, parameters), context.base)
 
 
-def _of_place(place: str, context: OperatorContext) -> tuple[DatasetName, ...]:
+def names_of_place(place: str, base: Path) -> tuple[DatasetName, ...]:
     """Return the dataset of a path or of an address; none of other words, which an operator may have for people."""
     if is_address(place):
         return (_of_address(place),)
     if not place or " at " in place or " in " in place:
         return ()
-    return (DatasetName("file", _without_pattern(str(context.base / place))),)
+    return (DatasetName("file", _without_pattern(str(base / place))),)
 
 
 def _of_address(address: str) -> DatasetName:

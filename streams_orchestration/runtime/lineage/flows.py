@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from streams_orchestration.compiler.column_lineage import ColumnOrigins
@@ -13,7 +14,8 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.implementation import import_operator
-from streams_orchestration.runtime.lineage.dataset_names import DatasetName, dataset_names
+from streams_orchestration.runtime.lineage.dataset_names import DatasetName, dataset_names, names_of_place
+from streams_orchestration.runtime.lineage.reference_files import reference_files
 from streams_orchestration.runtime.storage.directories import Directories, directories_of
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.instances import operator_context
@@ -75,6 +77,11 @@ def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable
     models = [compilation.logical.operators[each.logical] for each in physical]
     inputs: dict[DatasetName, str | None] = {}
     outputs: dict[DatasetName, Output] = {}
+    for model in compilation.logical.operators:
+        for file in reference_files(model, import_all=True):
+            found = names_of_place(file.file, Path(base))
+            names[f"{model.name}.{file.name}"] = found
+            inputs.update(dict.fromkeys(found, file.facts.get("schema")))
     for number, model in enumerate(models):
         operator = physical[number].name
         for dataset in names.get(operator, ()):
