@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,6 +63,26 @@ def run(project: Path, *command: str, succeeds: bool = True) -> str:
     )
     assert (done.returncode == 0) is succeeds, done.stdout
     return done.stdout
+
+
+@contextmanager
+def started(project: Path, command: Sequence[str], log: Path) -> Iterator[None]:
+    """Start a command of the project that serves, and end it, with what it has started, afterwards."""
+    env = environment(project)
+    with (
+        log.open("w") as output,
+        subprocess.Popen(
+            [shutil.which(command[0], path=env["PATH"]) or command[0], *command[1:]],
+            cwd=project,
+            env=env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def new_project(project: Path) -> Path:

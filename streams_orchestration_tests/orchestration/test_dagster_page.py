@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import sys
 import traceback
+import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ import yaml
 
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration.epochs import VERSION_TAG
+from streams_orchestration_tests.commands import LIMIT, LOOK_SECONDS
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.dagster_page import (
     DEFS,
@@ -23,9 +27,11 @@ from streams_orchestration_tests.orchestration.dagster_page import (
     loaded,
     new_project,
     run,
+    started,
     write,
 )
 from streams_orchestration_tests.orchestration.statuses import running
+from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -226,3 +232,22 @@ def test_a_failed_run_is_told(monkeypatch: pytest.MonkeyPatch, instance: dg.Dags
     context = dg.build_run_status_sensor_context("a_run_has_failed", event, instance, result.dagster_run)
     names["a_run_has_failed"](context.for_run_failure())
     assert told[0].startswith("broken: ")
+
+
+def test_the_ui_and_the_daemon_start(project: Path):
+    (serve,), (daemon,) = commands("python "), commands("dagster-daemon ")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    serve = [{"3000": port, "python": sys.executable}.get(word, word) for word in serve]
+    log = project / "daemon.log"
+
+    def answers() -> bool:
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/server_info") as answer:
+            return answer.status == 200
+        return False
+
+    with started(project, serve, project / "webserver.log"):
+        until(answers, (project / "webserver.log").read_text, LIMIT, LOOK_SECONDS)
+    with started(project, daemon, log):
+        until(lambda: "SensorDaemon" in log.read_text(), log.read_text, LIMIT, LOOK_SECONDS)
