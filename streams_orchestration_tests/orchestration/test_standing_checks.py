@@ -22,6 +22,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
+from streams_orchestration_tests.orchestration.test_redeploying import KEPT, outcome
 from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -178,3 +179,11 @@ def test_the_health_of_the_deployment_follows_its_units(deployed: Deployed):
         deployed.look(status)
         seen.append(deployed.health())
     assert seen == ["HEALTHY", "WARNING", "WARNING", "DEGRADED", "HEALTHY", "WARNING", "HEALTHY", "HEALTHY"]
+
+
+def test_the_check_of_a_redeploy_stands_after_the_run_that_did_it(deployed: Deployed):
+    deployed.look()
+    deployed.runtime.status = deployed.status
+    deployed.runtime.redeployment = outcome(KEPT)
+    deployed.run("redeploy_demo")
+    assert KEEPS_STATE not in deployed.not_evaluated(DEPLOYMENT)
