@@ -12,7 +12,6 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
@@ -30,6 +29,7 @@ from streams_orchestration.runtime.savepoints.creating import create_savepoint
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.trial import read_trial, revert
 from streams_orchestration_tests.orchestration.conftest import Runtime, step
+from streams_orchestration_tests.orchestration.redeployments import KEPT, LOST, MOVED, outcome
 from streams_orchestration_tests.orchestration.statuses import running
 
 SPEC = """\
@@ -50,14 +50,6 @@ graph:
   - {name: Out, operator: FileSink, inputs: [New], parameters: {file: out}}
 """
 DEPLOYMENT = asset_key("demo", "deployment")
-KEPT = OperatorAction("Source", "kept", 0, 0, "it stays in PE 0", "Source")
-MOVED = OperatorAction("Out", "moved", 1, 20, "from PE 0 to PE 1", "Out")
-LOST = OperatorAction("New[0]", "refused", 3, 40, "state of New is gone", "New[0]", remedy="Leave that as it is")
-
-
-def outcome(*operators: OperatorAction, units: int = 1) -> Redeployment:
-    actions = tuple(UnitAction(f"region-{number}", "restart") for number in range(units))
-    return Redeployment("demo", "a", "b", actions, operators, (), Numbering({}, {}, {}))
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.redeployments import KEPT, outcome
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
-from streams_orchestration_tests.orchestration.test_redeploying import KEPT, outcome
 from streams_orchestration_tests.waiting import until
 
 pytestmark = pytest.mark.slow
