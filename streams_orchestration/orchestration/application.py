@@ -247,7 +247,7 @@ def name_of_file(spec: Path) -> str:
     return re.sub(r"\W", "_", name, flags=re.ASCII) or "application"
 
 
-def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph:
+def known_lineage(source: ApplicationSource, store: ArtifactStore) -> nx.DiGraph[str]:
     """Lineage of the application as it is deployed, else as last compiled or as it would be; else the stages only.
 
     Stages and the deployment have a picture in their description, where the application is small enough for one.

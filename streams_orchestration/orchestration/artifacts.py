@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from streams_orchestration.compiler import documents
 from streams_orchestration.compiler.compilation import Compilation, Progress
@@ -152,12 +152,13 @@ class ArtifactStore:
         """
         read = {stage: self.read(application, stage) for stage in stages}
         first = read[LOGICAL].result
+        logical = cast("Any", documents.load(BY_NAME[LOGICAL].result, _bytes(first["graph"])))
         progress = Progress(
             options=documents.load(Options, _bytes(first["options"])),
-            logical=documents.load(BY_NAME[LOGICAL].result, _bytes(first["graph"])),
+            logical=logical,
             diagnostics=tuple(d for document in read.values() for d in document.diagnostics),
         )
-        results = {
+        results: dict[str, Any] = {
             BY_NAME[stage].field: documents.load(BY_NAME[stage].result, _bytes(document.result))
             for stage, document in read.items()
             if stage != LOGICAL

@@ -1,5 +1,7 @@
 """The schedule that has an application take what is there, from time to time."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
 import dagster as dg

@@ -1,5 +1,7 @@
 """An application as a Dagster component: the YAML face of `build_application_definitions`."""
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import re
@@ -218,21 +220,23 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             "gain": self.gain,
             "rescale": self.rescale.policy(),
         }
-        _, own = built_alone(mine, *self._place(), **settings, change=self.get_asset_spec)
+        _, own = built_alone(mine, *self.place(), **settings, change=self.get_asset_spec)
         if links(own.assets or (), "imports"):
             connect = connection_of(_exports(together, watched))
-            _, own = built_alone(
-                mine, *self._place(), **settings, change=lambda asset: self.get_asset_spec(connect(asset))
-            )
+
+            def connected(asset: dg.AssetSpec) -> dg.AssetSpec:
+                return self.get_asset_spec(connect(asset))
+
+            _, own = built_alone(mine, *self.place(), **settings, change=connected)
         if alone:
-            return dg.Definitions.merge(own, dg.Definitions(sensors=own_sensors(mine, self._place()[1])))
+            return dg.Definitions.merge(own, dg.Definitions(sensors=own_sensors(mine, self.place()[1])))
         if together[0] is not self:
             return own
         sensors = [*_reset_sensors(together, watched), specs_sensor(watched)]
-        resources = {key: resource for resource, key in map(StreamsApplicationComponent._place, together)}
+        resources = {key: resource for resource, key in map(StreamsApplicationComponent.place, together)}
         return dg.Definitions.merge(own, dg.Definitions(sensors=sensors, resources=resources))
 
-    def _place(self) -> tuple[StreamsResource, str]:
+    def place(self) -> tuple[StreamsResource, str]:
         """Return the resource, and its key."""
         resource = resource_of(self.home if self.resource is None else self.resource)
         return resource, self.resource_key or resource.key()
@@ -244,7 +248,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             spec: of the application.
         """
         if self._known_exports is None:
-            resource, key = self._place()
+            resource, key = self.place()
             try:
                 source = ApplicationSource(spec.application, spec.files[0], self._options(None), key)
                 lineage = in_time(source.spec, lambda: known_lineage(source, resource.artifacts))
@@ -302,7 +306,7 @@ def _reset_sensors(
     components: Sequence[StreamsApplicationComponent], watched: Mapping[str, WatchedSpec]
 ) -> Iterator[dg.SensorDefinition]:
     """Yield the sensors that reset what fails: one for each state directory."""
-    keys = {Path(each.spec): each._place()[1] for each in components}
+    keys = {Path(each.spec): each.place()[1] for each in components}
     applications: dict[str, list[str]] = {}
     for name, spec in watched.items():
         applications.setdefault(keys[spec.files[0]], []).append(name)

@@ -58,7 +58,7 @@ class Judgement:
 
     name: str
     problems: tuple[str, ...] = ()
-    ages: dict[str, float] = field(default_factory=dict)
+    ages: dict[str, float] = field(default_factory=dict[str, float])
     """Region -> seconds since its last cut."""
     note: str = ""
     """Why there is nothing to check; empty where there is."""

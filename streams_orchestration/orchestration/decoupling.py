@@ -1,5 +1,7 @@
 """Applying a decision: the job that compiles with it and deploys, and the sensor that requests it when it pays."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """The deployment of an application as an asset that Dagster computes, and its spec as an asset that it observes."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of ops here, so they may not be turned into text.
 
 from collections.abc import Iterator

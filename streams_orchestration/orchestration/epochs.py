@@ -5,6 +5,8 @@ epoch, and the life of the application. Numbers only grow within a life: a reset
 again. `--fresh` begins another life, so a version never stands for two states of the data.
 """
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import re

@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ def _migrate(instance: dg.DagsterInstance, marker: Path, *, is_new: bool) -> Non
 
 
 @contextmanager
-def _lock(directory: Path) -> Iterator[None]:
+def _lock(directory: Path) -> Generator[None]:
     with (directory / ".lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -4,6 +4,8 @@ All run in one process: their steps take milliseconds, a process for each would 
 they know through the catalog and the run's tags, never through an IO manager, which is the user's.
 """
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence

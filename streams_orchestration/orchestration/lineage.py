@@ -1,5 +1,7 @@
 """Answers for `streams lineage`: a node of the lineage with what it comes from and what comes from it."""
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -17,7 +19,7 @@ class UnknownNameError(StreamsRuntimeError):
     """No node of the lineage has this name, or more than one has."""
 
 
-def find(graph: nx.DiGraph, name: str) -> str:
+def find(graph: nx.DiGraph[str], name: str) -> str:
     """Return the node that a name means: its path, the last part of it, a PE's number or one of its operators.
 
     Raises:
@@ -44,7 +46,7 @@ def find(graph: nx.DiGraph, name: str) -> str:
     raise UnknownNameError(message)
 
 
-def render_lineage(graph: nx.DiGraph, name: str) -> str:
+def render_lineage(graph: nx.DiGraph[str], name: str) -> str:
     """Return everything that a node comes from and that comes from it, as two trees, and the origins of its columns.
 
     A node that is met again is shown without its branches, marked `(above)`; of the stages each is shown with those
@@ -67,7 +69,7 @@ def render_lineage(graph: nx.DiGraph, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def lineage_document(graph: nx.DiGraph, name: str) -> dict[str, Any]:
+def lineage_document(graph: nx.DiGraph[str], name: str) -> dict[str, Any]:
     """One node with all that it comes from and all that comes from it, as JSON; nodes and edges sorted by name.
 
     `columns` of a node has a list of `node`, `column` and `transformations` for each column, and `influences` is such a
@@ -119,7 +121,7 @@ def _transformation(use: Use) -> dict[str, str]:
 def _columns(columns: Origins) -> list[str]:
     """A line for each column that is known to be made from others."""
     width = max(map(len, columns))
-    lines = []
+    lines: list[str] = []
     for column, origin in columns.items():
         names = ", ".join(f"{node}.{name}" for node, name in sorted(origin.columns))
         lines.append(f"{column:<{width}}  from {names}{', by a function over whole rows' * origin.whole_rows}")
@@ -133,7 +135,7 @@ def _influences(influences: Influences) -> list[str]:
     return [f"{name:<{width}}  {', '.join(sorted(each.subtype for each in ways))}" for name, ways in names.items()]
 
 
-def _without_shortcuts(graph: nx.DiGraph) -> nx.DiGraph:
+def _without_shortcuts(graph: nx.DiGraph[str]) -> nx.DiGraph[str]:
     compiled = graph.subgraph(
         n for n, facts in graph.nodes(data=True) if facts["kind"] in ("spec", "stage", "deployment")
     )
@@ -143,7 +145,7 @@ def _without_shortcuts(graph: nx.DiGraph) -> nx.DiGraph:
     return reduced
 
 
-def _branches(graph: nx.DiGraph, neighbours: Any, node: str, indent: str, seen: set[str]) -> list[str]:
+def _branches(graph: nx.DiGraph[str], neighbours: Any, node: str, indent: str, seen: set[str]) -> list[str]:
     lines: list[str] = []
     # What flows into a PE is shown before what launched it.
     following = sorted(neighbours[node], key=lambda other: other == "deployment")
@@ -158,7 +160,7 @@ def _branches(graph: nx.DiGraph, neighbours: Any, node: str, indent: str, seen: 
     return lines
 
 
-def _title(graph: nx.DiGraph, node: str) -> str:
+def _title(graph: nx.DiGraph[str], node: str) -> str:
     facts = graph.nodes[node]
     remark = ", ".join(facts["operators"]) if facts["kind"] == "pe" else facts.get("location")
     return f"{node}  ({remark})" if remark else node

@@ -25,7 +25,7 @@ LAYERS = {"spec": "compilation", "deployment": "deployment", "pe": "deployment",
 """Kind of a node -> layer of its asset; all others are data."""
 
 
-def external_assets(graph: nx.DiGraph) -> list[dg.AssetSpec]:
+def external_assets(graph: nx.DiGraph[str]) -> list[dg.AssetSpec]:
     """An asset for each node but the stages, which are assets with a computation behind them."""
     application = graph.graph["application"]
     return [

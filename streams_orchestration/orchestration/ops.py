@@ -5,7 +5,7 @@
 import functools
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -118,7 +118,7 @@ class ResetUnit(dg.Config):
 
 
 @contextmanager
-def printable_errors() -> Iterator[None]:
+def printable_errors() -> Generator[None]:
     """Show control characters in the errors of the block: Dagster writes them to its log, and so to a terminal."""
     try:
         yield

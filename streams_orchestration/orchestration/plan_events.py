@@ -4,6 +4,8 @@ Dagster shows a check as not evaluated when its asset was materialized since. So
 another plan only, and then together with every check.
 """
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,7 @@
 """The schedule that profiles an application while it runs."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
 import dagster as dg

@@ -1,5 +1,7 @@
 """Summaries of a profile, of a decision and of its outcome for Dagster: rates, loads, moves, a picture."""
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,7 @@
 """The loop around a running application as assets: what it costs, what to move apart, and what came of that."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import json

@@ -8,6 +8,8 @@ A materialization means one thing for each kind of asset:
 All else is an observation, so that automation downstream runs for new data only.
 """
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -194,7 +196,7 @@ def part_events(
         preview: reads the first rows of a sink.
     """
     units = {unit.name: unit for unit in status.units}
-    numbers = set()
+    numbers = set[int]()
     for pe in pes:
         numbers.add(pe.id)
         yield pe_event(status, pe, metrics, units.get(pe.unit))

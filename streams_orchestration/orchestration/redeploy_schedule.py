@@ -1,5 +1,7 @@
 """The schedule that redeploys an application when its spec has changed, and does nothing when it has not."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
 import dagster as dg

@@ -1,5 +1,7 @@
 """The sensor that changes the width of a parallel region by measured load."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
 import dagster as dg

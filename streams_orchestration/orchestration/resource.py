@@ -1,5 +1,7 @@
 """The resource that all definitions share: one state directory, with the settings that its commands and hosts have."""
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
 import functools
@@ -142,7 +144,7 @@ def resource_of(place: Place) -> StreamsResource:
     elif not isinstance(place, StreamsResource):
         place = StreamsResource(home=place if isinstance(place, dg.EnvVar) else str(Path(place).absolute()))
     values = [getattr(place, name) for name in type(place).model_fields]
-    identity = (type(place), *((type(value), repr(value)) for value in values))
+    identity: tuple[Any, ...] = (type(place), *((type(value), repr(value)) for value in values))
     return _KNOWN.setdefault(identity, place)
 
 

@@ -1,5 +1,7 @@
 """The sensor that watches all applications of a code location, begins the reset of what fails and requests its run."""
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 import time
@@ -115,10 +117,10 @@ class _Tick:
     context: dg.SensorEvaluationContext
     deployments: Deployments
     memories: dict[str, Memory]
-    deployed: set[str] = field(default_factory=set)
+    deployed: set[str] = field(default_factory=set[str])
     all_deployed: bool = False
     """Whether it looks at every application that is deployed, also at those that it has no memory of."""
-    events: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list[Event])
     away: str = ""
     """Why the catalog cannot be used; empty when it can."""
     records: bool = False

@@ -27,7 +27,9 @@ class CompileOptions(dg.Config):
         description="What is left out is as deployed (as last compiled where nothing is), not as the definitions say.",
     )
     submission: dict[str, str] = Field(default_factory=dict, description="Submission-time values by name.")
-    widths: list[Width] = Field(default_factory=list, description="The first pattern that matches a region counts.")
+    widths: list[Width] = Field(
+        default_factory=list[Width], description="The first pattern that matches a region counts."
+    )
     fusion: Literal["default", "legacy", "manual", "automatic"] = "default"
     pes: int | None = Field(default=None, description="Number of PEs to aim at.")
     pe_capacity: float | None = Field(

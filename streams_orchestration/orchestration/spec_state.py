@@ -4,6 +4,8 @@ A code location expects faults in specs. Each application is built by itself, wi
 its error as a failed check of its asset `spec`, and all others work.
 """
 
+# pyright: reportUnknownMemberType=false
+
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
 import json

@@ -257,7 +257,7 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
     stage = BY_NAME[spec.key.path[-1]]
     define = dg.multi_asset(name="__".join(spec.key.path), specs=[spec], check_specs=checks_of(spec.key, stage))
 
-    def results(result: StageResult) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    def results(result: StageResult) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
         for each in result.evaluations(spec.key, stage):
             yield check_result(each)
@@ -266,7 +266,7 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
 
         @define
         @under_key(source.resource)
-        def compute(streams: StreamsResource) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        def compute(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
             deployed = streams.deployments.deployed(source.name)
             yield from results(compile_stage(source, stage, streams.artifacts, source.defaults, deployed))
 
@@ -276,7 +276,7 @@ def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefin
     @under_key(source.resource)
     def compute_first(
         context: dg.AssetExecutionContext, config: CompileOptions, streams: StreamsResource
-    ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         store, deployed = streams.artifacts, streams.deployments.deployed(source.name)
         options = chosen(context.log, config, source, store, streams.deployments)
         yield from results(compile_stage(source, stage, store, options, deployed))

@@ -1,5 +1,7 @@
 """Summaries of a stage for Dagster: counts, tables, a drawing. Small: the document itself lies in the store."""
 
+# pyright: reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import base64
@@ -55,7 +57,7 @@ def pictures(compilation: Compilation) -> dict[str, str]:
     """
     if _operators(compilation) > MOST_DESCRIBED:
         return {}
-    done, images = Progress(compilation.options), {}
+    done, images = Progress(compilation.options), dict[str, str]()
     for stage in STAGES:
         done = replace(done, **{stage.field: getattr(compilation, stage.field)})
         images[stage.name] = image(stage.name, draw_svg(done, DESCRIPTION_WIDTH))

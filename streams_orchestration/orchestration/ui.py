@@ -11,7 +11,7 @@ import sysconfig
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -160,7 +160,7 @@ def _stop(children: Mapping[Path, subprocess.Popen[bytes]]) -> None:
 
 
 @contextmanager
-def _stop_on_signals() -> Iterator[None]:
+def _stop_on_signals() -> Generator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         # The first signal ends the wait; further ones must not cut the clean stop short.
         for other in (signal.SIGINT, signal.SIGTERM):

@@ -45,9 +45,9 @@ class OwedRun:
 class Memory:
     """The result of a look at an application that the next look needs. Times are unix seconds."""
 
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, Known] = field(default_factory=dict[str, Known])
     """Unit -> the failure that was last met."""
-    owed: dict[str, OwedRun] = field(default_factory=dict)
+    owed: dict[str, OwedRun] = field(default_factory=dict[str, OwedRun])
     """Unit -> the run that its last reset is to have."""
     mark: str = ""
     """Mark of the application's pulse."""
@@ -58,12 +58,12 @@ class Memory:
     """State of the application and its exhausted units, when last recorded."""
     changed_at: float = 0.0
     """When that changed."""
-    epochs: dict[str, int] = field(default_factory=dict)
-    recorded: dict[str, str] = field(default_factory=dict)
+    epochs: dict[str, int] = field(default_factory=dict[str, int])
+    recorded: dict[str, str] = field(default_factory=dict[str, str])
     """PE or sink -> what of it was last recorded: state and rows."""
     recorded_at: float = 0.0
     reported_at: float = 0.0
-    checks: dict[str, str] = field(default_factory=dict)
+    checks: dict[str, str] = field(default_factory=dict[str, str])
     """Check -> its outcome when it was last recorded."""
     checked_run: str = ""
     """The last run that materialized the deployment; the checks have been recorded since."""
@@ -196,7 +196,7 @@ def to_look_at(memories: Mapping[str, Memory], pulses: Mapping[str, Pulse], now:
 class Cursor:
     """The state that a tick of the sensor passes to the next one."""
 
-    applications: dict[str, Memory] = field(default_factory=dict)
+    applications: dict[str, Memory] = field(default_factory=dict[str, Memory])
     away: bool = False
     """The catalog could not be used."""
 
@@ -218,7 +218,8 @@ class Cursor:
 def _memory(fields: dict[str, Any]) -> Memory:
     known = {unit: _known(each) for unit, each in fields.get("known", {}).items()}
     owed = {unit: OwedRun(**each) for unit, each in fields.get("owed", {}).items()}
-    return Memory(**(fields | {"known": known, "owed": owed}))
+    values: dict[str, Any] = fields | {"known": known, "owed": owed}
+    return Memory(**values)
 
 
 def _known(fields: dict[str, Any]) -> Known:

@@ -5,6 +5,8 @@ a browser could launch runs. `python -m streams_orchestration.orchestration.webs
 `dagster-webserver`.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import os

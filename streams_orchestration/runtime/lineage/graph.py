@@ -30,9 +30,9 @@ LOCATION_PARAMETERS = ("file", "path", "directory", "table", "topic")
 FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "orc", "txt")
 
 
-def stage_lineage(application: str) -> nx.DiGraph:
+def stage_lineage(application: str) -> nx.DiGraph[str]:
     """The part that is known before anything is compiled: spec, stages, deployment."""
-    graph = nx.DiGraph(application=application)
+    graph: nx.DiGraph[str] = nx.DiGraph(application=application)
     _add(graph, "spec", "spec", f"What the user wrote of {application}")
     for stage in STAGES:
         _add(graph, stage.name, "stage", stage.description)
@@ -44,7 +44,7 @@ def stage_lineage(application: str) -> nx.DiGraph:
     return graph
 
 
-def lineage_graph(compilation: Compilation) -> nx.DiGraph:
+def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
     """The whole lineage of a compiled application.
 
     Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
@@ -104,11 +104,11 @@ def lineage_graph(compilation: Compilation) -> nx.DiGraph:
     return graph
 
 
-def _add(graph: nx.DiGraph, node: str, kind: str, description: str, **facts: Any) -> None:
+def _add(graph: nx.DiGraph[str], node: str, kind: str, description: str, **facts: Any) -> None:
     graph.add_node(node, kind=kind, description=description, **facts)
 
 
-def _add_pe(graph: nx.DiGraph, name: str, pe: ProcessingElement, compilation: Compilation) -> None:
+def _add_pe(graph: nx.DiGraph[str], name: str, pe: ProcessingElement, compilation: Compilation) -> None:
     operators = tuple(compilation.physical.operators[number].name for number in pe.operators)
     # An autonomous operator in the PE of a region shares the region's fate.
     region = max((compilation.regions.region_of[number] for number in pe.operators), default=-1)
@@ -120,7 +120,7 @@ def _add_pe(graph: nx.DiGraph, name: str, pe: ProcessingElement, compilation: Co
 
 
 def _add_ends(
-    graph: nx.DiGraph, pe: str, operator: PhysicalOperator, model: LogicalOperator, address: str | None
+    graph: nx.DiGraph[str], pe: str, operator: PhysicalOperator, model: LogicalOperator, address: str | None
 ) -> None:
     """The data that a source reads and a sink writes; an operator with neither inputs nor outputs has none."""
     location = next(
@@ -141,7 +141,9 @@ def _add_ends(
         graph.add_edge(pe, f"sinks/{operator.name}")
 
 
-def _add_reference_files(graph: nx.DiGraph, pe: str, model: LogicalOperator, files: Sequence[ReferenceFile]) -> None:
+def _add_reference_files(
+    graph: nx.DiGraph[str], pe: str, model: LogicalOperator, files: Sequence[ReferenceFile]
+) -> None:
     """Add the files that an operator reads beside its streams; all replicas read the same ones."""
     for each in files:
         node, kind, location = reference_node(model.name, each.name), short_kind(model.kind), masked(each.file)

@@ -61,12 +61,16 @@ def test_a_host_that_cannot_be_started_for_a_reason_of_its_own_is_reported_and_t
     assert "it cannot be started on m: KeyError('engine')" in str(place.host.error)
 
 
-def test_a_reference_that_the_agent_cannot_resolve_is_the_error_of_its_host(tmp_path: Path, hosts: FakeHosts):
+def test_a_reference_that_the_agent_cannot_resolve_is_the_error_of_its_host(
+    tmp_path: Path, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch
+):
     graph = [
         source("Rows", write_rows(tmp_path / "rows.parquet", 5)),
         node("Out", "HttpSink", "Rows", outputs=[], parameters={"url": "http://127.0.0.1:1/${env:NOT_SET}"}),
     ]
-    place = Place(tmp_path, hosts, compiled(graph))
+    with monkeypatch.context() as deployed:
+        deployed.setenv("NOT_SET", "path")
+        place = Place(tmp_path, hosts, compiled(graph))
     place.registered("m")
     control.launch(place.home, place.name)
     place.agents["m"].turn()
