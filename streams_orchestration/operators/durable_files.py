@@ -128,7 +128,7 @@ def make_directory(directory: Path) -> None:
 
 def forget_names(directory: Path) -> None:
     """Note that a directory was removed: those that are made in its place are new."""
-    _named.difference_update([each for each in _named if each.is_relative_to(directory)])
+    _named.difference_update([each for each in tuple(_named) if each.is_relative_to(directory)])
 
 
 def checksum_of(path: Path) -> int:

@@ -36,8 +36,19 @@ pytestmark = pytest.mark.slow
 
 COUNT = 20
 LOST = "there", "no route to it"
-TIMES = {"life", "token", "deployed_at", "committed_at", "completed_at", "busy_seconds", "since", "at", "sampled_at"}
-TIMES |= {"delivered_at", "deadline", "began_at", "outage", "drains", "resets", "seconds"} | {
+TIMES = {
+    "life",
+    "token",
+    "deployed_at",
+    "started_at",
+    "committed_at",
+    "completed_at",
+    "busy_seconds",
+    "since",
+    "at",
+    "sampled_at",
+}
+TIMES |= {"sampled_at", "delivered_at", "deadline", "began_at", "outage", "drains", "resets", "seconds"} | {
     "tries",
     "give_up_at",
     "kind",

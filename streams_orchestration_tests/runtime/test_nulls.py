@@ -54,7 +54,8 @@ def test_a_source_is_held_to_its_tuple_type(tmp_path: Path):
 def test_an_operator_is_held_to_its_tuple_type(tmp_path: Path):
     local = application(tmp_path, [node("Kept", "Functor", "Rows", schema=STRICT, parameters={"filter": "k = 'b'"})])
     text = error(local)
-    assert "operator Kept: it submits a tuple whose n is null, but the stream has n NOT NULL: {k: 'b', n: None}" in text
+    assert "operator Kept: output.n: '`n`': it is null, but the attribute is NOT NULL" in text
+    assert "the tuple has n = None" in text
 
 
 def test_a_value_in_place_of_null_mends_it(tmp_path: Path):
@@ -79,7 +80,7 @@ def published_sorted(local: LocalApplication) -> list[Any]:
 def test_the_test_kit_holds_operators_to_it_too():
     harness = OperatorHarness(Functor, ["n bigint"], ["n bigint NOT NULL"])
     assert harness.send([(1,)]).rows() == [(1,)]
-    with pytest.raises(DataError, match="whose n is null"):
+    with pytest.raises(DataError, match="it is null, but the attribute is NOT NULL"):
         harness.send([(1,), (None,)])
 
 
