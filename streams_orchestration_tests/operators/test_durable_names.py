@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PosixPath
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from streams_orchestration.operators import durable_files
 class Met(PosixPath):
     """A directory beside which another thread makes one while it is looked at."""
 
-    def is_relative_to(self, *other: str | Path) -> bool:
+    def is_relative_to(self, *other: Any) -> bool:
         durable_files._named.add(Path(f"{self}-new"))
         return super().is_relative_to(*other)
 
