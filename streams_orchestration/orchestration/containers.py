@@ -27,13 +27,15 @@ def require_lasting(context: dg.OpExecutionContext, application: str, deployment
         Failure: the run, or the step, may have a container of its own, and no machine is registered.
     """
     launcher, executor = type(context.instance.run_launcher), context.job_def.executor_def.name
-    if executor == CALLERS_PROCESS or deployments.machines():
+    if executor == CALLERS_PROCESS:
         return
     if not launcher.__module__.startswith("dagster."):
         by = f"run launcher {launcher.__name__}"
     elif executor not in SAME_MACHINE:
         by = f"executor {executor}"
     else:
+        return
+    if deployments.machines():
         return
     message = (
         f"no host of {application} is started: with the {by} this run may have a container of its own, and "

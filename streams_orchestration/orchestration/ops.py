@@ -258,7 +258,6 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
     """
-    require_lasting(context, application_of(context), streams.deployments)
     with printable_errors():
         units = _claimed(context, config, streams.deployments)
     if units:
@@ -284,6 +283,7 @@ def _claimed(context: dg.OpExecutionContext, config: ResetUnit, deployments: Dep
     """Begin the resets; none of a unit whose cause is gone."""
     application = application_of(context)
     try:
+        require_lasting(context, application, deployments)
         gone = _past(deployments, application, config)
         if gone is not None:
             context.log.info("nothing is left to do: %s", gone)
