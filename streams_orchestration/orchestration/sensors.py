@@ -107,7 +107,8 @@ def failed_units_sensor(
 
 
 RECORD_SECONDS = 1.0
-"""Dagster knows the time of a check's record to the second: a check within that of a materialization seems older."""
+"""Seconds after a materialization for which no check is recorded; Dagster rounds the time of a check down to seconds,
+so an earlier record would seem older than the materialization."""
 
 
 @dataclass(slots=True)
