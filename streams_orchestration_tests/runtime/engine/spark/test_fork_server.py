@@ -178,7 +178,8 @@ def test_a_request_that_is_none_leaves_nothing_open(
     kept: subprocess.Popen[bytes], python: str, streams: list[int], sent: bytes, tmp_path: Path
 ) -> None:
     assert run_told(python, tmp_path).returncode == 7
-    before = psutil.Process(kept.pid).num_fds()
+    server = psutil.Process(kept.pid)
+    before = server.num_fds()  # the connection of the process that has ended may be among them for a moment
     directory = Path(python).parent
     for _ in range(5):
         with socket.socket(socket.AF_UNIX) as client, contextlib.chdir(directory):
@@ -189,7 +190,7 @@ def test_a_request_that_is_none_leaves_nothing_open(
                 client.shutdown(socket.SHUT_WR)
                 assert client.recv(4) == b""
     assert run_told(python, tmp_path).returncode == 7
-    assert psutil.Process(kept.pid).num_fds() == before
+    until(lambda: server.num_fds() <= before, lambda: f"{server.num_fds()} descriptors, {before} before")
 
 
 def test_it_ends_with_its_host_and_removes_the_directories_of_the_session(
