@@ -7,7 +7,7 @@ from streams_orchestration.cli.messages import detail, note
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.upgrading import upgrade as upgrade_tables
 from streams_orchestration.runtime.catalog.upgrading import upgrade_older
-from streams_orchestration.runtime.catalog.versions import NEWEST
+from streams_orchestration.runtime.catalog.versions import is_older, newest
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.reading import deployed_applications
 
@@ -18,12 +18,12 @@ def show() -> int:
     opened = Catalog(home)
     version = opened.version()
     lines = [f"catalog     {opened.name}", f"revision    {version or 'none: nothing was ever deployed here'}"]
-    deployed = deployed_applications(home) if version == NEWEST else ()
-    if version == NEWEST:
+    deployed = deployed_applications(home) if version == newest() else ()
+    if version == newest():
         lines.append(f"deployed    {', '.join(deployed) or 'nothing'}")
     elif version is not None:
-        lines.append(f"wanted      {NEWEST}: `streams catalog upgrade`")
-    facts = {"catalog": opened.name, "revision": version, "wanted": NEWEST, "deployed": list(deployed)}
+        lines.append(f"wanted      {newest()}{': `streams catalog upgrade`' if is_older(version) else ''}")
+    facts = {"catalog": opened.name, "revision": version, "wanted": newest(), "deployed": list(deployed)}
     return answer(lambda: facts, "\n".join(lines))
 
 
@@ -31,9 +31,9 @@ def upgrade() -> int:
     """Bring it to this version of the product."""
     opened = Catalog(Home.default())
     before = upgrade_tables(opened)
-    done = "is of this version already" if before == NEWEST else f"was upgraded from {before}"
-    facts = {"catalog": opened.name, "before": before, "revision": NEWEST}
-    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({NEWEST}).")
+    done = "is of this version already" if before == newest() else f"was upgraded from {before}"
+    facts = {"catalog": opened.name, "before": before, "revision": newest()}
+    return answer(lambda: facts, f"{opened.name}: the catalog {done} ({newest()}).")
 
 
 def upgrade_catalog(home: Home) -> None:

@@ -5,11 +5,15 @@ from pathlib import Path
 import pytest
 
 from streams_orchestration.cli import main
-from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
-from streams_orchestration.runtime.catalog.migrations import migrate
-from streams_orchestration.runtime.catalog.versions import NEWEST
+from streams_orchestration.runtime.catalog.versions import newest
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.catalog.released import (
+    FIRST,
+    NEXT,
+    catalog_of_first_release,
+    invent_next_release,
+)
 
 
 @pytest.fixture
@@ -28,14 +32,16 @@ def test_it_says_where_the_catalog_is(home: Home, capsys: pytest.CaptureFixture[
     nothing = said(capsys, "show")
     assert f"catalog {home.catalog} revision none: nothing was ever deployed here" in nothing
     create_catalog(home)
-    assert f"revision {NEWEST} deployed nothing" in said(capsys, "show")
+    assert f"revision {newest()} deployed nothing" in said(capsys, "show")
 
 
-def test_it_upgrades_an_older_one_once(home: Home, capsys: pytest.CaptureFixture[str]):
-    with Catalog(home)._transaction("create") as connection:
-        migrate(connection, "0001")
-    assert f"revision 0001 wanted {NEWEST}: `streams catalog upgrade`" in said(capsys, "show")
-    assert "was upgraded from 0001" in said(capsys, "upgrade")
+def test_it_upgrades_an_older_one_once(
+    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    catalog_of_first_release(home)
+    invent_next_release(tmp_path / "migrations", monkeypatch)
+    assert f"revision {FIRST} wanted {NEXT}: `streams catalog upgrade`" in said(capsys, "show")
+    assert f"was upgraded from {FIRST} ({NEXT})" in said(capsys, "upgrade")
     assert "is of this version already" in said(capsys, "upgrade")
 
 

@@ -22,7 +22,7 @@ from streams_orchestration.runtime.catalog.database import Mode, reason_of
 from streams_orchestration.runtime.catalog.place_of_files import check_place
 from streams_orchestration.runtime.catalog.tables import installation, metadata
 from streams_orchestration.runtime.catalog.versions import (
-    NEWEST,
+    check_free,
     check_version,
     has_version,
     read_version,
@@ -98,6 +98,7 @@ class Catalog:
 
         Raises:
             CatalogPlaceError: the home has its catalog somewhere else.
+            CatalogVersionError: there are tables of unknown revision.
             CatalogError: the database cannot be written.
         """
         place = self._home.place
@@ -107,9 +108,10 @@ class Catalog:
         with self._transaction("create") as connection:
             self._database.prepare(connection)
             if not has_version(connection):
+                check_free(self.name, connection, metadata.tables)
                 metadata.create_all(connection)
                 connection.execute(installation.insert().values(id=uuid.uuid4().hex))
-                write_version(connection, NEWEST)
+                write_version(connection)
         if self.name != str(self._home.catalog):
             write_whole(place, f"{self.name}\n")
 
@@ -175,12 +177,7 @@ class Catalog:
             with self.read() as connection:
                 return read_version(connection)
         except CatalogMissingError:
-            with self.read() as connection:
-                return self._database.unversioned(connection)
-
-    def versioned(self, connection: Connection) -> bool:
-        """Whether the revision of the tables is written down."""
-        return has_version(connection)
+            return None
 
     def identity(self) -> Hashable | None:
         """Return a value that differs when another catalog is put in this one's place; None when its file is gone."""

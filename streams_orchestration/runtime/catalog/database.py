@@ -128,10 +128,6 @@ class Database(ABC):
         """Whether the transaction can be committed: False after a failed statement, which a server would roll back."""
         return True
 
-    def unversioned(self, connection: Connection) -> str | None:
-        """The revision of tables that were made before revisions were written down; None when there are none."""
-        return None
-
     def damage(self, *, indexes: bool = False) -> str | None:
         """Return how the database is damaged; None where it is sound, or its server looks after that.
 

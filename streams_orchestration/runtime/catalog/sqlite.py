@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from streams_orchestration.runtime.catalog.changes import Bell, file_bell, ring
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
-from streams_orchestration.runtime.catalog.versions import UNVERSIONED
 from streams_orchestration.runtime.errors import (
     CatalogBusyError,
     CatalogDamagedError,
@@ -111,11 +110,6 @@ class SqliteDatabase(Database):
 
     def prepare(self, connection: Connection) -> None:
         """Do nothing: the file exists already."""
-
-    def unversioned(self, connection: Connection) -> str | None:
-        """Return the revision that the mark in `PRAGMA user_version` stands for; None without a mark."""
-        mark = connection.exec_driver_sql("PRAGMA user_version").scalar()
-        return UNVERSIONED.get(mark, f"layout {mark}") if mark else None
 
     def damage(self, *, indexes: bool = False) -> str | None:
         """Return what SQLite's own check finds in the file; it reads all of it: a second for 1 GB in memory."""

@@ -6,14 +6,14 @@ from sqlalchemy import Connection, column, select, table
 
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, check_version
+from streams_orchestration.runtime.catalog.versions import check_version, is_older, newest
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT
 from streams_orchestration.runtime.processes import is_alive
 
 _COLUMNS = ("application", "id", "pid", "process_started", "heartbeat_at", "state")
 _host = table("host", *map(column, _COLUMNS))
-"""Only what every revision has."""
+"""The columns that every revision has."""
 
 
 def upgrade(catalog: Catalog) -> str:
@@ -27,19 +27,17 @@ def upgrade(catalog: Catalog) -> str:
             of a newer version.
         CatalogMissingError: there is none.
     """
-    from streams_orchestration.runtime.catalog.migrations import migrate, stamp
+    from streams_orchestration.runtime.catalog.migrations import migrate
 
     revision = catalog.version()
     if revision is None:
         message = f"{catalog.name}: there is no catalog to upgrade; the first deployment makes one"
         raise CatalogMissingError(message)
-    if revision not in REVISIONS[:-1]:
+    if not is_older(revision):
         check_version(catalog.name, revision)
         return revision
     with catalog.write() as connection:
         _refuse_living(connection, catalog)
-        if not catalog.versioned(connection):
-            stamp(connection, revision)
         migrate(connection)
     return revision
 
@@ -53,7 +51,7 @@ def upgrade_older(catalog: Catalog) -> str | None:
     Raises:
         CatalogError: see `upgrade`.
     """
-    return upgrade(catalog) if catalog.version() in REVISIONS[:-1] else None
+    return upgrade(catalog) if is_older(catalog.version()) else None
 
 
 def _refuse_living(connection: Connection, catalog: Catalog) -> None:
@@ -67,7 +65,7 @@ def _refuse_living(connection: Connection, catalog: Catalog) -> None:
             living.append(f"{name} (heartbeat {now - host.heartbeat_at:.0f} s ago)")
     if living:
         message = (
-            f"{catalog.name}: the catalog is not upgraded to {NEWEST} while {', '.join(living)} runs with the former "
+            f"{catalog.name}: the catalog is not upgraded to {newest()} while {', '.join(living)} runs with the former "
             "version of the product. Stop it with that version (`streams cancel`), or end the process with `kill`."
         )
         raise CatalogVersionError(message)

@@ -1,68 +1,62 @@
-"""The version of a catalog's tables: which one it is, and whether this version of the product can use it."""
+"""The revision of a catalog's tables, and the check that this version of the product can use them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 
+from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.runtime.errors import CatalogVersionError
 
-REVISIONS = (
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0016",
-    "0015",
-    "0017",
-)
-"""All that there ever were, oldest first; the migrations in `migrations/versions`."""
-NEWEST = REVISIONS[-1]
-UNVERSIONED = {915179378: "0001"}
-"""Value of `PRAGMA user_version` -> revision, for catalogs from before revisions were written down."""
+REVISIONS = ("0.1.0",)
+"""The revisions of all releases, oldest first: each is named after the release that brought its migration."""
 
 VERSION_TABLE = "catalog_version"
 _version = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))
 
 
-def write_version(connection: Connection, revision: str) -> None:
-    """Write down the revision of tables that were just made, with the table that it stands in."""
+def newest() -> str:
+    """Return the revision that this version of the product uses."""
+    return REVISIONS[-1]
+
+
+def is_older(revision: str | None) -> bool:
+    """Return True if tables of this revision can be upgraded."""
+    return revision in REVISIONS[:-1]
+
+
+def write_version(connection: Connection) -> None:
+    """Write down that the tables have the newest revision, in a table of its own."""
     _version.create(connection)
-    connection.execute(_version.insert().values(version_num=revision))
+    connection.execute(_version.insert().values(version_num=newest()))
 
 
 def has_version(connection: Connection) -> bool:
-    """Whether tables were made here."""
+    """Return True if the database holds a catalog."""
     return inspect(connection).has_table(VERSION_TABLE)
 
 
 def read_version(connection: Connection) -> str | None:
-    """The revision that is written down.
+    """Return the revision of the tables.
 
     Raises:
-        DBAPIError: there is no table for it.
+        DBAPIError: there is no catalog.
     """
     return connection.scalar(select(_version.c.version_num))
 
 
 def check_version(place: object, revision: str) -> None:
-    """Refuse tables of another version of the product.
+    """Refuse tables of another revision.
 
     Raises:
         CatalogVersionError: says which of the two is newer, and what to do.
     """
-    if revision == NEWEST:
+    if revision == newest():
         return
-    if revision in REVISIONS:
+    if is_older(revision):
         message = (
-            f"{place}: the catalog is of an older version of the product ({revision}, this one has {NEWEST}). "
+            f"{place}: the catalog is of an older version of the product ({revision}, this one has {newest()}). "
             "`streams catalog upgrade` brings it to this version; what it holds is kept."
         )
     else:
@@ -71,3 +65,17 @@ def check_version(place: object, revision: str) -> None:
             f"{', '.join(REVISIONS)}). Use that version, or start anew in another state directory (STREAMS_HOME)."
         )
     raise CatalogVersionError(message)
+
+
+def check_free(place: object, connection: Connection, names: Collection[str]) -> None:
+    """Refuse to make a catalog among tables that have the names of its own.
+
+    Raises:
+        CatalogVersionError: names these tables.
+    """
+    if taken := sorted(set(inspect(connection).get_table_names()) & set(names)):
+        message = (
+            f"{place}: there are tables here with the names of a catalog's ({short_list(taken)}), and no revision is "
+            "written down. Use another state directory (STREAMS_HOME) or database (STREAMS_CATALOG), or drop them."
+        )
+        raise CatalogVersionError(message)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -12,33 +11,28 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Boolean, Connection, Float, Integer, LargeBinary, MetaData, Table, inspect, select, update
 
-from streams_orchestration.runtime.catalog import migrations, tables, versions
+from streams_orchestration.runtime.catalog import migrations, tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.catalog.migrations import migrate
 from streams_orchestration.runtime.catalog.upgrading import upgrade
-from streams_orchestration.runtime.catalog.versions import NEWEST, REVISIONS, VERSION_TABLE
+from streams_orchestration.runtime.catalog.versions import REVISIONS, VERSION_TABLE, newest
 from streams_orchestration.runtime.errors import CatalogMissingError, CatalogVersionError
 from streams_orchestration.runtime.processes import process_started
-from streams_orchestration.runtime.sinks.sinks import read_sinks
 from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.catalog.released import (
+    FIRST,
+    NEXT,
+    catalog_of_first_release,
+    invent_next_release,
+)
 
 pytestmark = pytest.mark.usefixtures("database")
-FIRST_LAYOUT = 915179378
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home").prepare()
-
-
-def made_by(home: Home, revision: str) -> Catalog:
-    """A catalog of an older version of the product."""
-    catalog = Catalog(home)
-    with catalog._transaction("create") as connection:
-        catalog._database.prepare(connection)
-        migrate(connection, revision)
-    return catalog
 
 
 def reflected(connection: Connection) -> list[Table]:
@@ -71,10 +65,12 @@ def differences(connection: Connection) -> list[Any]:
     return compare_metadata(context, tables.metadata)
 
 
-def test_the_newest_migration_makes_the_tables_that_the_product_uses(home: Home):
-    with made_by(home, NEWEST).read() as connection:
+def test_the_migrations_make_the_tables_that_the_product_uses_of_those_of_the_first_release(home: Home):
+    catalog = catalog_of_first_release(home)
+    upgrade(catalog)
+    with catalog.read() as connection:
         actual = differences(connection)
-    assert actual == [], "write the difference into the newest migration, in runtime/catalog/migrations/versions"
+    assert actual == [], "write a migration in runtime/catalog/migrations/versions; before 0.1.0, see released.py"
 
 
 def test_a_new_catalog_needs_no_migration(home: Home):
@@ -83,74 +79,56 @@ def test_a_new_catalog_needs_no_migration(home: Home):
 
 
 def test_the_product_knows_all_migrations():
-    script = ScriptDirectory(str(Path(migrations.__file__).parent))
+    script = ScriptDirectory(str(migrations.SCRIPTS))
     assert tuple(step.revision for step in reversed(list(script.walk_revisions()))) == REVISIONS
 
 
-def test_data_of_the_first_catalogs_is_kept(home: Home):
-    catalog = made_by(home, "0001")
-    rows = filled(catalog)
-    assert upgrade(catalog) == "0001"
-    assert catalog.version() == NEWEST
-    with catalog.read() as connection:
-        assert differences(connection) == []
-        for table in tables.metadata.sorted_tables:
-            if table.name == "sink_file":
-                continue  # what is visible for good is only counted
-            if table.name in rows:
-                actual = connection.execute(select(table)).one()._mapping
-                assert {name: actual[name] for name in rows[table.name]} == rows[table.name]
+@pytest.fixture
+def older(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    """A catalog of the first release, which another one finds."""
+    catalog = catalog_of_first_release(home)
+    invent_next_release(tmp_path / "migrations", monkeypatch)
+    return catalog
 
 
-@pytest.mark.parametrize("published", [True, False])
-def test_files_of_sinks_are_counted_when_they_are_visible_and_kept_while_they_wait(home: Home, published: bool):
-    catalog = made_by(home, "0001")
-    before = filled(catalog)["sink_file"]
-    with catalog.write() as connection:
-        file = next(table for table in reflected(connection) if table.name == "sink_file")
-        connection.execute(file.update().values(published=published, final="/results/out/part-1.csv"))
-    upgrade(catalog)
-    with catalog.read() as connection:
-        actual = read_sinks(connection, before["application"]) if published else ()
-        assert [(s.operator, s.path, s.format, s.files, s.rows) for s in actual] == [
-            (before["operator"], Path("/results/out"), "csv", 1, before["rows"])
-        ][: len(actual)]
-        waiting = connection.execute(select(tables.sink_file)).mappings().all()
-        assert [row["pending"] for row in waiting] == ([] if published else [before["pending"]])
+def test_what_a_catalog_of_the_first_release_holds_is_kept(older: Catalog):
+    rows = filled(older)
+    assert upgrade(older) == FIRST
+    assert older.version() == NEXT
+    removed = rows["host"].pop("storage_failed_at")
+    rows["unit"]["colour"] = "red"
+    rows["paint"] = {"colour": "red"}
+    with older.read() as connection:
+        actual = {table.name: dict(connection.execute(select(table)).one()._mapping) for table in reflected(connection)}
+    assert removed
+    assert actual == rows
 
 
-def test_a_catalog_from_before_revisions_were_written_down_is_recognised(home: Home, database: str):
-    if database != "sqlite":
-        pytest.skip("there were none in PostgreSQL")
-    made_by(home, "0001").close()
-    with sqlite3.connect(home.catalog) as connection:
-        connection.execute(f"DROP TABLE {VERSION_TABLE}")
-        connection.execute(f"PRAGMA user_version = {FIRST_LAYOUT}")
-    catalog = Catalog(home)
-    filled(catalog)
-    assert catalog.version() == "0001"
-    assert upgrade(catalog) == "0001"
-    assert catalog.exists
+def test_an_older_catalog_is_not_used_until_it_is_upgraded(older: Catalog):
+    with pytest.raises(CatalogVersionError, match=rf"older version .*{FIRST}.* `streams catalog upgrade`"):
+        _ = older.exists
 
 
-def test_an_older_catalog_is_not_used_until_it_is_upgraded(home: Home):
-    catalog = made_by(home, "0001")
-    with pytest.raises(CatalogVersionError, match=r"older version .*0001.* `streams catalog upgrade`"):
-        _ = catalog.exists
-
-
-def test_a_deployment_upgrades_it(home: Home):
-    made_by(home, "0001")
+def test_a_deployment_upgrades_it(home: Home, older: Catalog):
     assert create_catalog(home).exists
+    assert older.version() == NEXT
 
 
 def test_one_of_a_newer_version_is_refused(home: Home):
-    catalog = made_by(home, NEWEST)
+    catalog = create_catalog(home)
     with catalog.write() as connection:
         connection.exec_driver_sql(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
     for use in (lambda: catalog.exists, lambda: create_catalog(home), lambda: upgrade(catalog)):
         with pytest.raises(CatalogVersionError, match=r"made by another version .*9999.*Use that version"):
             use()
+
+
+def test_no_catalog_is_made_among_tables_of_unknown_version(home: Home):
+    catalog = catalog_of_first_release(home)
+    with catalog.write() as connection:
+        connection.exec_driver_sql(f"DROP TABLE {VERSION_TABLE}")
+    with pytest.raises(CatalogVersionError, match=r"tables here .*application, batch_commit.* no revision"):
+        create_catalog(home)
 
 
 def living(sign: str) -> dict[str, Any]:
@@ -161,29 +139,29 @@ def living(sign: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("sign", ["pid", "heartbeat"])
-def test_a_catalog_that_is_in_use_stays_as_it_is(home: Home, sign: str):
-    catalog = made_by(home, "0001")
-    filled(catalog)
-    with catalog.write() as connection:
+def test_a_catalog_that_is_in_use_stays_as_it_is(older: Catalog, sign: str):
+    filled(older)
+    with older.write() as connection:
         connection.execute(update(tables.host).values(living(sign)))
     with pytest.raises(CatalogVersionError, match=rf"not upgraded .*host 7 of application ä \({sign}.*streams cancel"):
-        upgrade(catalog)
-    assert catalog.version() == "0001"
+        upgrade(older)
+    assert older.version() == FIRST
 
 
-def test_an_upgrade_that_fails_changes_nothing(home: Home, monkeypatch: pytest.MonkeyPatch):
-    catalog = made_by(home, "0001")
+def test_an_upgrade_that_fails_changes_nothing(older: Catalog, monkeypatch: pytest.MonkeyPatch):
+    filled(older)
 
     def fail(connection: Connection) -> None:
         migrate(connection)
         raise OSError
 
-    monkeypatch.setattr(migrations, "migrate", fail)
-    with pytest.raises(OSError):
-        upgrade(catalog)
-    assert catalog.version() == "0001"
-    monkeypatch.undo()
-    upgrade(catalog)
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "migrate", fail)
+        with pytest.raises(OSError):
+            upgrade(older)
+    assert older.version() == FIRST
+    upgrade(older)
+    assert older.version() == NEXT
 
 
 def test_where_nothing_was_deployed_there_is_nothing_to_upgrade(home: Home):
@@ -191,6 +169,5 @@ def test_where_nothing_was_deployed_there_is_nothing_to_upgrade(home: Home):
         upgrade(Catalog(home))
 
 
-def test_an_upgraded_catalog_is_left_alone(home: Home):
-    catalog = create_catalog(home)
-    assert upgrade(catalog) == versions.NEWEST
+def test_a_catalog_of_this_version_is_left_alone(home: Home):
+    assert upgrade(create_catalog(home)) == newest()
