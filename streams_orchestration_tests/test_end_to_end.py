@@ -86,7 +86,7 @@ def assert_reset(home: Home, output: str) -> None:
     if "Dagster does not show the reset of region-0" in output:  # on a very busy machine
         return
     with dagster_instance(home) as instance:
-        resets = [run.status for run in instance.get_runs() if run.job_name == "reset_flights"]
+        resets = [run.status for run in instance.get_runs() if run.job_name == "flights__reset"]
     assert resets
     assert set(resets) == {dg.DagsterRunStatus.SUCCESS}
 

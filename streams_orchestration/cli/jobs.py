@@ -64,29 +64,24 @@ class Jobs:
             "launch_hosts": {"asked_at": this_process_began()},
         }
         job = command_job(self._application, self._keep(spec, compilation))
-        self._run("redeploy", self._definitions(job), config)
+        self._run(job, config)
 
     def record_deployment(self, spec: Path, compilation: Compilation) -> None:
         """Show in Dagster what is deployed: store what is compiled, wait for heartbeats; it changes nothing else."""
         job = recorded_deployment_job(self._application, self._keep(spec, compilation))
-        self._run("redeploy", self._definitions(job), {})
+        self._run(job, {})
 
     def _keep(self, spec: Path, compilation: Compilation) -> dg.OpDefinition:
         return keep_op(ApplicationSource(self._application, spec.absolute(), compilation.options), compilation)
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
         """Stop it; its state is kept."""
-        self._run("cancel", self._definitions(cancel_job(self._application)), {"stop_hosts": {"timeout": timeout}})
+        self._run(cancel_job(self._application), {"stop_hosts": {"timeout": timeout}})
 
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
         """Bring a unit back to its last complete epoch, and wait until its PEs work again."""
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
-        self._run(
-            "reset",
-            self._definitions(reset_job(self._application)),
-            {"claim": config},
-            unit_tags(self._application, unit),
-        )
+        self._run(reset_job(self._application), {"claim": config}, unit_tags(self._application, unit))
 
     def record_reset(self, failure: UnitFailure) -> None:
         """Show in Dagster that what failed works again, unless a run shows it already."""
@@ -96,7 +91,7 @@ class Jobs:
             if is_recorded(instance, tags):
                 return
         claim = {"unit": failure.unit, "generation": failure.generation, "deployment": deployment}
-        self._run("reset", self._definitions(reset_job(self._application)), {"claim": claim}, tags)
+        self._run(reset_job(self._application), {"claim": claim}, tags)
 
     def stop_orphans(self) -> tuple[Orphan, ...]:
         """Stop processes of hosts that are no longer wanted."""
@@ -106,19 +101,16 @@ class Jobs:
         """Record what has happened to the application's units, then return its status."""
         return observed_status(self._home, self._application)
 
-    def _definitions(self, job: dg.JobDefinition) -> dg.Definitions:
-        return dg.Definitions(jobs=[job], resources={RESOURCE_KEY: resource_of(self._home)})
-
     def _run(
         self,
-        job: str,
-        defs: dg.Definitions,
+        job: dg.JobDefinition,
         config: Mapping[str, Mapping[str, Any]],
         tags: Mapping[str, str] | None = None,
     ) -> None:
+        defs = dg.Definitions(jobs=[job], resources={RESOURCE_KEY: resource_of(self._home)})
         ops = {op: {"config": dict(settings)} for op, settings in config.items()}
         try:
             with _ONE_JOB, dagster_instance(self._home, captured=False) as instance:
-                run_job_in_process(instance, f"{job}_{self._application}", defs, {"ops": ops}, tags)
+                run_job_in_process(instance, job.name, defs, {"ops": ops}, tags)
         except DBAPIError as error:  # of Dagster's storage: the catalog says in its own words what is wrong
             raise StateDirectoryError(dagster_home(self._home), str(error.orig)) from error

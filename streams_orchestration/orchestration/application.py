@@ -25,6 +25,7 @@ from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.available_schedule import available_schedule
 from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
 from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
+from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_asset import deployment_asset, spec_asset
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.jobs import (
@@ -221,7 +222,7 @@ def built_alone(
 def own_sensors(spec: WatchedSpec, key: str = RESOURCE_KEY) -> list[dg.SensorDefinition]:
     """Return the sensors of an application that is alone: one resets what fails, the other observes the spec."""
     name = spec.application
-    return [own_sensor(name, reset_job(name, key), key), specs_sensor({name: spec}, f"spec_of_{name}")]
+    return [own_sensor(name, reset_job(name, key), key), specs_sensor({name: spec}, sensor_name(name, "specs"))]
 
 
 def application_name(spec: Path) -> str:

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic, errors_of
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.operators.durable_files import write_whole
-from streams_orchestration.orchestration.job_names import job_name
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.storage.home import Home

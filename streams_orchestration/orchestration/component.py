@@ -61,7 +61,7 @@ class StreamsApplicationScaffolder(dg.Scaffolder[Any]):
 
 
 class Rescale(dg.Model, dg.Resolvable):
-    """When the sensor `rescale_of_...` changes the width of a parallel region; see `Rescaling`."""
+    """When the sensor `APP__rescale` changes the width of a parallel region; see `Rescaling`."""
 
     target: float = Field(default=0.7, description="Processors that the busiest channel may keep busy.")
     low: float = Field(default=0.25, description="Load of the busiest channel below which a region is too wide.")
@@ -172,7 +172,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     gain: float = Field(
         default=GAIN, description="Predicted speed-up from which the sensor, which starts off, applies a decision."
     )
-    rescale: Rescale = Field(default_factory=Rescale, description="When the sensor rescale_of_... changes a width.")
+    rescale: Rescale = Field(default_factory=Rescale, description="When the sensor APP__rescale changes a width.")
 
     _known_exports: list[dg.AssetSpec] | None = PrivateAttr(default=None)
 

@@ -14,8 +14,8 @@ from pydantic import Field
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment_document import assignment_from_mapping
 from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.definition_names import job_name, sensor_name
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.jobs import job_tags
 from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts
 from streams_orchestration.orchestration.previews import put_in_place
@@ -138,7 +138,7 @@ def gain_sensor(
 
     @dg.asset_sensor(
         asset_key=asset_key(application, DECISION),
-        name=f"decoupling_gain_of_{application}",
+        name=sensor_name(application, "decoupling_gain"),
         job=job,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Applies a decision that promises {application} at least {gain:g} times what it takes now. "

@@ -28,7 +28,7 @@ def deployment_checks(application: str, key: str = RESOURCE_KEY) -> dg.AssetChec
     deployment = asset_key(application, "deployment")
 
     @dg.multi_asset_check(
-        name=f"cuts_of_{application}",
+        name=f"{application}__deployment_checks",
         specs=[dg.AssetCheckSpec(name, asset=deployment, description=text) for name, text in CHECKS.items()],
         can_subset=True,
     )

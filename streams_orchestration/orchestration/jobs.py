@@ -15,7 +15,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.job_names import job_name
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.ops import (
     APPLICATION_TAG,
     await_heartbeats,

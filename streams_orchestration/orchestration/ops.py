@@ -15,6 +15,7 @@ from pydantic import Field
 from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.plan_events import plan_event
@@ -202,7 +203,9 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, st
     try:
         status = streams.deployments.await_running(application, config.timeout)
     except dg.DagsterExecutionInterruptedError:
-        context.log.warning("the run was ended; %s goes on, job cancel_%s stops it", application, application)
+        context.log.warning(
+            "the run was ended; %s goes on, job %s stops it", application, job_name(application, "cancel")
+        )
         raise
     _record(context, streams.deployments, status)
 

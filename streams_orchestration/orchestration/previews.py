@@ -8,7 +8,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.job_names import job_name
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 
 KEEPS_STATE = "redeploy_keeps_state"

@@ -6,7 +6,7 @@
 
 import dagster as dg
 
-from streams_orchestration.orchestration.job_names import job_name
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 

@@ -25,7 +25,7 @@ from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.job_names import job_name
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.jobs import PROFILING_POOL, PROFILING_TAGS, job_tags
 from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (

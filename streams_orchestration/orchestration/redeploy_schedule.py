@@ -13,8 +13,8 @@ from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.stages import WITHOUT_DEPLOYMENT
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
@@ -27,7 +27,7 @@ _AT_REST = {
 
 
 def redeploy_schedule(source: ApplicationSource, cron: str, timezone: str | None = None) -> dg.ScheduleDefinition:
-    """Return the schedule that requests the job `redeploy_…` when something has changed; off until someone starts it.
+    """Return the schedule that requests the job `APP__redeploy` when something has changed; it is off at first.
 
     Args:
         source: the application.

@@ -13,8 +13,8 @@ from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.definition_names import job_name, sensor_name
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.job_names import job_name
 from streams_orchestration.orchestration.ops import APPLICATION_TAG
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
@@ -51,7 +51,7 @@ def rescale_sensor(application: str, policy: Rescaling, key: str = RESOURCE_KEY)
     """
 
     @dg.sensor(
-        name=f"rescale_of_{application}",
+        name=sensor_name(application, "rescale"),
         job_name=job_name(application, "redeploy"),
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.STOPPED,
@@ -121,7 +121,8 @@ def _busy(instance: dg.DagsterInstance, deployments: Deployments, application: s
     if under_way := deployments.redeploying(application):
         return under_way
     runs = instance.get_runs(dg.RunsFilter(tags={APPLICATION_TAG: application}, statuses=UNDER_WAY))
-    others = (run for run in runs if run.job_name.partition("_")[0] not in ("profile", "compile"))
+    harmless = {job_name(application, "profile"), job_name(application, "compile")}
+    others = (run for run in runs if run.job_name not in harmless)
     return next((f"run {run.run_id} of {run.job_name} is not over" for run in others), None)
 
 

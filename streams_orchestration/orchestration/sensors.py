@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import dagster as dg
 
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.cut_checks import judge
+from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import APPLICATION_TAG, ResetUnit
@@ -32,7 +34,7 @@ from streams_orchestration.runtime.errors import (
 )
 from streams_orchestration.runtime.units.failures import UnitFailure
 
-SENSOR = "failed_units"
+SENSOR: Final = "failed_units"
 WATCH_SECONDS = 4.3
 """How long a tick watches. Dagster's daemon begins one every 5 s; one that is not over by then costs the next one."""
 RECORD_SHARE = 2 / 3
@@ -45,7 +47,7 @@ RESETS_AT_ONCE = 4
 
 def own_sensor(application: str, reset_job: dg.JobDefinition, key: str) -> dg.SensorDefinition:
     """A sensor for one application, for code locations where each one is defined by itself, as components are."""
-    return failed_units_sensor({application: reset_job}, name=f"{SENSOR}_of_{application}", shared=True, key=key)
+    return failed_units_sensor({application: reset_job}, name=sensor_name(application, SENSOR), shared=True, key=key)
 
 
 def failed_units_sensor(

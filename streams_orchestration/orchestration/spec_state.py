@@ -153,7 +153,7 @@ def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
     application = spec.application
 
     @dg.multi_asset_check(
-        name=f"spec_of_{application}",
+        name=f"{application}__{CHECK}",
         specs=[
             dg.AssetCheckSpec(
                 CHECK, asset=asset_key(application, SPEC), description="The spec can be read and has no errors."

@@ -140,12 +140,12 @@ def test_run_config_fits_the_jobs(fresh: bool, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(jobs, "run_job_in_process", run)
     controls = jobs.Jobs(Home(tmp_path / "home").prepare(), "tiny")
     controls.deploy(spec, compilation, fresh=fresh)
-    assert ran.pop("redeploy_tiny")["ops"]["write_wanted_state"]["config"] == {"fresh": fresh, "redeploys": False}
+    assert ran.pop("tiny__redeploy")["ops"]["write_wanted_state"]["config"] == {"fresh": fresh, "redeploys": False}
     controls.record_deployment(spec, compilation)
     controls.cancel()
     controls.reset("region-0", force=True)
     controls.reset("region-0", generation=2)
-    assert list(ran) == ["redeploy_tiny", "cancel_tiny", "reset_tiny"]
+    assert list(ran) == ["tiny__redeploy", "tiny__cancel", "tiny__reset"]
 
 
 def test_redeploy_takes_another_decision_and_keeps_the_other_options(

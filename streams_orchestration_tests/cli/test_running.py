@@ -286,7 +286,7 @@ def test_a_run_computes_every_stage_once_and_deploys_and_stores_what_it_has_comp
     assert deployed_compilation(home, "copy") == replace(compilation, deployment=None)
     with dagster_instance(home) as instance:
         runs = instance.get_runs()
-        assert [(run.job_name, run.status) for run in runs] == [("redeploy_copy", DagsterRunStatus.SUCCESS)] * times
+        assert [(run.job_name, run.status) for run in runs] == [("copy__redeploy", DagsterRunStatus.SUCCESS)] * times
         for stage in STAGES:
             assert instance.get_latest_materialization_event(AssetKey(["copy", stage.name]))
 

@@ -22,7 +22,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("compiled")
     (root / "demo.yaml").write_text(DEMO)
     defs = build_application_definitions(root / "demo.yaml", Home(root / "home"))
-    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+    assert defs.resolve_job_def("demo__compile").execute_in_process().success
     return root / "home"
 
 
@@ -52,7 +52,7 @@ def test_the_version_goes_by_the_result_alone(store: ArtifactStore):
 def test_a_damaged_document_names_its_file(store: ArtifactStore, content: bytes):
     path = store.path("demo", COPIES)
     path.write_bytes(content)
-    with pytest.raises(StageMissingError, match=r"copy_plan\.json.*compile_demo"):
+    with pytest.raises(StageMissingError, match=r"copy_plan\.json.*demo__compile"):
         store.compilation("demo")
 
 

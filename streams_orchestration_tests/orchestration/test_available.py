@@ -38,7 +38,7 @@ def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[Application
 
 def run(defs: dg.Definitions, **config: Any) -> dg.ExecuteInProcessResult:
     settings = {"ops": {"await_taken": {"config": config}}}
-    return defs.resolve_job_def("available_demo").execute_in_process(settings, raise_on_error=False)
+    return defs.resolve_job_def("demo__available").execute_in_process(settings, raise_on_error=False)
 
 
 def failure(result: dg.ExecuteInProcessResult) -> str:
@@ -100,7 +100,7 @@ def test_the_schedule_requests_one_run_at_a_time(
     defs: dg.Definitions, runtime: Runtime, status: ApplicationStatus | None, skipped: str | None
 ):
     runtime.status = status
-    schedule = defs.resolve_schedule_def("available_demo")
+    schedule = defs.resolve_schedule_def("demo__available")
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
     assert schedule.cron_schedule == quarterly("demo")
     context = dg.build_schedule_context(resources=dict(defs.resources or {}))

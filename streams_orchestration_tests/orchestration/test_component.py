@@ -41,8 +41,8 @@ def test_yaml_and_python_give_the_same_definitions(tmp_path: Path):
             assert {f"demo/{stage}" for stage in BY_NAME} <= keys
             assert "demo/streams/Even[2]" in keys
             assert all(spec.owners == ["team:streams"] for spec in defs.resolve_all_asset_specs())
-            assert defs.resolve_schedule_def("redeploy_demo").cron_schedule == "0 1 * * *"
-            assert defs.resolve_job_def("compile_demo").execute_in_process().success
+            assert defs.resolve_schedule_def("demo__redeploy").cron_schedule == "0 1 * * *"
+            assert defs.resolve_job_def("demo__compile").execute_in_process().success
 
 
 def test_one_sensor_watches_all_applications(tmp_path: Path):
@@ -56,7 +56,7 @@ def test_one_sensor_watches_all_applications(tmp_path: Path):
         with sandbox.build_all_defs() as defs:
             dg.Definitions.validate_loadable(defs)
             (sensor,) = [each for each in defs.sensors or () if each.name.startswith("failed_units")]
-            assert {job.name for job in sensor.jobs} == {"reset_one", "reset_two", "reset_three"}
+            assert {job.name for job in sensor.jobs} == {"one__reset", "two__reset", "three__reset"}
 
 
 def scaffolded(sandbox: Any, tmp_path: Path, name: str, spec: str, **more: object) -> None:
@@ -117,7 +117,7 @@ def test_schedules_are_in_the_time_zone_of_the_component(tmp_path: Path):
     with create_defs_folder_sandbox() as sandbox:
         scaffolded(sandbox, tmp_path, "one", DEMO, timezone="Europe/Berlin")
         with sandbox.build_all_defs() as defs:
-            names = ("redeploy_demo", "available_demo", "profile_demo")
+            names = ("demo__redeploy", "demo__available", "demo__profile")
             assert {defs.resolve_schedule_def(name).execution_timezone for name in names} == {"Europe/Berlin"}
 
 
@@ -129,7 +129,7 @@ def test_a_scaffolded_application_compiles(tmp_path: Path):
         written["attributes"]["home"] = str(tmp_path / "home")
         (path / "defs.yaml").write_text(yaml.safe_dump(written))
         with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
-            job = next(job for job in defs.resolve_all_job_defs() if job.name.startswith("compile_"))
+            job = next(job for job in defs.resolve_all_job_defs() if job.name.endswith("__compile"))
             assert job.execute_in_process().success
 
 
@@ -165,11 +165,11 @@ def test_a_file_of_python_is_a_spec(tmp_path: Path):
         }
         path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_yaml_contents=contents)
         with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
-            assert defs.resolve_job_def("compile_shop").execute_in_process().success
+            assert defs.resolve_job_def("shop__compile").execute_in_process().success
             kinds = {spec.key.path[-1]: spec.kinds for spec in defs.resolve_all_asset_specs()}
             assert kinds["spec"] == {"python"}
     definitions = build_definitions(tmp_path, Home(tmp_path / "home"))
-    assert definitions.resolve_job_def("compile_shop").execute_in_process().success
+    assert definitions.resolve_job_def("shop__compile").execute_in_process().success
 
 
 def test_it_is_registered():

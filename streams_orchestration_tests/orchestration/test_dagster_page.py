@@ -76,7 +76,7 @@ def test_the_project_is_checked_and_listed(project: Path):
     (check,), (listing,) = commands("dg check"), commands("dg list")
     run(project, *check)
     said = run(project, *listing)
-    for name in ("numbers/sinks/Results", "largest", "numbers_are_distinct", "redeploy_numbers", "a_person_is_needed"):
+    for name in ("numbers/sinks/Results", "largest", "numbers_are_distinct", "numbers__redeploy", "a_person_is_needed"):
         assert name in said
     assert "streams_orchestration.orchestration.StreamsApplicationComponent" in run(project, "dg", "list", "components")
     (project / DEFS).write_text(files()[DEFS][0].replace("timezone", "timezon"))
@@ -102,7 +102,7 @@ def test_a_spec_with_errors_fails_the_load_where_that_is_wanted(
 def test_the_settings_of_the_component_are_those_of_its_schedule(project: Path, monkeypatch: pytest.MonkeyPatch):
     write(project, DEFS)
     with loaded(project, monkeypatch) as defs:
-        schedule = defs.resolve_schedule_def("redeploy_numbers")
+        schedule = defs.resolve_schedule_def("numbers__redeploy")
         assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 3 * * *", "Europe/Berlin")
 
 

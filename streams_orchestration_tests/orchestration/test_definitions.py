@@ -39,7 +39,7 @@ def test_every_spec_has_its_definitions(spec: Path, home: Home):
     dg.Definitions.validate_loadable(defs)
     jobs = {job.name for job in defs.resolve_all_job_defs()}
     for name in ("demo", "other"):
-        assert {f"{job}_{name}" for job in ("compile", "deploy", "redeploy", "cancel", "reset")} <= jobs
+        assert {f"{name}__{job}" for job in ("compile", "deploy", "redeploy", "cancel", "reset")} <= jobs
         assert {f"{name}/{stage}" for stage in BY_NAME} <= keys(defs)
         assert {f"{name}/deployment", f"{name}/pes/pe_0", f"{name}/sinks/Results"} <= keys(defs)
     specs = {s.key.to_user_string(): s for s in defs.resolve_all_asset_specs()}
@@ -77,14 +77,14 @@ def test_a_broken_spec_does_not_take_the_location_down(spec: Path, home: Home, t
     dg.Definitions.validate_loadable(defs)
     assert {f"demo/{stage}" for stage in BY_NAME} <= keys(defs)
     assert "good/sinks/Results" in keys(defs)
-    result = defs.resolve_job_def("compile_demo").execute_in_process(raise_on_error=False)
+    result = defs.resolve_job_def("demo__compile").execute_in_process(raise_on_error=False)
     assert not result.success
 
 
 def test_a_spec_that_is_gone_fails_alone(spec: Path, home: Home):
     defs = build_definitions(spec.parent, home)
     spec.unlink()
-    assert not defs.resolve_job_def("compile_demo").execute_in_process(raise_on_error=False).success
+    assert not defs.resolve_job_def("demo__compile").execute_in_process(raise_on_error=False).success
 
 
 @pytest.mark.parametrize("copy", ["demo-copy.yaml", "a copy of demo.yaml", "zz.yml"])
@@ -94,7 +94,7 @@ def test_two_specs_of_one_application_are_an_error_of_that_application_only(spec
     defs = build_definitions(spec.parent, home)
     dg.Definitions.validate_loadable(defs)
     assert {key for key in keys(defs) if key.startswith("demo/")} == {"demo/spec"}
-    assert {f"{job}_demo" for job in ("cancel", "reset")} == jobs_of(defs, "demo")
+    assert {f"demo__{job}" for job in ("cancel", "reset")} == jobs_of(defs, "demo")
     (evaluation,) = failed_checks(defs, "demo")
     assert copy in (evaluation.description or "")
     assert "good/sinks/Results" in keys(defs)
@@ -146,7 +146,7 @@ def test_an_application_that_cannot_be_built_takes_no_other_one_down(
 
 
 def jobs_of(defs: dg.Definitions, application: str) -> set[str]:
-    return {job.name for job in defs.resolve_all_job_defs() if job.name.endswith(f"_{application}")}
+    return {job.name for job in defs.resolve_all_job_defs() if job.name.startswith(f"{application}__")}
 
 
 def failed_checks(defs: dg.Definitions, application: str) -> list[dg.AssetCheckEvaluation]:
@@ -186,7 +186,7 @@ def test_specs_are_observed_when_they_change(spec: Path, home: Home):
 def test_what_was_compiled_from_elsewhere_shows_too(spec: Path, home: Home, defs: dg.Definitions, tmp_path: Path):
     empty = tmp_path / "none"
     assert not keys(build_definitions(empty, home))
-    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+    assert defs.resolve_job_def("demo__compile").execute_in_process().success
     assert "demo/sinks/Results" in keys(build_definitions(empty, home))
     spec.unlink()
     assert "demo/sinks/Results" in keys(build_definitions(empty, home))
@@ -196,7 +196,7 @@ def test_what_was_compiled_from_elsewhere_shows_too(spec: Path, home: Home, defs
 
 def test_the_lineage_is_that_of_the_last_compilation(spec: Path, home: Home, defs: dg.Definitions):
     config = {"ops": {"demo__logical_graph": {"config": {"submission": {"width": "5"}}}}}
-    assert defs.resolve_job_def("compile_demo").execute_in_process(config).success
+    assert defs.resolve_job_def("demo__compile").execute_in_process(config).success
     assert "demo/streams/Even[4]" in keys(build_definitions(spec.parent, home))
 
 
@@ -205,8 +205,8 @@ def test_a_run_in_process_is_filed_under_its_job(
 ):
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
     with dagster_instance(home) as instance:
-        run = run_job_in_process(instance, "compile_demo", defs, tags={"streams/by": "test"})
-        actual = instance.get_runs(filters=dg.RunsFilter(job_name="compile_demo"))
+        run = run_job_in_process(instance, "demo__compile", defs, tags={"streams/by": "test"})
+        actual = instance.get_runs(filters=dg.RunsFilter(job_name="demo__compile"))
     assert [record.run_id for record in actual] == [run.run_id]
     assert actual[0].status is dg.DagsterRunStatus.SUCCESS
     assert actual[0].tags[".dagster/repository"] == "__repository__@streams"

@@ -37,7 +37,7 @@ def materializations(instance: dg.DagsterInstance) -> int:
 
 def test_materializing_it_deploys_what_is_compiled(defs: dg.Definitions, runtime: Runtime):
     with dg.DagsterInstance.ephemeral() as instance:
-        assert defs.resolve_job_def("compile_demo").execute_in_process(instance=instance).success
+        assert defs.resolve_job_def("demo__compile").execute_in_process(instance=instance).success
         assert materialize(defs, instance, DEPLOYMENT).success
         assert runtime.names[:3] == ["deploy_or_redeploy", "launch", "await_running"]
         assert materializations(instance) == 1
@@ -50,7 +50,7 @@ def test_materializing_it_deploys_what_is_compiled(defs: dg.Definitions, runtime
 
 def test_the_deployment_has_the_checks_of_its_run(defs: dg.Definitions, runtime: Runtime):
     with dg.DagsterInstance.ephemeral() as instance:
-        result = defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance)
+        result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance)
         assert result.success
         checked = {each.check_name for each in result.get_asset_check_evaluations() if each.asset_key == DEPLOYMENT}
     assert {"failures_are_mended", "cuts_can_be_restored", "redeploy_keeps_state"} <= checked
@@ -66,7 +66,7 @@ def test_automation_redeploys_when_the_spec_has_changed(spec: Path, home: Home, 
 
     defs = build_application_definitions(spec, home, change=eager)
     with dg.DagsterInstance.ephemeral() as instance:
-        assert defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance).success
+        assert defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance).success
         first = evaluate(evaluate(None).cursor)
         assert not any(first.get_num_requested(key) for key in (DEPLOYMENT, *STAGES))
         spec.write_text(DEMO.replace("iterations: 1000", "iterations: 2000"))
@@ -89,20 +89,20 @@ def test_a_run_that_is_ended_says_that_the_application_goes_on(
 
     monkeypatch.setattr(runtime, "await_running", interrupted)
     with dg.DagsterInstance.ephemeral() as instance:
-        assert defs.resolve_job_def("compile_demo").execute_in_process(instance=instance).success
+        assert defs.resolve_job_def("demo__compile").execute_in_process(instance=instance).success
         with pytest.raises(dg.DagsterExecutionInterruptedError):
             materialize(defs, instance, DEPLOYMENT)
         assert materializations(instance) == 0
         (run,) = instance.get_runs(limit=1)
         messages = [each.user_message for each in instance.all_logs(run.run_id)]
-    assert any("demo goes on, job cancel_demo stops it" in each for each in messages)
+    assert any("demo goes on, job demo__cancel stops it" in each for each in messages)
 
 
 def test_a_plan_is_recorded_behind_a_redeploy_that_was_refused(defs: dg.Definitions, runtime: Runtime):
     """The check of that run is planned, and never evaluated."""
     runtime.refused, runtime.error = "deploy_or_redeploy", dg.Failure("it would lose state")
     with dg.DagsterInstance.ephemeral() as instance:
-        redeploy = defs.resolve_job_def("redeploy_demo")
+        redeploy = defs.resolve_job_def("demo__redeploy")
         assert not redeploy.execute_in_process(instance=instance, raise_on_error=False).success
         events = list(plan_events(instance, running(), measured(), ()))
     assert [each.passed for each in events if isinstance(each, dg.AssetCheckEvaluation)] == [True]
@@ -110,12 +110,12 @@ def test_a_plan_is_recorded_behind_a_redeploy_that_was_refused(defs: dg.Definiti
 
 def redeploying() -> dg.JobDefinition:
     """Return the job, for a run that Dagster builds anew."""
-    return build_application_definitions(os.environ["DEMO_SPEC"]).resolve_job_def("redeploy_demo")
+    return build_application_definitions(os.environ["DEMO_SPEC"]).resolve_job_def("demo__redeploy")
 
 
 def resetting() -> dg.JobDefinition:
     """Return the job that resets what has failed."""
-    return build_application_definitions(os.environ["DEMO_SPEC"]).resolve_job_def("reset_demo")
+    return build_application_definitions(os.environ["DEMO_SPEC"]).resolve_job_def("demo__reset")
 
 
 @pytest.fixture

@@ -53,8 +53,8 @@ CHECKED = ("read_status", "look_at_cuts", "read_status")
 
 
 def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runtime):
-    run(defs, "compile_demo")
-    result = run(defs, "deploy_demo", step("write_wanted_state", fresh=True))
+    run(defs, "demo__compile")
+    result = run(defs, "demo__deploy", step("write_wanted_state", fresh=True))
     assert runtime.calls[0] == ("deploy", "demo", True)
     assert runtime.names == ["deploy", "launch", "await_running", *CHECKED]
     parts = {"demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", "demo/sinks/Results"}
@@ -66,15 +66,15 @@ def test_a_reference_that_is_not_resolved_fails_the_run_and_nothing_is_deployed(
 ):
     sink = "{file: even.csv, format: csv}"
     spec.write_text(DEMO.replace("FileSink", "HttpSink").replace(sink, "{url: 'http://127.0.0.1:1/${env:NOT_SET}'}"))
-    run(defs, "compile_demo")
+    run(defs, "demo__compile")
     with pytest.raises(NotDeployableError, match="operator Results: url: the environment variable NOT_SET is not set"):
-        run(defs, "deploy_demo")
+        run(defs, "demo__deploy")
     assert deployed_applications(home) == ()
 
 
 def test_what_was_measured_shows_on_the_assets(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running()
-    shown = {key: event.metadata for key, event in reported(run(defs, "cancel_demo")).items()}
+    shown = {key: event.metadata for key, event in reported(run(defs, "demo__cancel")).items()}
     operators = shown["demo/deployment"]["streams/operators"]
     assert isinstance(operators, dg.TableMetadataValue)
     assert [dict(record.data) for record in operators.records] == [
@@ -98,11 +98,11 @@ def reported(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterializa
 def test_what_brings_no_new_data_is_no_materialization(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
     with dg.DagsterInstance.ephemeral() as instance:
-        run(defs, "cancel_demo", instance=instance)
-        again = run(defs, "cancel_demo", instance=instance)
+        run(defs, "demo__cancel", instance=instance)
+        again = run(defs, "demo__cancel", instance=instance)
         sink = replace(running().sinks[0], rows=501, epoch=4)
         runtime.status = running(state="STOPPED", sinks=(sink, *running().sinks[1:]))
-        grown = run(defs, "cancel_demo", instance=instance)
+        grown = run(defs, "demo__cancel", instance=instance)
     assert recorded(again) == set()
     assert set(reported(again)) >= {"demo/deployment", "demo/sinks/Results", "demo/streams/Numbers"}
     assert recorded(grown) == {"demo/sinks/Results"}
@@ -111,46 +111,46 @@ def test_what_brings_no_new_data_is_no_materialization(defs: dg.Definitions, run
 @pytest.mark.parametrize("state", ["FAILED", "STOPPED"])
 def test_a_pe_that_does_not_work_is_not_materialized(defs: dg.Definitions, runtime: Runtime, state: str):
     runtime.status = running(pes=tuple(replace(pe, state=state) for pe in running().pes))
-    result = run(defs, "cancel_demo")
+    result = run(defs, "demo__cancel")
     assert not [key for key in recorded(result) if "/pes/" in key]
     assert reported(result)["demo/pes/pe_0"].description == f"PE 0 is {state}"
 
 
 def test_what_was_not_compiled_is_not_deployed(defs: dg.Definitions, runtime: Runtime):
-    with pytest.raises(StageMissingError, match="compile_demo"):
-        run(defs, "deploy_demo")
+    with pytest.raises(StageMissingError, match="demo__compile"):
+        run(defs, "demo__deploy")
     assert not runtime.calls
 
 
 def test_stages_that_do_not_belong_together_are_not_deployed(defs: dg.Definitions, runtime: Runtime):
-    run(defs, "compile_demo")
-    first = defs.resolve_job_def("compile_demo").execute_in_process(
+    run(defs, "demo__compile")
+    first = defs.resolve_job_def("demo__compile").execute_in_process(
         {"ops": {"demo__logical_graph": {"config": {"submission": {"width": "3"}}}}},
         asset_selection=[dg.AssetKey(["demo", "logical_graph"])],
     )
     assert first.success
     with pytest.raises(StagesOutOfStepError, match="parallel_expanded_graph is older than logical_graph"):
-        run(defs, "deploy_demo")
+        run(defs, "demo__deploy")
     assert not runtime.calls
 
 
 def test_a_spec_that_changed_since_is_not_deployed(defs: dg.Definitions, runtime: Runtime, spec: Path):
-    run(defs, "compile_demo")
+    run(defs, "demo__compile")
     spec.write_text(spec.read_text() + "\n")
     with pytest.raises(StagesOutOfStepError, match=r"logical_graph is older than .*demo\.yaml"):
-        run(defs, "deploy_demo")
+        run(defs, "demo__deploy")
 
 
 def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: Path, home: Home, runtime: Runtime):
     defs = build_application_definitions(spec, home)
     with dg.DagsterInstance.ephemeral() as instance:
         config = {"ops": {"demo__logical_graph": {"config": {"submission": {"width": "3"}}}}}
-        defs.resolve_job_def("compile_demo").execute_in_process(config, instance=instance)
+        defs.resolve_job_def("demo__compile").execute_in_process(config, instance=instance)
         spec.write_text(spec.read_text().replace("iterations: 1000", "iterations: 2000"))
-        assert defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance).success
+        assert defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance).success
         runs = sorted(record.dagster_run.job_name for record in instance.get_run_records())
     store = ArtifactStore(home)
-    assert runs == ["compile_demo", "redeploy_demo"]
+    assert runs == ["demo__compile", "demo__redeploy"]
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
     assert runtime.names == ["deploy_or_redeploy", "launch", "await_running", *CHECKED]
@@ -162,13 +162,13 @@ def test_a_redeploy_keeps_the_options_of_what_is_deployed_and_takes_those_that_a
     defs = build_application_definitions(spec, home)
     runtime.deployed = compile_spec(spec, Options(widths=(("Even", 3),), threading="manual"))
     store = ArtifactStore(home)
-    run(defs, "compile_demo")  # with other options, and never deployed
-    run(defs, "redeploy_demo")
+    run(defs, "demo__compile")  # with other options, and never deployed
+    run(defs, "demo__redeploy")
     assert store.options("demo") == runtime.deployed.options
     wider = {"ops": {"demo__logical_graph": {"config": {"keep": True, "widths": [{"pattern": "Even", "width": 4}]}}}}
-    run(defs, "redeploy_demo", wider)
+    run(defs, "demo__redeploy", wider)
     assert store.options("demo") == Options(widths=(("Even", 4),), threading="manual")
-    run(defs, "redeploy_demo", {"ops": {"demo__logical_graph": {"config": {"keep": False}}}})
+    run(defs, "demo__redeploy", {"ops": {"demo__logical_graph": {"config": {"keep": False}}}})
     assert store.options("demo") == Options()
 
 
@@ -177,27 +177,27 @@ def test_redeploying_shows_the_stages_as_compiling_does(spec: Path, home: Home, 
     shown: dict[str, list[Any]] = {}
     with dg.DagsterInstance.ephemeral() as instance:
         instance.report_runless_asset_event(observation("demo", version_of(spec)))
-        for job in ("compile_demo", "redeploy_demo"):
+        for job in ("demo__compile", "demo__redeploy"):
             run(defs, job, instance=instance)
             events = [instance.get_latest_materialization_event(dg.AssetKey(["demo", name])) for name in BY_NAME]
             made = [event.asset_materialization for event in events if event and event.asset_materialization]
             tags = [{k: v for k, v in (each.tags or {}).items() if "event_pointer" not in k} for each in made]
             shown[job] = [tags, [sorted(each.metadata) for each in made]]
-    assert shown["compile_demo"] == shown["redeploy_demo"]
-    assert len(shown["compile_demo"][0]) == len(BY_NAME)
+    assert shown["demo__compile"] == shown["demo__redeploy"]
+    assert len(shown["demo__compile"][0]) == len(BY_NAME)
 
 
 def test_what_does_not_compile_is_not_deployed(spec: Path, home: Home, runtime: Runtime):
     spec.write_text(spec.read_text().replace("operator: Filter", "operator: Filtr"))
     defs = build_application_definitions(spec, home)
     with pytest.raises(dg.Failure, match="Filtr"):
-        run(defs, "redeploy_demo")
+        run(defs, "demo__redeploy")
     assert not runtime.calls
 
 
 def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
-    result = run(defs, "cancel_demo", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
+    result = run(defs, "demo__cancel", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
     assert runtime.calls == [("cancel", "demo", 5.0), ("read_status", "demo")]
     assert "demo/deployment" in reported(result)
 
@@ -205,7 +205,7 @@ def test_cancelling_stops_and_records(defs: dg.Definitions, runtime: Runtime):
 def test_resetting_resets_waits_and_records(defs: dg.Definitions, runtime: Runtime):
     runtime.status = failed(running())
     runtime.generation = 2
-    result = run(defs, "reset_demo", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
+    result = run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
     assert ("reset", "demo", "region-0", 1, False) in runtime.calls
     assert [name for name in runtime.names if name != "read_status"] == ["reset", "await_running"]
     assert steps(result, "STEP_SUCCESS") == ["claim", "await_unit", "record"]
@@ -231,7 +231,7 @@ def test_a_run_whose_cause_is_gone_is_skipped_and_says_why(
 ):
     runtime.status = status
     claim = {"unit": "region-0", "generation": 1, "deployment": DEPLOYED_AT}
-    result = run(defs, "reset_demo", {"ops": {"claim": {"config": claim}}})
+    result = run(defs, "demo__reset", {"ops": {"claim": {"config": claim}}})
     assert result.success
     assert steps(result, "STEP_SKIPPED") == ["await_unit", "record"]
     assert set(runtime.names) == {"read_status"}
@@ -242,7 +242,7 @@ def test_a_run_whose_cause_is_gone_is_skipped_and_says_why(
 def test_a_unit_that_failed_once_more_is_waited_for(defs: dg.Definitions, runtime: Runtime, state: Any):
     runtime.status = running(units=(replace(UNIT, generation=3, state=state),))
     runtime.generation = 3
-    result = run(defs, "reset_demo", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
+    result = run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
     assert steps(result, "STEP_SUCCESS") == ["claim", "await_unit", "record"]
 
 
@@ -256,7 +256,7 @@ def test_a_unit_that_does_not_come_back_fails_the_run(
     runtime.status = failed(running())
     monkeypatch.setattr(runtime, "await_running", gone)
     with pytest.raises(HostLaunchError):
-        run(defs, "reset_demo", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
+        run(defs, "demo__reset", {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}})
 
 
 @pytest.mark.parametrize(
@@ -280,20 +280,20 @@ def test_a_unit_whose_host_is_found_to_be_gone_is_reset_once_more(
     monkeypatch.setattr(runtime, "await_running", gone)
     config = {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}}
     with nullcontext() if len(resets) > 1 else pytest.raises(FailedAgainError):
-        run(defs, "reset_demo", config)
+        run(defs, "demo__reset", config)
     assert [call[3] for call in runtime.calls if call[0] == "reset"] == resets
 
 
 def test_a_reset_without_a_unit_is_of_all_that_have_failed(defs: dg.Definitions, runtime: Runtime):
     runtime.status = failed(running())
-    run(defs, "reset_demo")
+    run(defs, "demo__reset")
     assert [call for call in runtime.calls if call[0] == "reset"] == [("reset", "demo", "region-0", None, False)]
 
 
 def test_a_reset_without_a_unit_and_without_a_failure_names_the_units(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
     with pytest.raises(NothingFailedError, match=r"nothing has failed\. .*: region-0\."):
-        run(defs, "reset_demo")
+        run(defs, "demo__reset")
     assert "reset" not in runtime.names
 
 
@@ -301,8 +301,8 @@ def test_a_reset_shows_the_timeline_and_does_not_count_as_progress(defs: dg.Defi
     runtime.status = running()
     config = {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}}
     with dg.DagsterInstance.ephemeral() as instance:
-        run(defs, "reset_demo", config, instance=instance)
-        result = run(defs, "reset_demo", config, instance=instance)
+        run(defs, "demo__reset", config, instance=instance)
+        result = run(defs, "demo__reset", config, instance=instance)
     assert not recorded(result)
     seen = result.get_asset_observation_events()[0]
     assert seen.asset_key == dg.AssetKey(["demo", "deployment"])
@@ -322,7 +322,7 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
         runtime.error = error
         runtime.calls.clear()
         with pytest.raises(raised, match=message):
-            run(defs, "reset_demo", config)
+            run(defs, "demo__reset", config)
         assert runtime.names == ["reset"] * tries
 
 
@@ -332,7 +332,7 @@ def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
     monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
     runtime.error = CatalogUnavailableError("away")
     with pytest.raises(dg.DagsterError, match="CatalogUnavailableError: away"):
-        run(defs, "cancel_demo", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
+        run(defs, "demo__cancel", {"ops": {"stop_hosts": {"config": {"timeout": 5.0}}}})
     assert runtime.names == ["cancel"] * 3
 
 
@@ -356,12 +356,12 @@ def test_a_reset_whose_commit_is_in_doubt_is_repeated_only_if_that_cannot_make_t
     runtime.refused = "reset"
     runtime.error = CommitUnknownError("there", "the connection is gone")
     with pytest.raises(raised, match="the connection is gone"):
-        run(defs, "reset_demo", {"ops": {"claim": {"config": config}}})
+        run(defs, "demo__reset", {"ops": {"claim": {"config": config}}})
     assert runtime.names.count("reset") == tries
 
 
 def test_jobs_run_in_one_process_and_end(defs: dg.Definitions):
     for name in ("compile", "deploy", "redeploy", "cancel", "reset"):
-        job = defs.resolve_job_def(f"{name}_demo")
+        job = defs.resolve_job_def(f"demo__{name}")
         assert job.executor_def is dg.in_process_executor
         assert job.run_tags[dg.MAX_RUNTIME_SECONDS_TAG] == "900"

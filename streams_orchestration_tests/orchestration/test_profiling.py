@@ -112,9 +112,9 @@ def rows(value: Any) -> list[dict[str, Any]]:
 
 
 def decided(defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore) -> dict[str, dict[str, Any]]:
-    run(defs, "compile_demo")
+    run(defs, "demo__compile")
     measured["deployed"] = store.compilation("demo")
-    return shown(run(defs, "profile_demo", {"ops": {"measure": {"config": {"seconds": 5}}}}))
+    return shown(run(defs, "demo__profile", {"ops": {"measure": {"config": {"seconds": 5}}}}))
 
 
 def test_a_profile_and_a_decision_are_assets(
@@ -137,9 +137,9 @@ def test_a_profile_and_a_decision_are_assets(
 
 
 def test_a_decision_needs_a_profile(defs: dg.Definitions, measured: dict[str, Any]):
-    run(defs, "compile_demo")
-    with pytest.raises(StageMissingError, match="Run job profile_demo while it works"):
-        run(defs, "profile_demo", op_selection=["decide"])
+    run(defs, "demo__compile")
+    with pytest.raises(StageMissingError, match="Run job demo__profile while it works"):
+        run(defs, "demo__profile", op_selection=["decide"])
 
 
 def test_everything_that_can_be_materialized_is_so_when_nothing_runs(defs: dg.Definitions, measured: dict[str, Any]):
@@ -182,33 +182,33 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     runtime.status = running()
     runtime.calls.clear()
     with dg.DagsterInstance.ephemeral() as instance:
-        assert run(defs, "decouple_demo", APPLY, instance=instance).success
+        assert run(defs, "demo__decouple", APPLY, instance=instance).success
     assert [name for name in runtime.names if name != "read_status"] == ["cancel", "deploy", "launch", "await_running"]
     measured["deployed"] = applied = store.compilation("demo")
     assert [len(pe.operators) for pe in applied.fusion.pes] == [2, 1]
     measured["profile"] = profile(
         150.0, (PeProfile(0, 4.0, 0.0, 10.0), PeProfile(1, 5.0, 0.0, 10.0)), Numbers=0.1, Even=0.3, Results=0.5
     )
-    outcome = shown(run(defs, "profile_demo"))["decoupling_outcome"]
+    outcome = shown(run(defs, "demo__profile"))["decoupling_outcome"]
     # 100 a second took half a processor, so 200 were the most; 150 take half of one now, so 300 are
     assert outcome["streams/measured_speedup"].value == pytest.approx(1.5)
     assert outcome["streams/predicted_speedup"].value == pytest.approx(2.0, abs=0.01)
     assert outcome["streams/throughput_ratio"].value == 1.5
     assert [round(row["predicted %"], 1) for row in rows(outcome["streams/pes"])] == [37.5, 37.5]
-    run(defs, "profile_demo")
+    run(defs, "demo__profile")
     assert [each["measuredSpeedup"] for each in store.get("demo", "decoupling_outcome")] == [1.5, 1.5]
 
 
 def test_what_is_kept_is_not_dropped_unasked(
     defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore, runtime: Runtime
 ):
-    with pytest.raises(NotDecoupledError, match="Run job profile_demo"):
-        run(defs, "decouple_demo", APPLY)
+    with pytest.raises(NotDecoupledError, match="Run job demo__profile"):
+        run(defs, "demo__decouple", APPLY)
     decided(defs, measured, store)
     runtime.status = running()
     runtime.calls.clear()
     with pytest.raises(NotDecoupledError, match="which is too little"):
-        run(defs, "decouple_demo", {"ops": {"apply_decision": {"config": {"fresh": True, "least_gain": 3}}}})
+        run(defs, "demo__decouple", {"ops": {"apply_decision": {"config": {"fresh": True, "least_gain": 3}}}})
     assert set(runtime.names) <= {"read_status"}
 
 
@@ -222,7 +222,7 @@ def test_a_decision_is_applied_with_the_state_kept(
         (OperatorAction("Even", "moved", 1, 2, "from PE 0 to PE 1", "Even"),), (), Numbering({}, {}, {}),
     )  # fmt: skip
     runtime.calls.clear()
-    result = run(defs, "decouple_demo")
+    result = run(defs, "demo__decouple")
     names = [name for name in runtime.names if name != "read_status"]
     assert names == ["deploy_or_redeploy", "launch", "await_running"]
     outputs = [
@@ -233,13 +233,13 @@ def test_a_decision_is_applied_with_the_state_kept(
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # a repository made by hand
 def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured: dict[str, Any], store: ArtifactStore):
-    sensor = defs.resolve_sensor_def("decoupling_gain_of_demo")
+    sensor = defs.resolve_sensor_def("demo__decoupling_gain")
     assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
-    run(defs, "compile_demo")
+    run(defs, "demo__compile")
     measured["deployed"] = store.compilation("demo")
 
     def tick(instance: dg.DagsterInstance) -> Any:
-        run(defs, "profile_demo", instance=instance)
+        run(defs, "demo__profile", instance=instance)
         repository = defs.get_repository_def()
         context = dg.build_sensor_context(
             instance=instance, repository_def=repository, resources=dict(defs.resources or {})
@@ -253,7 +253,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         assert "is less than 1.2" in (tick(instance).skip_message or "")
         measured["profile"] = BUSY
         tick(instance)
-        run(defs, "decouple_demo", APPLY, instance=instance)
+        run(defs, "demo__decouple", APPLY, instance=instance)
         measured["deployed"] = store.compilation("demo")
         assert tick(instance).skip_message == "the PEs that the application runs in take as much"
         measured["profile"] = profile(Numbers=0.21, Even=0.2, Results=0.2)
@@ -262,7 +262,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
         assert tick(instance).run_requests
         assert store.get("demo", "decoupling_decision")["decision"]["gain"] == pytest.approx(1.67, abs=0.01)
         measured["deployed"] = replace(measured["deployed"], physical=None)
-        run(defs, "profile_demo", instance=instance, op_selection=["decide"])
+        run(defs, "demo__profile", instance=instance, op_selection=["decide"])
         assert "gain" not in store.get("demo", "decoupling_decision")["decision"], "what runs is another graph"
 
 
@@ -275,7 +275,7 @@ def test_the_schedule_measures_only_what_runs(
 ):
     runtime.status = status
     defs = build_application_definitions(spec, home)
-    schedule = defs.resolve_schedule_def("profile_demo")
+    schedule = defs.resolve_schedule_def("demo__profile")
     context = dg.build_schedule_context(resources=dict(defs.resources or {}))
     tick = schedule.evaluate_tick(context)
     assert bool(tick.run_requests) == (skipped is None)
@@ -284,9 +284,9 @@ def test_the_schedule_measures_only_what_runs(
 
 def test_measurements_wait_for_one_another_and_resets_for_nothing(spec: Path, home: Home):
     defs = build_application_definitions(spec, home)
-    measuring, resetting = (defs.resolve_job_def(name).tags for name in ("profile_demo", "reset_demo"))
+    measuring, resetting = (defs.resolve_job_def(name).tags for name in ("demo__profile", "demo__reset"))
     assert int(measuring["dagster/priority"]) < 0 < int(resetting["dagster/priority"])
     limits = yaml.safe_load(settings_file().read_text())["concurrency"]["runs"]["tag_concurrency_limits"]
     assert {"key": "streams/work", "value": measuring["streams/work"], "limit": 1} in limits
-    (measure,) = [node for node in defs.resolve_job_def("profile_demo").graph.nodes if node.name == "measure"]
+    (measure,) = [node for node in defs.resolve_job_def("demo__profile").graph.nodes if node.name == "measure"]
     assert measure.definition.pools == {"streams_profiling"}, "a Dagster of the user's own can limit it"

@@ -77,7 +77,7 @@ def checked(instance: dg.DagsterInstance) -> Any:
 @pytest.mark.slow
 def test_a_run_shows_what_became_of_everything(defs: dg.Definitions, runtime: Runtime):
     runtime.status, runtime.redeployment = running(), outcome(KEPT, MOVED)
-    job = defs.resolve_job_def("redeploy_demo")
+    job = defs.resolve_job_def("demo__redeploy")
     config = step("write_wanted_state", drop_state=["New"])
     with dg.DagsterInstance.ephemeral() as instance:
         result = job.execute_in_process(config, instance=instance)
@@ -107,12 +107,12 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
 
     monkeypatch.setattr(runtime, "deploy_or_redeploy", refuse)
     with dg.DagsterInstance.ephemeral() as instance:
-        result = defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance, raise_on_error=False)
+        result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
         data = failure.step_failure_data.user_failure_data
         assert data is not None
         assert "New[0]: state of New is gone. Leave that as it is" in (data.description or "")
-        assert "In the launchpad of redeploy_demo drop_state of write_wanted_state" in (data.description or "")
+        assert "In the launchpad of demo__redeploy drop_state of write_wanted_state" in (data.description or "")
         assert data.metadata["streams/redeploy"].value == refused.document()
         check = checked(instance)
         run = instance.get_run_by_id(result.run_id)
@@ -134,7 +134,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
 
     monkeypatch.setattr(runtime, "deploy_or_redeploy", revert)
     with dg.DagsterInstance.ephemeral() as instance:
-        result = defs.resolve_job_def("redeploy_demo").execute_in_process(instance=instance, raise_on_error=False)
+        result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
         run = instance.get_run_by_id(result.run_id)
         assert run is not None
@@ -150,7 +150,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("job", ["redeploy_demo", "cancel_demo", "reset_demo"])
+@pytest.mark.parametrize("job", ["demo__redeploy", "demo__cancel", "demo__reset"])
 def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
     defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], job: str
 ):
@@ -221,7 +221,7 @@ def tick(spec: Path, home: Home) -> str | None:
     with dg.DagsterInstance.ephemeral() as instance:
         resources: dict[str, Any] = dict(defs.resources or {})
         context = dg.build_schedule_context(instance=instance, resources=resources)
-        schedule = defs.resolve_schedule_def("redeploy_demo")
+        schedule = defs.resolve_schedule_def("demo__redeploy")
         assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
         evaluation = schedule.evaluate_tick(context)
     assert len(evaluation.run_requests or []) == (0 if evaluation.skip_message else 1)
@@ -278,7 +278,7 @@ def test_the_schedule_does_not_repeat_what_was_taken_back_until_the_spec_is_anot
     assert redeploy_under_way(home, "demo") is None
     reason = tick(spec, home) or ""
     assert "this plan was tried and taken back, since PE 0 failed: it is wrong" in reason
-    assert "job redeploy_demo is started by hand" in reason
+    assert "job demo__redeploy is started by hand" in reason
     edit(spec, "width: 3", "width: 4")
     assert tick(spec, home) is None
     edit(spec, "width: 4", "width: 2")
@@ -301,7 +301,7 @@ def test_a_run_brings_the_plan_before_back(spec: Path, home: Home, monkeypatch: 
             connection.execute(update(tables.trial).values(state="PASSED", ended_at=1.0))
         monkeypatch.setattr(reverting, "redeploy", redeploying.begin_redeploy)
     edit(spec, "operator: Beacon", "operator: Nothing")  # of a spec with errors the plan before is brought back, too
-    job_def = build_application_definitions(spec, home).resolve_job_def("deploy_demo")
+    job_def = build_application_definitions(spec, home).resolve_job_def("demo__deploy")
     with dg.DagsterInstance.ephemeral() as instance:
         assert job_def.execute_in_process(step("write_wanted_state", revert=True), instance=instance).success
         both = step("write_wanted_state", revert=True, fresh=True)
@@ -318,7 +318,7 @@ def test_a_run_begins_where_a_savepoint_was_taken(spec: Path, home: Home, monkey
     deploy(home, deployable(compile_spec(spec)))
     create_savepoint(home, "demo", "noon")
     forget(home, create_catalog(home), "demo", ())
-    job = build_application_definitions(spec, home).resolve_job_def("redeploy_demo")
+    job = build_application_definitions(spec, home).resolve_job_def("demo__redeploy")
     config = step("write_wanted_state", savepoint="noon")
     with dg.DagsterInstance.ephemeral() as instance:
         assert job.execute_in_process(config, instance=instance).success

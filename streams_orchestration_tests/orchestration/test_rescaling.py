@@ -117,7 +117,7 @@ class Sensed:
 
     def __init__(self, spec: Path, home: Home, runtime: Runtime) -> None:
         self.defs = build_application_definitions(spec, home, rescale=Rescaling(most=4))
-        self.sensor = self.defs.resolve_sensor_def("rescale_of_demo")
+        self.sensor = self.defs.resolve_sensor_def("demo__rescale")
         self.store, self.runtime = ArtifactStore(home), runtime
         self.resources = {resource_of(home).key(): resource_of(home)}
         self.instance = dg.DagsterInstance.ephemeral()
@@ -169,7 +169,7 @@ def test_a_busy_region_gets_more_channels_once(sensed: Sensed):
 def test_what_is_asked_for_is_what_the_redeploy_job_takes(sensed: Sensed):
     (request,) = sensed.tick().run_requests
     sensed.runtime.redeployment = None
-    result = sensed.defs.resolve_job_def("redeploy_demo").execute_in_process(request.run_config)
+    result = sensed.defs.resolve_job_def("demo__redeploy").execute_in_process(request.run_config)
     assert result.success
     assert sensed.store.options("demo").widths == (("Even", 4),)
 
@@ -183,8 +183,8 @@ BLOCKED: dict[str, tuple[Callable[[Sensed], Any], str]] = {
     "stopped": (lambda each: setattr(each.runtime, "status", running(state="STOPPED")), "demo is STOPPED"),
     "a reset": (lambda each: setattr(each.runtime, "status", failed(running())), "region-0 of demo has failed"),
     "a drain": (lambda each: setattr(each.runtime, "under_way", "region-0 stands still"), "region-0 stands still"),
-    "a run of the reset job": (lambda each: wait_for(each, "reset_demo"), "of reset_demo is not over"),
-    "a run of the redeploy job": (lambda each: wait_for(each, "redeploy_demo"), "of redeploy_demo is not over"),
+    "a run of the reset job": (lambda each: wait_for(each, "demo__reset"), "of demo__reset is not over"),
+    "a run of the redeploy job": (lambda each: wait_for(each, "demo__redeploy"), "of demo__redeploy is not over"),
     "not deployed": (lambda each: setattr(each.runtime, "status", None), "no such application"),
 }
 
@@ -203,7 +203,7 @@ def test_nothing_is_requested_while_something_else_is_done_and_it_is_made_up_for
 
 @pytest.mark.slow
 def test_a_profiling_run_is_in_no_ones_way(sensed: Sensed):
-    wait_for(sensed, "profile_demo")
+    wait_for(sensed, "demo__profile")
     assert sensed.tick().run_requests
 
 
@@ -222,7 +222,7 @@ def test_an_old_profile_counts_for_nothing(sensed: Sensed):
 @pytest.mark.slow
 def test_a_change_that_was_refused_is_not_requested_again(sensed: Sensed):
     (request,) = sensed.tick().run_requests
-    run = sensed.instance.create_run_for_job(sensed.defs.resolve_job_def("redeploy_demo"), tags=request.tags)
+    run = sensed.instance.create_run_for_job(sensed.defs.resolve_job_def("demo__redeploy"), tags=request.tags)
     sensed.instance.report_run_failed(run)
     sensed.cursor = None
     sensed.measure(0.9, 0.9)

@@ -66,7 +66,7 @@ def test_applications_of_two_homes_are_merged_and_reset_each_in_its_own(
     dg.Definitions.validate_loadable(defs)
     for name in ("one", "two"):
         config = {"ops": {"claim": {"config": {"unit": "region-0", "generation": 1}}}}
-        result = defs.resolve_job_def(f"reset_{name}").execute_in_process(config)
+        result = defs.resolve_job_def(f"{name}__reset").execute_in_process(config)
         steps = [event.step_key for event in result.all_events if event.event_type_value == "STEP_SUCCESS"]
         assert steps == ["claim", "await_unit", "record"]
     assert homes == [("one", tmp_path / "one"), ("two", tmp_path / "two")]
@@ -78,10 +78,10 @@ def test_jobs_work_beside_the_resources_and_the_executor_of_a_user(
 ):
     defs = dg.Definitions.merge(build_application_definitions(spec, home), users())
     if job == "deploy":
-        assert defs.resolve_job_def("compile_demo").execute_in_process().success
+        assert defs.resolve_job_def("demo__compile").execute_in_process().success
     if job in ("available", "cancel"):
         runtime.status = running(state="COMPLETED")
-    result = defs.resolve_job_def(f"{job}_demo").execute_in_process()
+    result = defs.resolve_job_def(f"demo__{job}").execute_in_process()
     assert result.success
     assert not [event for event in result.all_events if event.event_type_value in ("HANDLED_OUTPUT", "LOADED_INPUT")]
 
@@ -95,7 +95,7 @@ def test_a_home_has_many_forms(tmp_path: Path, spec: Path, form: Any, monkeypatc
     monkeypatch.setenv("DEMO_HOME", str(tmp_path / "there"))
     place = dg.EnvVar("DEMO_HOME") if form is None else form(tmp_path / "there")
     defs = build_application_definitions(spec, place)
-    assert defs.resolve_job_def("compile_demo").execute_in_process().success
+    assert defs.resolve_job_def("demo__compile").execute_in_process().success
     assert list((tmp_path / "there" / "artifacts" / "demo").glob("*.json"))
     again = build_application_definitions(spec, place, name="demo")
     assert again.resources == defs.resources
@@ -112,7 +112,7 @@ def test_the_key_is_that_of_the_directory(tmp_path: Path, spec: Path, monkeypatc
     assert keys[4] == "streams_other"
     chosen = build_application_definitions(spec, tmp_path / "a", resource_key="mine")
     assert list(chosen.resources or {}) == ["mine"]
-    assert chosen.resolve_job_def("compile_demo").execute_in_process().success
+    assert chosen.resolve_job_def("demo__compile").execute_in_process().success
 
 
 def test_a_variable_that_is_not_set_is_named(spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -186,11 +186,11 @@ def test_components_of_two_homes_share_a_location(tmp_path: Path, monkeypatch: p
             assert isinstance(resources["third"].catalog, dg.EnvVar), "Dagster shows what is no variable"
             assert resources["third"].directory().environment["STREAMS_MASTER"] == "yarn"
             for name, place in {"one": "first", "two": "second", "three": "third"}.items():
-                assert defs.resolve_job_def(f"compile_{name}").execute_in_process().success
+                assert defs.resolve_job_def(f"{name}__compile").execute_in_process().success
                 assert (tmp_path / place / "artifacts" / name).is_dir()
             watching = [each for each in defs.sensors or () if each.name.startswith("failed_units")]
             reset = {each.name: {job.name for job in each.jobs} for each in watching}
-            assert reset["failed_units_in_third"] == {"reset_three", "reset_four"}
+            assert reset["failed_units_in_third"] == {"three__reset", "four__reset"}
             assert sorted(map(len, reset.values())) == [1, 1, 2]
 
 
@@ -255,7 +255,7 @@ def test_a_component_takes_a_resource_of_code(tmp_path: Path, monkeypatch: pytes
             (place / "component.py").write_text(CODE.format(attribute=form))
         with sandbox.build_all_defs() as defs:
             assert list(defs.resources or {}) == ["streams_second"]
-            assert defs.resolve_job_def("compile_one").execute_in_process().success
+            assert defs.resolve_job_def("one__compile").execute_in_process().success
 
 
 def test_an_application_that_cannot_be_built_can_be_cancelled(
@@ -267,4 +267,4 @@ def test_an_application_that_cannot_be_built_can_be_cancelled(
     monkeypatch.setattr(application, "build_application_definitions", faulty)
     runtime.status = running(state="STOPPED")
     _, defs = application.built_alone(application.watched_specs([spec])["demo"], resource_of(home), "mine")
-    assert defs.resolve_job_def("cancel_demo").execute_in_process().success
+    assert defs.resolve_job_def("demo__cancel").execute_in_process().success

@@ -70,15 +70,26 @@ def test_one_sensor_watches_all_applications_and_is_on(spec: Path, home: Home):
     repository = defs.get_repository_def()
     on = [each for each in repository.sensor_defs if each.default_status is dg.DefaultSensorStatus.RUNNING]
     assert [each.name for each in on] == [SENSOR, "specs"]
-    assert {job.name for job in on[0].jobs} == {"reset_demo", "reset_other", "reset"}
-    schedule = defs.resolve_schedule_def("redeploy_demo")
+    assert {job.name for job in on[0].jobs} == {"demo__reset", "other__reset", "reset"}
+    schedule = defs.resolve_schedule_def("demo__redeploy")
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
-    assert schedule.job_name == "redeploy_demo"
+    assert schedule.job_name == "demo__redeploy"
+
+
+def test_lists_of_jobs_schedules_and_sensors_sort_by_application(spec: Path, home: Home):
+    (spec.parent / "demo_2.yaml").write_text(DEMO.replace("application: demo", "application: demo_2"))
+    repository = build_definitions(spec.parent, home).get_repository_def()
+    jobs = [job.name for job in repository.get_all_jobs() if not job.name.startswith("__")]
+    for listed in (jobs, repository.schedule_defs, repository.sensor_defs):
+        names = sorted(each if isinstance(each, str) else each.name for each in listed)
+        owners = [name.partition("__")[0] for name in names if "__" in name]
+        assert owners == sorted(owners, key=["demo_2", "demo"].index)
+        assert set(owners) == {"demo", "demo_2"}
 
 
 def test_an_application_by_itself_has_a_sensor_of_its_own(spec: Path, home: Home):
     defs = build_application_definitions(spec, home)
-    assert [job.name for job in defs.resolve_sensor_def(f"{SENSOR}_of_demo").jobs] == ["reset_demo"]
+    assert [job.name for job in defs.resolve_sensor_def("demo__failed_units").jobs] == ["demo__reset"]
 
 
 def test_it_skips_what_is_not_deployed(daemon: Daemon, runtime: Runtime):
@@ -91,7 +102,7 @@ def test_a_failure_is_reset_in_the_tick_and_one_run_sees_to_the_rest(daemon: Dae
     (request,) = daemon.tick().run_requests
     assert ("reset", "demo", "region-0", 1, False) in runtime.calls
     assert request.run_key == f"demo:{int(running().deployed_at)}:region-0:1:0"
-    assert (request.job_name, request.tags["streams/region"]) == ("reset_demo", "demo/region-0")
+    assert (request.job_name, request.tags["streams/region"]) == ("demo__reset", "demo/region-0")
     assert not daemon.tick().run_requests
     runtime.status = running(units=(replace(running().units[0], generation=2),))
     runtime.generation = 2
@@ -161,7 +172,7 @@ def test_what_fails_late_in_a_tick_is_reset_at_once_and_recorded_by_the_next_one
     assert late.skip_message == "demo: the reset of region-0 has begun; the next tick requests its run"
     runtime.calls.clear()
     after = daemon.tick()
-    assert [request.job_name for request in after.run_requests] == ["reset_demo"]
+    assert [request.job_name for request in after.run_requests] == ["demo__reset"]
     assert after.asset_events
     assert "reset" not in runtime.names
 
@@ -249,7 +260,7 @@ def test_a_stop_is_recorded_once_by_its_run(daemon: Daemon, runtime: Runtime):
     runtime.status = running()
     daemon.tick()
     runtime.status = running(state="STOPPED")
-    job = daemon.defs.resolve_job_def("cancel_demo")
+    job = daemon.defs.resolve_job_def("demo__cancel")
     assert job.execute_in_process(instance=daemon.instance).get_asset_observation_events()
     assert {type(event) for event in daemon.tick().asset_events} == {dg.AssetCheckEvaluation}
 

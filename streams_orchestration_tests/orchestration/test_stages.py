@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 def materialize(defs: dg.Definitions, instance: dg.DagsterInstance | None = None, **config: object):
     run_config = {"ops": {"demo__logical_graph": {"config": config}}}
-    job = defs.resolve_job_def("compile_demo")
+    job = defs.resolve_job_def("demo__compile")
     return job.execute_in_process(run_config, instance=instance, raise_on_error=False)
 
 
@@ -53,7 +53,7 @@ def test_all_stages_compile_and_pass_their_checks(defs: dg.Definitions):
     assert all(evaluation.passed and evaluation.blocking for evaluation in evaluations)
 
 
-@pytest.mark.parametrize("job", ["compile_demo", "redeploy_demo"])
+@pytest.mark.parametrize("job", ["demo__compile", "demo__redeploy"])
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -77,7 +77,7 @@ def test_what_check_would_refuse_is_a_failed_check_of_the_plan(
     assert evaluation.passed == result.success == (not said)
     assert said in (evaluation.description or "")
     assert ("streams/diagnostics" in evaluation.metadata) == bool(said)
-    assert bool(runtime.calls) == (result.success and job == "redeploy_demo")
+    assert bool(runtime.calls) == (result.success and job == "demo__redeploy")
 
 
 def test_the_stored_sections_are_those_of_the_plan(defs: dg.Definitions, spec: Path, store: ArtifactStore):
@@ -139,7 +139,7 @@ def test_a_stage_is_not_computed_from_one_with_errors(defs: dg.Definitions, stor
     assert materialize(defs).success
     document = store.read("demo", "fusion_plan")
     store.write(replace(document, diagnostics=(Diagnostic("SO0001", "error", "it is wrong"),)))
-    job = defs.resolve_job_def("compile_demo")
+    job = defs.resolve_job_def("demo__compile")
     with pytest.raises(dg.Failure, match="it is wrong"):
         job.execute_in_process(asset_selection=[dg.AssetKey(["demo", "thread_plan"])])
 

@@ -109,14 +109,14 @@ def test_checks_that_are_run_by_hand_stand_while_epochs_go_on(deployed: Deployed
     assert deployed.not_evaluated(DEPLOYMENT) == set()
 
 
-@pytest.mark.parametrize("job", ["cancel_demo", "redeploy_demo", "reset_demo"])
+@pytest.mark.parametrize("job", ["demo__cancel", "demo__redeploy", "demo__reset"])
 def test_checks_of_the_sensor_stand_after_a_run(deployed: Deployed, job: str):
     deployed.look()
     assert deployed.not_evaluated(DEPLOYMENT) == set()
     deployed.status = running(fingerprint="other")
-    deployed.runtime.status = failed(deployed.status) if job == "reset_demo" else deployed.status
-    if job == "redeploy_demo":
-        deployed.run("compile_demo")
+    deployed.runtime.status = failed(deployed.status) if job == "demo__reset" else deployed.status
+    if job == "demo__redeploy":
+        deployed.run("demo__compile")
     deployed.run(job)
     assert deployed.not_evaluated(DEPLOYMENT) == set()
 
@@ -132,7 +132,7 @@ def test_checks_stand_soon_after_a_run_beside_which_the_sensor_has_recorded_some
     deployed.look()
     monkeypatch.setattr(deployed.runtime, "await_running", awaited)
     deployed.status = deployed.runtime.status = running(fingerprint="other")
-    deployed.run("redeploy_demo")
+    deployed.run("demo__redeploy")
     assert deployed.not_evaluated(DEPLOYMENT) == {"cuts_are_fresh"}
     until(lambda: deployed.look() and not deployed.not_evaluated(DEPLOYMENT), "checks are not evaluated")
     assert not deployed.look()
@@ -157,9 +157,9 @@ def test_what_was_deployed_by_a_command_has_all_checks(deployed: Deployed):
 def test_checks_of_stages_stand_after_a_redeploy(deployed: Deployed):
     stages = [dg.AssetKey(["demo", name]) for name in BY_NAME]
     deployed.runtime.status = deployed.status
-    deployed.run("compile_demo")
+    deployed.run("demo__compile")
     assert deployed.not_evaluated(*stages) == set()
-    deployed.run("redeploy_demo")
+    deployed.run("demo__redeploy")
     assert deployed.not_evaluated(*stages) == set()
 
 
@@ -185,5 +185,5 @@ def test_the_check_of_a_redeploy_stands_after_the_run_that_did_it(deployed: Depl
     deployed.look()
     deployed.runtime.status = deployed.status
     deployed.runtime.redeployment = outcome(KEPT)
-    deployed.run("redeploy_demo")
+    deployed.run("demo__redeploy")
     assert KEEPS_STATE not in deployed.not_evaluated(DEPLOYMENT)
