@@ -131,7 +131,7 @@ def deploy(home: Home, load: Load) -> list[PeProgram]:
         connection.execute(
             insert(tables.application).values(
                 name=APPLICATION, life="life", fingerprint="", compilation=b"", base="/", settings={}, wanted="RUNNING",
-                state="RUNNING", deployed_at=now,
+                state="RUNNING", deployed_at=now, started_at=now,
             )
         )  # fmt: skip
         for number, name in enumerate(load.units):

@@ -33,7 +33,7 @@ SHARE = 0.5
 LONGEST = 16
 """Files in a chain."""
 
-_MAGIC = b"STREAMS-STATE-2\n"
+_MAGIC = b"STREAMS-STATE-1\n"
 _KINDS: dict[str, type[Incremental]] = {kind.kind: kind for kind in (KeyedState, DictState, TupleLog)}
 
 

@@ -216,8 +216,8 @@ class Cursor:
 
 
 def _memory(fields: dict[str, Any]) -> Memory:
-    known = {unit: _known(each) for unit, each in fields.get("known", {}).items()}
-    owed = {unit: OwedRun(**each) for unit, each in fields.get("owed", {}).items()}
+    known = {unit: _known(each) for unit, each in fields["known"].items()}
+    owed = {unit: OwedRun(**each) for unit, each in fields["owed"].items()}
     values: dict[str, Any] = fields | {"known": known, "owed": owed}
     return Memory(**values)
 

@@ -173,7 +173,15 @@ def test_what_would_be_lost_is_shown_with_the_remedy(spec: Path, capsys: Capture
 def redeployed(spec: Path, state: str) -> None:
     """Make the deployed application one that a redeploy has brought from another width."""
     before = compile_spec(spec, Options(widths=(("New", 3),)))
-    values = {"application": "app", "plan": 2, "state": state, "within": 1.0, "until": 1e10, "files": []}
+    values = {
+        "application": "app",
+        "plan": 2,
+        "fingerprint": "",
+        "state": state,
+        "within": 1.0,
+        "until": 1e10,
+        "files": [],
+    }
     with Catalog(Home(spec.parent / "home")).write() as connection:
         connection.execute(insert(tables.trial).values(**values, before=b"", earlier=stored(before)))
 

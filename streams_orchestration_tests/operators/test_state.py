@@ -51,7 +51,7 @@ def test_an_altered_byte_is_seen(position: int, change: int):
 
 def test_nothing_is_left_where_everything_is_zero():
     with pytest.raises(StateError):
-        load_state([b"STREAMS-STATE-2\n" + bytes(4)])
+        load_state([b"STREAMS-STATE-1\n" + bytes(4)])
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, np.arange(3), b"bytes"])

@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
+from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import UnitRow
@@ -75,7 +76,9 @@ class Product:
         elif flight.items:
             final = self.directory / f"sink-{pe}" / f"{flight.epoch:03d}-{flight.batch:03d}"
             final.parent.mkdir(exist_ok=True)
-            files = (SinkFile(self._sink(pe), str(self._file(flight.items)), str(final), len(flight.items), 1),)
+            pending = self._file(flight.items)
+            facts = (len(flight.items), pending.stat().st_size, checksum_of(pending))
+            files = (SinkFile(self._sink(pe), str(pending), str(final), *facts),)
         states: tuple[StoredState, ...] = ()
         if flight.boundary or not t.query(pe):
             file = StateFile(str(self._file(flight.state)), 1, 0, flight.batch)

@@ -21,12 +21,12 @@ class Window(NamedTuple):
 
 
 def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[int, Window]:
-    """The windows of the input ports of an invocation, read from its parameter `window` (or `windows`).
+    """The windows of the input ports of an invocation, read from its parameter `window`.
 
     One window for all ports, a list with one a port, or a mapping from port name to window. A window is a text as in
     `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`.
     """
-    value = parameters.get("window", parameters.get("windows"))
+    value = parameters.get("window")
     if value is None:
         return {}
     if is_list(value):
@@ -42,7 +42,7 @@ def _window(value: Any) -> Window:
         return Window(*names[:2])
     if not is_mapping(value):
         return Window()
-    return Window(_policy(value.get("eviction", value.get("evict"))), _policy(value.get("trigger")))
+    return Window(_policy(value.get("eviction")), _policy(value.get("trigger")))
 
 
 def _policy(value: Any) -> str:

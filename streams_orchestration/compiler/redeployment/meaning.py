@@ -38,7 +38,7 @@ def lost_meaning(
         old: the operator as it is deployed, of any of its channels.
         new: as it is wanted, of the same channel where there is one.
         kind: its class now.
-        known: the expressions as they were when the operator was deployed; none if an older version has deployed it.
+        known: the expressions as they were when the operator was deployed.
         alike: parameters that hold channel functions may differ, since channels go into one another.
     """
     if old.implementation != new.implementation:
@@ -48,7 +48,7 @@ def lost_meaning(
     if new.query and old.time_zone != new.time_zone:
         return f"is Spark's, and was made {_zones(old, new)}"
     present = _expressions(new, new, kind)
-    former = known if known and old.inputs == new.inputs else _expressions(old, new, kind)
+    former = known if old.inputs == new.inputs else _expressions(old, new, kind)
     before = _canonical(old.parameters, former if present else ())
     after = _canonical(new.parameters, present)
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))

@@ -9,13 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from typing import Any
 
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
-
-FORMER_NAME = "streams"
-"""Name under which all sources read by default before names were unique; journals of that time go on under it."""
 
 
 class BrokerPosition:
@@ -31,8 +27,7 @@ class BrokerPosition:
             on_lost_data: fail or skip.
         """
         self._intake, self._skips = intake, on_lost_data == "skip"
-        noted = intake.journal.files.noted()
-        self._notes: dict[str, Any] = {"name": FORMER_NAME} if noted is None else noted
+        self._notes = intake.journal.files.noted()
         self.name = name or self._notes.setdefault("name", unique_name(intake.owner, intake.operator))
         self._log = log
         self._known: dict[str, str] | None = self._notes.get("logs", {}).get(self._place)

@@ -62,7 +62,6 @@ class JournalFiles:
         """Make the directory and give the journal its id, where that was not done."""
         self.directory.mkdir(parents=True, exist_ok=True)
         if self.id is None:
-            self.note({})  # before the id: a journal without notes is one of an earlier version
             write_whole(self.directory / "id", uuid.uuid4().hex)
 
     def segments(self) -> list[tuple[int, Path]]:
@@ -107,21 +106,17 @@ class JournalFiles:
         """Keep facts about the counterpart with the journal, over all hosts; they replace those before."""
         write_whole(self.directory / "notes.json", json.dumps(facts))
 
-    def noted(self) -> dict[str, Any] | None:
-        """Return the facts that were noted last; None if the journal was made by a version that noted nothing."""
+    def noted(self) -> dict[str, Any]:
+        """Return the facts that were noted last."""
         try:
             return json.loads((self.directory / "notes.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            return None
+            return {}
 
     def take_over(self, former: JournalFiles) -> None:
         """Take the notes of the journal whose place this one takes, unless it has notes of its own."""
-        if self.noted() == {}:
-            notes = former.noted()
-            if notes is None:
-                (self.directory / "notes.json").unlink()
-            else:
-                self.note(notes)
+        if not self.noted():
+            self.note(former.noted())
 
     def report(self, facts: dict[str, Any]) -> None:
         """Write down how receiving goes, for who reads."""

@@ -205,10 +205,7 @@ def _is_old(table: Table, name: str, today: date) -> bool:
     """Is a property a mark whose sink has long committed nothing?"""
     if not name.startswith(MARK):
         return False
-    _, _, day = table.properties[name].partition(" ")
-    with suppress(ValueError):  # of an earlier version, which wrote no day
-        return today - date.fromisoformat(day) > KEPT
-    return False
+    return today - date.fromisoformat(table.properties[name].partition(" ")[2]) > KEPT
 
 
 def _summary(key: DeliveryKey) -> dict[str, str]:

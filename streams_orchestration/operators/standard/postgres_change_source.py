@@ -211,7 +211,7 @@ class PostgresChangeSource(SourceOperator):
         if self._changes is None:
             self._changes = Changes(slot, list(self.columns.values()))
         former = Position(offset["lsn"], offset["rows"], offset.get("visible"), offset.get("until", 0))
-        position = former if self._changes.more else self._kept(slot, former, offset.get("server"))
+        position = former if self._changes.more else self._kept(slot, former, offset["server"])
         end = offset.get("end")
         if self.until is not None:
             offset, end = self.continued(offset), self.until["end"]
@@ -235,12 +235,12 @@ class PostgresChangeSource(SourceOperator):
             following |= {"visible": reached.visible, "until": reached.until}
         return ProducedTo(following, exhausted=ended)
 
-    def _kept(self, slot: Slot, position: Position, server: str | None) -> Position:
+    def _kept(self, slot: Slot, position: Position, server: str) -> Position:
         """Where reading can go on: the position itself, unless changes are lost."""
         from streams_orchestration.operators.databases.changes import Position
         from streams_orchestration.operators.databases.replication import shown_lsn
 
-        state, end, same = slot.state(), slot.newest(), server in (None, slot.server())
+        state, end, same = slot.state(), slot.newest(), server == slot.server()
         if state is not None and not state.lost and state.confirmed <= position.lsn <= end and same:
             return position
         if not same:

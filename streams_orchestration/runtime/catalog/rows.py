@@ -45,7 +45,7 @@ class ApplicationRow(CatalogRow):
     taken_at: float | None
     state: ApplicationState
     deployed_at: float
-    started_at: float | None
+    started_at: float
     plan: int
     last_epoch: int
     last_batch: int
@@ -164,7 +164,7 @@ class TrialRow(CatalogRow):
 
     application: str
     plan: int
-    fingerprint: str | None
+    fingerprint: str
     state: TrialState
     within: float
     until: float
@@ -204,7 +204,7 @@ class PeRow(CatalogRow):
     feeds: bool
     operators: list[str]
     levels: list[dict[str, Any]]
-    program: bytes | None
+    program: bytes
     state: PeState
     error: str | None
     permanent: bool
@@ -314,7 +314,7 @@ class SinkFileRow(CatalogRow):
     epoch: int
     rows: int
     size: int
-    checksum: int | None
+    checksum: int
     published: bool
     retracted: bool
 

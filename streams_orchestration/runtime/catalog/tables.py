@@ -27,7 +27,7 @@ application = Table(
     Column("taken_at", Float),  # when that run had taken all, and stopped
     Column("state", String, nullable=False),
     Column("deployed_at", Float, nullable=False),
-    Column("started_at", Float),  # when it was last wanted to run after it stood still; none before that was kept
+    Column("started_at", Float, nullable=False),  # when it was last wanted to run after it stood still
     Column("plan", Integer, nullable=False, default=1),  # how many plans there were: hosts load a new one
     Column("last_epoch", Count, nullable=False, default=0),
     Column("last_batch", Count, nullable=False, default=-1),
@@ -158,7 +158,7 @@ trial = Table(
     metadata,
     Column("application", String, primary_key=True),
     Column("plan", Integer, nullable=False),  # that was on trial
-    Column("fingerprint", String),  # of that plan
+    Column("fingerprint", String, nullable=False),  # of that plan
     Column("state", String, nullable=False),  # OPEN, PASSED or REVERTED
     Column("within", Float, nullable=False),  # seconds that it may take
     Column("until", Float, nullable=False),  # when an open one is reverted
@@ -196,7 +196,7 @@ pe = Table(
     Column("feeds", Boolean, nullable=False),  # tuples come into the unit here: from sources, or from other units
     Column("operators", JSON, nullable=False),  # names, for people
     Column("levels", JSON, nullable=False),  # how they are spread over tasks, for people
-    Column("program", LargeBinary),  # what it runs, as JSON; none of what an older version has deployed
+    Column("program", LargeBinary, nullable=False),  # what it runs, as JSON
     Column("state", String, nullable=False, default="WANTED"),
     Column("error", Reason),
     Column("permanent", Boolean, nullable=False, default=False),  # no reset can mend the error
@@ -303,7 +303,7 @@ sink_file = Table(
     Column("epoch", Count, nullable=False),
     Column("rows", Count, nullable=False),
     Column("size", Count, nullable=False),
-    Column("checksum", Count),  # CRC-32; none where an earlier version has written it
+    Column("checksum", Count, nullable=False),  # CRC-32
     Column("published", Boolean, nullable=False, default=False),
     Column("retracted", Boolean, nullable=False, default=False),  # to be removed, then forgotten
 )

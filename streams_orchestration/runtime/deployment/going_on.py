@@ -123,7 +123,6 @@ def reopen(connection: Connection, application: str) -> bool:
 
 def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
     """Have a PE stand at its last commit as one that did not end."""
-    assert pe.program is not None
     program = load(PeProgram, pe.program)
     if any(kept.get("flushed") for kept in pe.position["sources"].values()):
         queries = ", ".join(operator.name for operator in program.operators.values())

@@ -14,7 +14,7 @@ from streams_orchestration.model.secrets import REFERENCE
 from streams_orchestration.operators.references import unresolved
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
-from streams_orchestration.runtime.errors import HostLaunchError, StreamsRuntimeError
+from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 
 STANDARD = "streams_orchestration.operators."
@@ -37,22 +37,12 @@ class _Part:
 
 
 def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
-    """Return all PEs of an application.
-
-    Raises:
-        StreamsRuntimeError: an older version of the product has deployed it.
-    """
+    """Return all PEs of an application."""
     p = tables.pe
     with catalog.read() as connection:
         rows = connection.execute(
             select(p.c.id, p.c.host, p.c.program).where(p.c.application == application).order_by(p.c.id)
         ).all()
-    if any(row.program is None for row in rows):
-        message = (
-            f"{application} was deployed by an older version of the product, which kept no programs of its PEs. "
-            "Deploy it again (`streams deploy`): it goes on where it stood."
-        )
-        raise StreamsRuntimeError(message)
     return tuple(PlacedPe(load(PeProgram, row.program), row.host) for row in rows)
 
 
@@ -64,10 +54,8 @@ def units_on(pes: Iterable[PlacedPe], host: int) -> frozenset[str]:
 def has_queries(connection: Connection, application: str, host: int) -> bool:
     """Whether PEs of a host are queries of Spark's own."""
     p = tables.pe
-    of_host = (p.c.application == application, p.c.host == host, p.c.program.is_not(None))
-    return any(
-        load(_Part, each).engine == "dataframe" for each in connection.scalars(select(p.c.program).where(*of_host))
-    )
+    texts = connection.scalars(select(p.c.program).where(p.c.application == application, p.c.host == host))
+    return any(load(_Part, text).engine == "dataframe" for text in texts)
 
 
 def require_references(connection: Connection, start: HostStart) -> None:

@@ -31,7 +31,7 @@ class ApplicationFacts(CatalogRow):
     state: ApplicationState
     taken_at: float | None
     deployed_at: float
-    started_at: float | None
+    started_at: float
     plan: int
 
 
@@ -80,7 +80,7 @@ def read_view(connection: Connection, home: Home, application: str, *, last: boo
     broken = any(unit.state in BROKEN or (unit.state == "STARTED" and unit.dirty) for unit in units)
     moment = Moment(
         state=_state(facts, last=last),
-        started_at=facts.started_at or facts.deployed_at,
+        started_at=facts.started_at,
         failure=_failure(connection, home, application, now) if broken or len(live) < len(working) else None,
         condition=("UNHEALTHY" if broken else "RUNNING", facts.plan),
         epochs={unit.name: unit.completed_epoch for unit in units},

@@ -129,8 +129,8 @@ class SinkFile:
     """None when the sink delivers it to something else than a file."""
     rows: int
     size: int
-    checksum: int | None = None
-    """CRC-32 of the file; None where it is not checked."""
+    checksum: int
+    """CRC-32 of the file."""
 
 
 @dataclass(frozen=True, slots=True)

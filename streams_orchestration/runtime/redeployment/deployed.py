@@ -9,7 +9,6 @@ from sqlalchemy import Connection, select
 
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.deployment.deployment import plan_deployment
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -106,8 +105,6 @@ def deployed_plan(connection: Connection, home: Home, application: str) -> Compi
     p, u = tables.pe, tables.unit
     compilation = read_stored(application_row(connection, home, application))
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
-    if any(row.program is None for row in rows):  # an older version of the product has deployed it
-        return replace(compilation, deployment=plan_deployment(compilation))
     pes = tuple(
         DeployedPe(load(PeProgram, row.program), row.host, row.restartable, row.initial["sources"]) for row in rows
     )

@@ -135,7 +135,7 @@ def taken_back(home: Home, application: str) -> TakenBack | None:
     if trial is None:
         return None
     if trial.state == "REVERTED":
-        return TakenBack(trial.fingerprint or "", trial.cause or "")
+        return TakenBack(trial.fingerprint, trial.cause or "")
     return None if trial.taken_back is None else TakenBack(trial.taken_back, BY_HAND)
 
 

@@ -197,7 +197,7 @@ def unaltered(store: Store, row: DueOutput) -> Path:
     """
     path = taken(store, row.pending)
     try:
-        is_same = row.checksum is None or (path.stat().st_size, checksum_of(path)) == (row.size, row.checksum)
+        is_same = (path.stat().st_size, checksum_of(path)) == (row.size, row.checksum)
     except FileNotFoundError:
         return path
     if not is_same:

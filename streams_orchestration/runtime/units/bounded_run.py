@@ -59,7 +59,7 @@ def _all_taken(connection: Connection, application: str, programs: Sequence[PePr
         if position is None:  # of another plan
             return False
         sources = {program.operators[index].name for index in program.sources} - set(position["exhausted"])
-        if any(position.get("reached", {}).get(name) != run for name in sources):
+        if any(position["reached"].get(name) != run for name in sources):
             return False
     return True
 

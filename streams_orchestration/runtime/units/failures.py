@@ -193,7 +193,7 @@ def _due(unit: UnitStatus, kind: str, failed: PeStatus | None, *, outside: bool)
     """Return when a unit is due for a reset, in unix seconds; the wait grows with every repeated failure."""
     if unit.outage is None:
         return 0.0
-    detected = unit.outage.get("detected", 0.0)
+    detected = unit.outage["detected"]
     tried = unit.tried(kind)
     if outside:
         return detected + _doubled(tried, unit.restart_pause)

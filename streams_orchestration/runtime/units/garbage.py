@@ -262,7 +262,7 @@ def sweep(
         if not held_units(connection, application):
             candidates += states
     titles = {str(path_of(store, address)) for address in pending}  # what a publisher of this machine has taken
-    titles |= {store.title(address) for address in named | pending}  # older versions have named files by their paths
+    titles |= {store.title(address) for address in named | pending}
     return remove_files(store, (address for address in candidates if store.title(address) not in titles))
 
 

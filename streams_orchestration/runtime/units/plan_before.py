@@ -99,9 +99,7 @@ def bring_back(connection: Connection, application: str, before: PlanBefore) -> 
             final = epoch + (0 if all(each["final"] for each in pes_before) else 1)
             mine = (u.c.application == application, u.c.name == row["name"])
             connection.execute(update(u).where(*mine).values(final_epoch=final))
-    place_hosts(
-        connection, application, {row["id"]: read_wish(row["id"], row.get("wish")) for row in before.rows["host"]}
-    )
+    place_hosts(connection, application, {row["id"]: read_wish(row["id"], row["wish"]) for row in before.rows["host"]})
     _bring_back_sinks(connection, application, [pe.id for pe in pes], before)
     _bring_back_application(connection, application, before, epoch, batch, generation)
     _bring_back_connections(connection, application, before)

@@ -22,8 +22,8 @@ def read_wish(host: int, stored: dict[str, Any] | None) -> HostWish:
     """Read the wish of a host that `stored_wish` has made."""
     if not stored:
         return HostWish(host, None, ())
-    tags, exlocation = tuple(stored["tags"]), tuple(stored.get("exlocation", ()))
-    return HostWish(host, stored["machine"], tags, exlocation, stored.get("isolated", False))
+    tags, exlocation = tuple(stored["tags"]), tuple(stored["exlocation"])
+    return HostWish(host, stored["machine"], tags, exlocation, stored["isolated"])
 
 
 def misfit(wish: HostWish, machine: MachineRow) -> str | None:

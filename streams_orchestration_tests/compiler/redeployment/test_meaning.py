@@ -66,14 +66,6 @@ def test_a_wider_attribute_is_no_other_meaning():
     assert lost(compiled(), compiled("[k, n > 15]", '"Average((n + 1))"', row="n bigint")) == {}
 
 
-def test_a_plan_of_an_older_version_is_compared_as_well():
-    old = compiled()
-    operators = tuple(replace(each, expressions=()) for each in old.logical.operators)
-    older = replace(old, logical=replace(old.logical, operators=operators))
-    assert lost(older, compiled("[k, (n > 15)]")) == {}
-    assert list(lost(older, compiled("[k, n > 16]"))) == ["First"]
-
-
 @pytest.mark.parametrize(
     ("key", "measure", "loses"),
     [

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.journal.files import JournalFiles
 from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.standard import mqtt_source, nats_source, redis_source
 from streams_orchestration.runtime.hosts import receivers
@@ -197,25 +196,6 @@ def test_two_applications_each_get_all_messages_by_default(keeping: Broker, tmp_
             wait_for_messages(source, 2)
         assert numbers(made) == Counter([1, 2])
     assert len(set(places)) == 3
-
-
-@pytest.mark.slow
-def test_a_journal_of_a_former_version_goes_on_under_the_name_of_that_time(keeping: Broker, tmp_path: Path):
-    made, source = bench(keeping, tmp_path, **{keeping.position: "streams"})
-    with receiving(source):
-        keeping.send(values(1, 2))
-        wait_for_messages(source, 2)
-    (files_of(source).directory / "notes.json").unlink()
-    keeping.send(values(3))
-    made, source = bench(keeping, tmp_path)
-    with receiving(source):
-        assert reported(source, "place", " streams")
-        wait_for_messages(source, 3)
-    assert numbers(made) == Counter([1, 2, 3])
-    former, another = files_of(source), JournalFiles(tmp_path / "another")
-    another.make()
-    another.take_over(former)
-    assert another.noted() == former.noted()
 
 
 @pytest.mark.slow

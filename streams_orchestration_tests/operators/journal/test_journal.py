@@ -228,6 +228,17 @@ def test_a_journal_that_is_made_anew_is_another_one(tmp_path: Path):
     assert JournalFiles(tmp_path / "none").id is None
 
 
+def test_a_journal_that_replaces_another_one_takes_its_notes_unless_it_has_its_own(tmp_path: Path):
+    former, empty, noted = (JournalFiles(tmp_path / name) for name in ("former", "empty", "noted"))
+    for files in (former, empty, noted):
+        files.make()
+    former.note({"name": "a"})
+    noted.note({"name": "b"})
+    for files in (empty, noted):
+        files.take_over(former)
+    assert (empty.noted(), noted.noted()) == ({"name": "a"}, {"name": "b"})
+
+
 def descriptors() -> int:
     return psutil.Process().num_fds()
 

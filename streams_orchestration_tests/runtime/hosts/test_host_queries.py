@@ -136,19 +136,6 @@ def test_what_a_query_has_left_is_removed_when_the_next_generation_takes_its_pla
     assert [query.generation for query in host.queries.running.values()] == [2]
 
 
-def test_what_an_older_version_deployed_is_to_be_deployed_again(tmp_path: Path):
-    home = Home(tmp_path / "home")
-    application = totals(write_rows(tmp_path / "rows.parquet", 3), fusion="manual", pes=1)
-    deploy(home, deployable(application))
-    joined(home)
-    with Catalog(home).write() as connection:
-        connection.execute(update(tables.pe).values(program=None))
-    with pytest.raises(StreamsRuntimeError, match=r"app was deployed by an older version.*streams deploy"):
-        Host(home, "app", 0, "mine", IdleEngine())
-    deploy(home, deployable(application))
-    assert set(Host(home, "app", 0, "mine", IdleEngine()).queries.programs) == {0}
-
-
 def test_no_query_starts_with_the_program_of_another_plan(host: Host):
     with host.catalog.write() as connection:
         connection.execute(update(tables.application).values(plan=2))

@@ -69,6 +69,7 @@ def enter(connection: Connection, application: str, units: dict[str, list[list[B
                 if batch.file:
                     connection.execute(insert(tables.sink_file).values(
                         **of_epoch, pending=f"{pe}/file-{number}", operator=f"op{pe}", generation=1, rows=1, size=1,
+                        checksum=0,
                     ))  # fmt: skip
                 connection.execute(insert(tables.commit).values(
                     **of_epoch, generation=1, boundary=batch.boundary, exhausted=number % 2 == 1, final=False,
@@ -79,7 +80,7 @@ def enter(connection: Connection, application: str, units: dict[str, list[list[B
             last = {"batch": len(batches) - 1, "epoch": epoch, "position": position(len(batches) - 1, written)}
             connection.execute(insert(tables.pe).values(
                 application=application, id=pe, unit=unit, host=0, feeds=True, operators=[], levels=[],
-                initial=position(0, 0), state="RUNNING", **last,
+                program=b"{}", initial=position(0, 0), state="RUNNING", **last,
             ))  # fmt: skip
             pe += 1
 
