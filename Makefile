@@ -44,8 +44,9 @@ lint: setup ## format, lint rules and types
 audit: setup ## compare requirements.lock with the known vulnerabilities; needs a network
 	@.ci/audit
 
-docs: setup ## write anew what comes from tables: diagnostics, operators, functions, the operators of Python, metrics
+docs: setup ## write anew what comes from tables and docstrings: diagnostics, the tour, operators, functions, the operators of Python, metrics
 	@$(BIN)/python -m streams_orchestration.model.diagnostics_page
+	@$(BIN)/python -m streams_orchestration.compiler.tour
 	@$(BIN)/python -m streams_orchestration.builder.operators_page
 	@$(BIN)/python -m streams_orchestration.builder.functions_page
 	@$(BIN)/python -m streams_orchestration.runtime.observing.exposition.page

@@ -25,7 +25,7 @@ COMPILER_LAYERS = (
     *("query_columns", "column_uses", "column_sources", "column_influences", "pe_program", "deployment_plan"),
     *("compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
-    *("deployment", "stages", "compiling"),
+    *("deployment", "stages", "compiling", "tour"),
     *("plan", "fingerprint", "checking", "drawing", "column_lineage", "changes", "redeployment", "explain"),
 )
 """The same within the compiler: what all stages share, the stages, all of them, and what is done with the result."""

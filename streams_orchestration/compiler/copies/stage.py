@@ -1,4 +1,26 @@
-"""The sixth stage: how tuples pass every connection, its check, section and summary."""
+"""The sixth stage decides for every connection whether tuples are handed on by reference or copied.
+
+A consumer that only reads its tuples shares them with everybody else. A consumer that changes them needs a copy, unless
+the producer gives its tuples away and nothing else reads them afterwards. A queue takes a copy, because its tuples are
+read later, and a consumer in another PE gets a tuple of its own from the transport anyway. Each decision comes with its
+reason, which `streams explain` shows.
+
+In the tour, no operator changes the tuples that it reads: `Scale` makes new ones.
+
+    >>> from streams_orchestration.compiler.tour import before
+    >>> done = before(COPIES)
+    >>> plan, findings = COPIES_STAGE.compute(done)
+    >>> for connection, passing in zip(done.physical.connections, plan.connections):
+    ...     print(connection.source, connection.target, passing.passing, "-", passing.reason)
+    0 1 serialize - the consumer is in another PE and gets a tuple of its own from the transport
+    0 3 enqueue - the queue in front of the consumer takes a copy
+    1 2 reference - the consumer does not change tuples
+    3 2 serialize - the consumer is in another PE and gets a tuple of its own from the transport
+    >>> plan.sender_copies, plan.enqueue_copies, plan.eliminated
+    (0, 1, 1)
+
+The last number says how many copies fewer are made for a tuple than if every connection within a PE copied.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,28 @@
-"""The seventh stage: what every PE runs and what recovers together, with check, section and summary."""
+"""The seventh stage makes the programs of the PEs, and divides the PEs into units of recovery.
+
+All earlier results come together here. A *program* is everything that a host needs to run one PE: its operators with
+their implementations and parameters, where each output goes, and the tasks in which they run. A *unit* is what recovers
+together: the PEs of a consistent region, or a single PE outside of regions. The plan also names the sinks and the
+positions from which sources begin, so that a deployment only has to write it down.
+
+This is the first stage that imports operators, because they know their initial positions. Where an operator is missing
+or cannot run here, the plan has a refusal instead of programs, and everything before it can still be looked at.
+
+    >>> from streams_orchestration.compiler.tour import before
+    >>> plan, findings = DEPLOYMENT_STAGE.compute(before(DEPLOYMENT))
+    >>> for program in plan.programs:
+    ...     print("PE", program.pe, [each.name for each in program.operators.values()], len(program.tasks), "tasks")
+    PE 0 ['Read', 'Scale[1]'] 2 tasks
+    PE 1 ['Scale[0]', 'Write'] 3 tasks
+    >>> program.operators[2].implementation
+    'streams_orchestration.operators.standard.file_sink:FileSink'
+    >>> [(unit.name, unit.pes, unit.starts, unit.period) for unit in plan.units]
+    [('region-0', (0, 1), (0,), 1.0)]
+    >>> plan.pes[0].initial
+    {'Read': {'iteration': 0}}
+    >>> [(sink.operator, sink.kind, sink.address) for sink in plan.sinks], plan.refusal
+    ([('Write', 'FileSink', 'scaled.csv')], '')
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,29 @@
-"""The fourth stage: operators fused into PEs and parted again as a decision says; check, section and summary."""
+"""The fourth stage fuses operators into PEs, and places the PEs on hosts.
+
+A PE (*processing element*) is what runs as one query. Within a PE tuples are handed on by function calls; between PEs
+they are serialized. So the stage keeps operators together that exchange many tuples, and parts them where the options,
+placement configs or measured loads ask for it. By default the tour would be a single PE. The option `--pes 2` makes
+two of the same size, such that as few streams as possible cross: one channel stays with the source, the other one
+with the sink.
+
+Wherever a stream crosses, both PEs get a port. A port for one channel of a splitter names the splitter and the channel.
+
+    >>> from streams_orchestration.compiler.tour import before
+    >>> plan, findings = FUSION_STAGE.compute(before(FUSION))
+    >>> for pe in plan.pes:
+    ...     print("PE", pe.id, "operators", pe.operators, "host", pe.host)
+    PE 0 operators (0, 3) host 0
+    PE 1 operators (1, 2) host 0
+    >>> for port in plan.pes[0].outputs:
+    ...     print(port)
+    PeOutputPort(operator=0, port=0, splitter=0, channel=0)
+    PeOutputPort(operator=3, port=0, splitter=-1, channel=-1)
+    >>> plan.pes[1].inputs
+    (PeInputPort(operator=1, port=0), PeInputPort(operator=2, port=0))
+
+A decision of `streams decouple` is applied in this stage, too: it divides a fused PE into parts on machines of their
+own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,28 @@
-"""The first stage: the logical graph, its check, section and summary."""
+"""The first stage flattens the application to primitive operators and the streams between them.
+
+Composites are opened, however deeply they are nested: an operator inside one gets a dotted name such as `Outer.Scale`.
+Submission-time values, defaults and annotations that an operator inherits from the composites around it are
+substituted, so that no later stage reads the spec again. The tour has no composite; it has three operators and two
+connections, each of them from an output port to an input port.
+
+A parallel region is only noted here: its width, and by which attributes tuples are to be routed to its channels.
+
+    >>> from streams_orchestration.compiler.tour import before
+    >>> graph, findings = LOGICAL_STAGE.compute(before(LOGICAL))
+    >>> for operator in graph.operators:
+    ...     print(operator.index, operator.name, operator.kind, [port.stream for port in operator.outputs])
+    0 Read Beacon ['Readings']
+    1 Scale Functor ['Scaled']
+    2 Write FileSink []
+    >>> [(each.source, each.target) for each in graph.connections]
+    [(0, 1), (1, 2)]
+    >>> [(region.name, region.width, region.routing) for region in graph.regions]
+    [('Scale', 2, {'in0': Routing(policy='hash', attributes=('sensor',))})]
+    >>> [(each.kind, each.scope, each.trigger, each.values) for each in graph.annotations]
+    [('consistent', 'Read', 'periodic', {'period': 1.0})]
+    >>> findings
+    []
+"""
 
 from __future__ import annotations
 

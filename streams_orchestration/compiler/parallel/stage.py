@@ -1,4 +1,27 @@
-"""The second stage: the graph after the parallel transformation, its check, section and summary."""
+"""The second stage expands parallel regions into replicas, and puts splitters in front of their channels.
+
+Every operator of a region gets one replica a channel, whose name carries the channel in brackets. From here on the
+numbers are those of the *physical graph*. A stream that enters a region passes a *splitter*, which sends each tuple to
+one channel: by a hash of attributes, or by turns. The streams that leave the channels simply meet again at the input
+port that reads them, so `Write` has two producers.
+
+Regions may be nested, and streams may lead from one region straight into another. A splitter then stands behind
+another one, and the number of connections is the product of the widths that are left and entered.
+
+    >>> from streams_orchestration.compiler.tour import before
+    >>> graph, findings = PARALLEL_STAGE.compute(before(PARALLEL))
+    >>> for operator in graph.operators:
+    ...     print(operator.index, operator.name, operator.channel, operator.streams)
+    0 Read -1 ('Readings',)
+    1 Scale[0] 0 ('Scaled[0]',)
+    2 Write -1 ()
+    3 Scale[1] 1 ('Scaled[1]',)
+    >>> for splitter in graph.splitters:
+    ...     print(splitter.id, splitter.policy, splitter.attributes, splitter.width)
+    Read:0>Scale.in0 hash ('sensor',) 2
+    >>> [(each.source, each.target, each.channel) for each in graph.connections]
+    [(0, 1, 0), (0, 3, 1), (1, 2, -1), (3, 2, -1)]
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,26 @@
-"""The fifth stage: the queues and threads of every PE, their check, section and summary."""
+"""The fifth stage decides where tuples wait in queues, and which operators several threads enter.
+
+Without a queue, a producer calls its consumer in its own thread. A *queue* in front of an input port gives the consumer
+a thread of its own. The stage adds one behind a splitter, so that the channels of a region run at the same time; a spec
+can ask for more. Here one is added: `Scale[1]` is in the PE of the splitter, while `Scale[0]` is in the other PE
+and gets its tuples from the transport.
+
+Then threads are counted. Besides queues, they begin at sources, at every input port without a queue, and once more at
+a port that is fed from another PE; they go on downstream as far as calls go. So two threads enter `Scale[0]`, and these
+and the two of its own port enter `Write`. An operator that several threads can enter is *locked* (rule 77).
+
+    >>> from streams_orchestration.compiler.tour import before
+    >>> plan, findings = THREADS_STAGE.compute(before(THREADS))
+    >>> for queue in plan.queues:
+    ...     print(queue.operator, queue.port, queue.congestion_policy, queue.queue_size, queue.injected)
+    3 0 Sys.Wait 1000 True
+    >>> for number, operator in enumerate(plan.operators):
+    ...     print(number, operator.threads, "locked" if operator.locked else "not locked")
+    0 1 not locked
+    1 2 locked
+    2 4 locked
+    3 1 not locked
+"""
 
 from __future__ import annotations
 
