@@ -229,11 +229,21 @@ def test_what_all_tests_share_loads_nothing_heavy():
     assert loaded.isdisjoint({*HEAVY, "networkx", "psycopg", "pulp", "rich", "streams_orchestration"})
 
 
-def test_compiling_loads_neither_spark_nor_dagster(tmp_path: Path):
+def test_compiling_loads_nothing_heavy(tmp_path: Path):
     spec = tmp_path / "tiny.yaml"
     spec.write_text(SPEC)
     script = "import sys; from streams_orchestration.cli import main; assert main(['compile', sys.argv[1]]) == 0"
     assert loaded_by(script, str(spec)).isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("command", ["compile", "explain Groups", "graph", "check"])
+def test_what_needs_no_host_loads_neither_spark_nor_dagster(tmp_path: Path, command: str):
+    spec = tmp_path / "standard.yaml"
+    spec.write_text(STANDARD)
+    name, *subject = command.split()
+    script = "import sys; from streams_orchestration.cli import main; assert main(sys.argv[1:]) == 0"
+    loaded = {each.partition("_")[0] for each in loaded_by(script, name, str(spec), *subject)}
+    assert loaded.isdisjoint({"pyspark", "py4j", "dagster"})
 
 
 def test_what_is_plain_about_standard_operators_is_checked_without_arrow_and_polars(tmp_path: Path):
