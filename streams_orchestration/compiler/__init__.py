@@ -1,1 +1,1 @@
-"""From an application to a plan: pure functions, a package a stage."""
+"""The compiler: pure functions that turn an application into a plan, with one package for each stage."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 
 def without_channels(name: str) -> str:
-    """The logical name: `Out[0].A` -> `Out.A`."""
+    """Return the logical name: `Out[0].A` -> `Out.A`."""
     return re.sub(r"\[\d+\]", "", name)
 
 
 def short_list(operators: Iterable[str], width: int = 48) -> str:
-    """Replicas of an operator as one (`Out.A ×3`), and only as many names as fit.
+    """Return the operators' names as a text: replicas as one (`Out.A ×3`), and only as many names as fit.
 
     Args:
         operators: physical names.
@@ -31,17 +31,17 @@ def short_list(operators: Iterable[str], width: int = 48) -> str:
 
 
 def count(number: float) -> str:
-    """With separators: 1,234,567."""
+    """Return the number with separators: 1,234,567."""
     return f"{number:,.0f}"
 
 
 def plural(number: int, noun: str) -> str:
-    """`1 row`, `2 rows`, `1,000 rows`."""
+    """Return the count with its noun: `1 row`, `2 rows`, `1,000 rows`."""
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
+    """Return the duration in words: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -44,7 +44,7 @@ _OF_PORTS: Mapping[str, Mapping[str, Use]] = {
 
 
 def column_influences(kind: str, parameters: Mapping[str, Any], ports: Sequence[Port]) -> dict[Pair, frozenset[Use]]:
-    """Return the attributes of the input ports that decide which tuples there are, with the ways in which they do.
+    """Return the attributes of the input ports that decide which tuples are submitted, and how each of them decides.
 
     An attribute that only decides when a tuple is submitted, as in Gate, Switch or Throttle, is not among them.
 

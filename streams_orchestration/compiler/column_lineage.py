@@ -24,13 +24,13 @@ class Origin:
     columns: Uses[tuple[str, str]]
     """(node of the lineage, column of it) -> the ways in which the column depends on it."""
     whole_rows: bool = False
-    """A function over whole rows is on the way, so these are all that it may be made from."""
+    """True if a function over whole rows takes part; `columns` is then an upper limit."""
 
 
 Origins = Mapping[str, Origin]
 """Column -> its origin."""
 Influences = Uses[tuple[str, str]]
-"""(node of the lineage, column of it) -> the ways in which it decides which tuples there are."""
+"""(node of the lineage, column of it) -> the ways in which the column decides which tuples exist."""
 
 
 def reference_node(operator: str, name: str) -> str:
@@ -63,7 +63,7 @@ class ColumnOrigins:
         self._influences: dict[int, Influences] = {}
 
     def of_output(self, operator: int, port: int) -> Origins:
-        """Return the origins of an output port's columns; columns whose origin no expression shows are left out."""
+        """Return the origins of an output port's columns, without columns whose origin no expression shows."""
         if (operator, port) not in self._known:
             self._known[operator, port] = {}  # what comes back to it by a loop adds nothing
             self._known[operator, port] = self._origins(operator, port)
@@ -95,7 +95,7 @@ class ColumnOrigins:
         return self._influences[operator]
 
     def influences_on_inputs(self, operator: int) -> Influences:
-        """Return the columns that decide which tuples an operator gets, likewise."""
+        """Return the columns that decide which tuples an operator receives, by conditions and keys within its PE."""
         sources = {self._physical.connections[number].source for number in self._incoming[operator]}
         inside = [each for each in sources if self._pe_of[each] == self._pe_of[operator]]
         return united(map(self.influences_on_output, inside))

@@ -36,11 +36,11 @@ _FIRST_PORT = frozenset(
         *("ThreadedSplit", "Lookup"),
     )
 )
-"""Operators that submit attributes of their first input port as they come; the others control or decide."""
+"""Operators that submit the attributes of their first input port unchanged; their other ports only control them."""
 _ALL_PORTS = frozenset(("Union", "Merge", "Pair"))
-"""Operators that submit attributes of all input ports as they come."""
+"""Operators that submit the attributes of all input ports unchanged."""
 _ASSIGNING = frozenset(("Functor", "Punctor", "Aggregate"))
-"""Operators with an expression for each attribute that does not come through as it is."""
+"""Operators with an expression for each attribute that they do not submit unchanged."""
 _JOINED = {"Join": ("lhs_{}", "rhs_{}"), "Barrier": ("in{0}_{1}",)}
 """Operators whose expressions are over the attributes of all input ports."""
 _TYPED: Mapping[str, Mapping[str, int]] = {

@@ -20,7 +20,7 @@ _STRENGTH = ("IDENTITY", "", "TRANSFORMATION", "AGGREGATION")
 
 
 class Use(NamedTuple):
-    """A type of dependence with its subtype; an empty subtype stands for any of its type."""
+    """A type of dependence with its subtype; an empty subtype stands for every subtype."""
 
     type: str
     subtype: str
@@ -43,7 +43,7 @@ WINDOW = Use(INDIRECT, "WINDOW")
 
 Thing = TypeVar("Thing", bound=Hashable)
 Uses = Mapping[Thing, frozenset[Use]]
-"""The ways in which a value depends on each of some things."""
+"""Thing -> the ways in which a value depends on it."""
 
 
 def uses_of(node: Node, direct: Use | None = None) -> Uses[str]:
@@ -73,7 +73,7 @@ def _found(node: Node, use: Use) -> Iterable[Uses[str]]:
 
 
 def united(several: Iterable[Uses[Thing]]) -> dict[Thing, frozenset[Use]]:
-    """Return the dependences on all things together."""
+    """Return the union of several dependences."""
     together: dict[Thing, frozenset[Use]] = defaultdict(frozenset)
     for uses in several:
         for thing, ways in uses.items():
@@ -82,7 +82,7 @@ def united(several: Iterable[Uses[Thing]]) -> dict[Thing, frozenset[Use]]:
 
 
 def through(uses: Uses[Thing], ways: Iterable[Use]) -> dict[Thing, frozenset[Use]]:
-    """Return the dependences of what depends, in some ways, on a value that depends on things.
+    """Return the dependences of a result that uses a value in some ways, given the dependences of that value.
 
     >>> through({"a": frozenset({TRANSFORMATION})}, [FILTER])["a"] == {FILTER}
     True
@@ -91,7 +91,7 @@ def through(uses: Uses[Thing], ways: Iterable[Use]) -> dict[Thing, frozenset[Use
 
 
 def _joined(first: Use, then: Use) -> Use:
-    """Return one way behind another: the later one of what is indirect, else the stronger one."""
+    """Return the combination of two successive ways: an indirect one wins, then the stronger one."""
     if then.type == INDIRECT:
         return then
     return first if first.type == INDIRECT else max(first, then, key=lambda use: _STRENGTH.index(use.subtype))

@@ -1,4 +1,4 @@
-"""The results of the stages for one application: those that there are so far, and all of them."""
+"""The results of the stages for one application, complete (`Compilation`) or so far (`Progress`)."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Compilation:
     options: Options
     diagnostics: tuple[Diagnostic, ...] = ()
     deployment: DeploymentPlan | None = None
-    """None while it is made, and in what was compiled before there was this stage."""
+    """None until the last stage has run."""
     query_columns: tuple[QueryColumns, ...] = ()
-    """Of the queries of Spark's, which is asked when the application is deployed; empty before."""
+    """The columns of operators that are Spark queries; empty until Spark analyses them for a deployment."""
 
     def with_columns_of(self, deployed: Compilation) -> Compilation:
-        """With what is known of those queries that are the same in another compilation of the application."""
+        """Return the compilation with the columns of those queries that another compilation has unchanged."""
         before = {each.name: each for each in deployed.logical.operators}
         same = {each.name for each in self.logical.operators
                 if each.name in before and is_same_query(each, before[each.name])}  # fmt: skip
@@ -49,7 +49,7 @@ class Progress:
 
     options: Options
     application: Application | None = None
-    """What the first stage reads; the others do without it."""
+    """The input of the first stage."""
     logical: LogicalGraph | None = None
     physical: PhysicalGraph | None = None
     regions: RegionMap | None = None
@@ -61,7 +61,7 @@ class Progress:
 
     @property
     def compilation(self) -> Compilation:
-        """The compilation, with the deployment plan if that is there already.
+        """The compilation, with the deployment plan if it exists.
 
         Raises:
             ValueError: a stage before that one is missing.
@@ -92,10 +92,10 @@ class CompileError(ApplicationError):
 
 
 def need(result: Result | None) -> Result:
-    """A result that an earlier stage must have left.
+    """Return the result of an earlier stage.
 
     Raises:
-        ValueError: that stage was not computed.
+        ValueError: that stage has not run.
     """
     if result is None:
         message = "a stage was computed before one that it reads"

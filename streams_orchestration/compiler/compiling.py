@@ -1,4 +1,4 @@
-"""Compiling: all stages in a row, from an application to everything that running it needs to know."""
+"""Compiling: runs all stages on an application."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compile_read(
     options: Options | None = None,
     stages: tuple[Stage, ...] = STAGES,
 ) -> Compilation:
-    """As `compile_spec`, of what `read_application` has read: once for several options.
+    """Compile what `read_application` returned, so that one reading serves several options.
 
     Raises:
         ApplicationError: the spec could not be read, or has errors.
@@ -60,12 +60,12 @@ def compile_read(
 
 
 def compile_again(compilation: Compilation) -> Compilation:
-    """Run all stages behind the logical graph once more.
+    """Run all stages after the logical graph again.
 
-    So a compilation that was stored has a deployment plan again, and the numbers of one that is compiled.
+    A compilation that was read from a store gets a deployment plan and the numbers of a fresh compilation this way.
 
     Raises:
-        ApplicationError: it has errors, by this version of the product.
+        ApplicationError: this version of the product finds errors in it.
     """
     done = Progress(compilation.options, logical=compilation.logical)
     diagnostics: list[Diagnostic] = []
@@ -78,13 +78,13 @@ def compile_again(compilation: Compilation) -> Compilation:
 
 
 def compute(stage: Stage, done: Progress) -> tuple[Progress, list[Diagnostic]]:
-    """The results with that of one more stage, whose inputs are there, and what this stage finds."""
+    """Run one stage; return the results with its own added, and its findings."""
     result, diagnostics = stage.compute(done)
     return replace(done, **{stage.field: result}), [replace(each, stage=stage.name) for each in diagnostics]
 
 
 def violations(compilation: Compilation) -> Iterator[str]:
-    """One sentence for each condition of a stage that its result does not meet, which is a bug of the compiler."""
+    """Yield a sentence for each condition that a stage's result does not meet; each is a bug of the compiler."""
     for stage in STAGES:
         yield from (f"{stage.name}: {violation}" for violation in stage.invariant(compilation))
 
@@ -93,7 +93,7 @@ def violations(compilation: Compilation) -> Iterator[str]:
 def _compile(
     application: Application, options: Options, checked: list[Diagnostic], stages: tuple[Stage, ...]
 ) -> Compilation:
-    """Run all stages, or those whose findings would not be mere effects of errors before them.
+    """Run the stages; after an error, run only those whose findings would not be mere effects of it.
 
     Args:
         application: the application, without the parts in error.

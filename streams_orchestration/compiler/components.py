@@ -9,7 +9,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph
 
 
 def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The components of a graph as adjacency lists, producers before consumers.
+    """Return the components of a graph of adjacency lists, producers before consumers.
 
     Tarjan's algorithm with an explicit stack, since a pipeline may be longer than Python's recursion limit.
     """
@@ -61,7 +61,7 @@ def strong_components(successors: Sequence[Sequence[int]]) -> list[list[int]]:
 def producers_first(
     logical: LogicalGraph, physical: PhysicalGraph, successors: Sequence[Sequence[int]]
 ) -> list[list[int]]:
-    """The strong components of a part of the physical graph, producers before consumers.
+    """Return the strong components of a part of the physical graph, producers before consumers.
 
     Replicas are in a loop only if their operators are: in an application without loops the order of the operators is
     that of their replicas, and every replica is a component.
@@ -69,7 +69,7 @@ def producers_first(
     Args:
         logical: the application.
         physical: its replicas.
-        successors: of every replica some of those that it feeds.
+        successors: for every replica, the consumers that count.
     """
     following: list[list[int]] = [[] for _ in logical.operators]
     for connection in logical.connections:

@@ -1,4 +1,4 @@
-"""What is deployed of an application: the result of the last stage."""
+"""The deployment plan, which is the result of the last stage."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, RestartPolicy
 
 AUTONOMOUS_ATTEMPTS = 5
-"""Resets in a row that a PE outside of regions may need; the default of a region (A1)."""
+"""Consecutive resets that a PE outside of regions may need; the default of a region (A1)."""
 
 DEFAULT_TIMEOUT = 180.0
-"""Seconds (A1)."""
+"""Seconds that a drain or a reset may take (A1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A consistent region over its PEs, or several that share PEs, or one PE in no region."""
+    """A unit of recovery: the PEs of a region, of several regions that share PEs, or one PE outside of regions."""
 
     name: str
     """`region-0`, `region-0+1`, `pe-3`."""
@@ -25,7 +25,7 @@ class Unit:
     """Index of the region, the first one of several."""
     pes: tuple[int, ...]
     starts: tuple[int, ...]
-    """PEs that hold a start operator; of an autonomous unit its PE."""
+    """PEs that hold a start operator; for an autonomous unit, its PE."""
     period: float | None
     """Seconds; None where an operator drives the region, and outside of regions."""
     max_attempts: int
@@ -38,7 +38,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class DeployedPe:
-    """One PE: what it runs, and where."""
+    """A PE with its program, its host and the initial positions of its sources."""
 
     program: PeProgram
     host: int
@@ -49,17 +49,17 @@ class DeployedPe:
 
 @dataclass(frozen=True, slots=True)
 class HostWish:
-    """On which machines a host may run, by the configs of its operators (rules 36, 37, 51, 53)."""
+    """The machines on which a host may run, by the configs of its operators (rules 36, 37, 51, 53)."""
 
     host: int
     machine: str | None
-    """By name, from `placement.host`."""
+    """The name of the machine, from `placement.host`."""
     tags: tuple[str, ...]
-    """That the machine must carry, from the host pool."""
+    """Tags that the machine must have, from the host pool."""
     exlocation: tuple[str, ...] = ()
     """Tags of `hostExlocation` that another host has, too."""
     isolated: bool = False
-    """Whether `hostIsolation` keeps it away from all other hosts."""
+    """True if `hostIsolation` keeps it away from all other hosts."""
 
     def apart_from(self, other: HostWish) -> str | None:
         """Return the config that keeps two hosts off one machine, None when they may share one."""
@@ -81,7 +81,7 @@ class Sink:
     """Physical name."""
     kind: str
     address: str
-    """Where they go, for people, without secrets; relative ones are below the directory of results. Empty if the
+    """The destination in readable form, without secrets; a relative one is below the directory of results. Empty if the
     operator does not say."""
 
 
@@ -98,11 +98,11 @@ class DeploymentPlan:
     wishes: tuple[HostWish, ...] = ()
     """The wishes of the hosts that have any, ascending."""
     refusal: str = ""
-    """Why the application compiles but cannot run here, with the remedy; all else is empty then."""
+    """The reason why the application cannot run here, with the remedy. All other fields are empty then."""
 
     @property
     def programs(self) -> tuple[PeProgram, ...]:
-        """What the PEs run."""
+        """The programs of the PEs."""
         return tuple(pe.program for pe in self.pes)
 
     @property
@@ -111,5 +111,5 @@ class DeploymentPlan:
         return tuple(sorted({pe.host for pe in self.pes}))
 
     def wish_of(self, host: int) -> HostWish:
-        """On which machines a host may run; any, unless its operators say otherwise."""
+        """Return the machines on which a host may run: any, unless its operators say otherwise."""
         return next((wish for wish in self.wishes if wish.host == host), HostWish(host, None, ()))

@@ -13,7 +13,7 @@ class DisjointSets:
         self._apart = True
 
     def find(self, item: int) -> int:
-        """The smallest member of the set that holds `item`."""
+        """Return the smallest member of the set that holds `item`."""
         parent = self._parent
         while parent[item] != item:
             parent[item] = parent[parent[item]]
@@ -39,7 +39,7 @@ class DisjointSets:
                 self.union(first, other)
 
     def groups(self) -> dict[int, list[int]]:
-        """Members of every set in ascending order, by the set's name."""
+        """Return the members of every set in ascending order, by the set's name."""
         if self._apart:
             return {item: [item] for item in self._parent}
         result: dict[int, list[int]] = {}
@@ -48,5 +48,5 @@ class DisjointSets:
         return result
 
     def larger_groups(self) -> list[list[int]]:
-        """The sets of several members, as `groups` gives them."""
+        """Return the sets with several members, in the form of `groups`."""
         return [] if self._apart else [members for members in self.groups().values() if len(members) > 1]

@@ -1,4 +1,4 @@
-"""What the stages pass to one another, as JSON and back."""
+"""Serialization of graphs, plans and compilations as JSON."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
 
 
 def prepare(type_: type[Any]) -> None:
-    """Build the serializer of a type for `dump` and `load` ahead; a compilation's takes some tenths of a second."""
+    """Build the serializer of a type ahead of `dump` and `load`; a compilation's takes some tenths of a second."""
     _adapter(type_)
 
 
 def dump(value: object) -> bytes:
-    """A graph, a plan or a whole compilation as JSON; `load` gives back an equal one."""
+    """Return a graph, a plan or a whole compilation as JSON; `load` restores an equal one."""
     return _adapter(type(value)).dump_json(value)
 
 
 def load(type_: type[Stage], content: bytes | str) -> Stage:
-    """The value of a given type that `dump` wrote.
+    """Return the value of the given type that `dump` wrote.
 
     Raises:
         pydantic.ValidationError: the content is not of that type.

@@ -1,4 +1,4 @@
-"""What identifies a compiled application: state that was kept fits only the same one."""
+"""Fingerprints of compiled applications: stored state fits only an application with the same one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.plan import plan_document
 
 _NAMED = 5
-"""Most things that a difference names."""
+"""The most items that a difference names."""
 
 
 def identity(compilation: Compilation) -> dict[str, Any]:
-    """Everything that decides how the application runs; no places in files, so that comments do not count."""
+    """Return everything that decides how the application runs; line numbers are not part of it."""
     plan = plan_document(compilation)
     operators = {
         operator.name: {
@@ -31,13 +31,13 @@ def identity(compilation: Compilation) -> dict[str, Any]:
 
 
 def fingerprint(compilation: Compilation) -> str:
-    """A hash of `identity`, 16 hexadecimal digits."""
+    """Return a hash of `identity`, 16 hexadecimal digits."""
     text = json.dumps(identity(compilation), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def difference(old: Compilation, new: Compilation) -> str:
-    """In a few words, where two applications differ."""
+    """Describe in a few words how two applications differ."""
     if widths := list(_widths(old, new)):
         return "; ".join(widths[:_NAMED])
     if old.logical.time_zone != new.logical.time_zone:

@@ -1,4 +1,4 @@
-"""What identifies a fused application: a decoupling decision is applied to the one it was made for (rule Q12)."""
+"""Fingerprints of fused applications: a decoupling decision is applied only to the one it was made for (rule Q12)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from streams_orchestration.compiler.stage_results import FusionPlan
 
 
 def fusion_fingerprint(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan) -> str:
-    """A hash of operators, connections and PEs, 16 hexadecimal digits: the same before and after decoupling.
+    """Return a hash of operators, connections and PEs, 16 hexadecimal digits: the same before and after decoupling.
 
-    Parameters do not count: a decision is still one of the application when they change, if perhaps not the best.
+    Parameters do not count: when they change, a decision stays valid, though perhaps not the best.
     """
     pes: dict[int, list[str]] = {}
     for pe in fusion.pes:

@@ -1,4 +1,4 @@
-"""From an operator of the graph to the class that implements it."""
+"""The classes that implement the operators of a graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.operators.standard import STANDARD, WITH_INPUTS
 
 
 def implementation_name(operator: LogicalOperator) -> str:
-    """The `package.module:Class` that implements an operator.
+    """Return the `package.module:Class` that implements an operator.
 
     Raises:
         ImplementationError: the operator is compile-only.
@@ -29,12 +29,12 @@ def implementation_name(operator: LogicalOperator) -> str:
 
 
 def is_standard(operator: LogicalOperator) -> bool:
-    """Is it a standard operator that can run, not one that the application declares."""
+    """Return True for a standard operator that can run, False for one that the application declares."""
     return operator.implementation is None and operator.kind in STANDARD
 
 
 def load_operator(operator: LogicalOperator) -> type[Operator]:
-    """The class that implements an operator; modules beside the spec and in the working directory count, too."""
+    """Import the class that implements an operator, also from beside the spec and from the working directory."""
     places = [Path.cwd()] + ([Path(operator.location.file).absolute().parent] if operator.location else [])
     for place in places:
         import_from(str(place))

@@ -1,4 +1,4 @@
-"""The logical graph: operators as the spec has them, composites opened up, before the parallel transformation.
+"""The logical graph: the operators of the spec, with composites opened up, before the parallel transformation.
 
 Operators and connections are numbered; a stage adds facts to those numbers and never renumbers. Everything here is
 immutable and plain, so that a stage is a function of its input and its result can be stored and read back.
@@ -18,7 +18,7 @@ Mutates = tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class InputPort:
-    """What the operator model says of one input port (rules 25, 35, 78)."""
+    """An input port with the facts of the operator model (rules 25, 35, 78)."""
 
     name: str
     mutable: bool = False
@@ -29,7 +29,7 @@ class InputPort:
 
 @dataclass(frozen=True, slots=True)
 class OutputPort:
-    """One output port: its stream, and what the operator model says of it (rules 24, 78)."""
+    """An output port with its stream and the facts of the operator model (rules 24, 78)."""
 
     stream: str
     """Full logical stream name, composite instances as a dotted prefix."""
@@ -45,7 +45,7 @@ class OutputPort:
 
 
 SingleThreaded = Literal["Always", "Never"]
-"""Rule 72, after the window-bound values were decided for this invocation's windows."""
+"""The value of rule 72 for this invocation; values that depend on windows are resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class PlacementGroup:
     colocation: tuple[Tag, ...] = ()
     exlocation: tuple[Tag, ...] = ()
     introducer: str = field(default="", compare=False)
-    """Full logical name of the operator or composite whose config it is, of the application for its own."""
+    """Full logical name of the operator, composite or application that has the config."""
     location: Location | None = field(default=None, compare=False)
 
 
@@ -90,7 +90,7 @@ class Threading:
     threads: int | None = None
     elastic: bool | None = None
     introducer: str = field(default="", compare=False)
-    """Full logical name of the annotated composite, of the application for its own annotation."""
+    """Full logical name of the annotated composite or application."""
     location: Location | None = field(default=None, compare=False)
 
 
@@ -144,16 +144,16 @@ class LogicalOperator:
     uid: str = ""
     """The uid that the spec declares for it or for a composite around it; empty without one."""
     expressions: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
-    """Expressions of one that was checked to run here: parameter, text, and the canonical text; see `noted`."""
+    """Parameter, text and canonical text of every expression, once the operator has been checked; see `noted`."""
 
     def location_of(self, parameter: str) -> Location | None:
-        """Where a parameter stands, as far as that is known; else the operator."""
+        """Return the location of a parameter if it is known, else that of the operator."""
         line = dict(self.parameter_lines).get(parameter)
         return self.location if line is None or self.location is None else Location(self.location.file, line)
 
     @property
     def identity(self) -> str:
-        """What it is known by over redeploys; unique over the application."""
+        """The name that identifies it in all redeploys, unique in the application."""
         return self.uid or self.name
 
 
@@ -165,8 +165,8 @@ class LogicalConnection(NamedTuple):
     target: int
     target_port: int
     path: tuple[str, ...] = ()
-    """Composite ports passed on the way, as `left:Out.B` and `entered:Out.In` full names, in order. It keeps two ways
-    between the same two ports apart (rule 10)."""
+    """The full names of the composite ports on its path, in order, as `left:Out.B` and `entered:Out.In`. They
+    distinguish two paths between the same two ports (rule 10)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class ParallelRegion:
     width_submission: str = ""
     """Name of the submission-time value that gave the width, empty for a literal or an override (A.7, CDISP0839W)."""
     uid: str = ""
-    """What it is known by over renames, see `LogicalOperator.uid`; empty where that is its name."""
+    """The identity that survives a renaming, see `LogicalOperator.uid`; empty if the name is the identity."""
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ class ParallelRegion:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """How one input port of a region is routed (rule 17)."""
+    """The routing of one input port of a region (rule 17)."""
 
     policy: Literal["roundRobin", "hash", "broadcast"] = "roundRobin"
     attributes: tuple[str, ...] = ()
@@ -203,7 +203,7 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class ConsistentAnnotation:
-    """`@consistent` or `@autonomous` on an invocation (A1, A2). Values that were submission-time keep their origin."""
+    """`@consistent` or `@autonomous` on an invocation (A1, A2). It keeps the names of submission-time values."""
 
     kind: Literal["consistent", "autonomous"]
     scope: str
@@ -211,8 +211,8 @@ class ConsistentAnnotation:
     composite: bool
     trigger: Literal["periodic", "operatorDriven"] | None = None
     values: dict[str, float | int] = field(default_factory=dict[str, float | int])
-    """period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts, restart.pause, restart.limit: those that were
-    written, resolved."""
+    """The values that the spec has, resolved: period, drainTimeout, resetTimeout, maxConsecutiveResetAttempts,
+    restart.pause, restart.limit."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
     """Key -> name of the submission value it came from (A29.3)."""
     location: Location | None = None
@@ -234,7 +234,7 @@ class ImportExport:
     """Full logical names of the enclosing composite invocations, outermost first (A22)."""
     autonomous: bool = False
     schema: str | None = None
-    """Spark DDL of the stream, None when nothing says it."""
+    """Spark DDL of the stream, None if it is unknown."""
     location: Location | None = None
 
 

@@ -1,4 +1,4 @@
-"""Which findings an error in the text of a spec would make wrong, so that only those wait until it is corrected."""
+"""Findings that an error in a spec makes doubtful. Only these are held back until the error is corrected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 
 Subject = Literal["values", "types", "parallel", "regions", "placement", "threads"]
-"""What findings are about: values, tuple types, parallel regions and punctuation, consistent regions, PEs, threads."""
+"""The subject of findings: values, tuple types, parallel regions and punctuation, consistent regions, PEs, threads."""
 
 Subjects = frozenset[Subject]
 
@@ -41,26 +41,29 @@ _HARMLESS_KEYS = frozenset(
         *("maxConsecutiveResetAttempts", "restart", "atomic", "checkpoint", "description"),
     )
 )
-"""Below these keys of an invocation nothing decides over a finding."""
+"""Keys of an invocation below which an error makes no finding doubtful."""
 _HARMLESS_WHEN_UNKNOWN = frozenset(("parallel", "consistent"))
 _NEED_TYPES = frozenset(("CDISP0824E", "SO0304", "SO0306"))
-"""Findings on values that look at tuple types, too."""
+"""Findings on values that also depend on tuple types."""
 _NEED_ALL = frozenset(("CDISR3035W", "SO0620", "SO0621", "SO0622", "SO0623", "SO0624", "SO0625"))
-"""Findings on PEs that look at all that decides over them: their number, and a decision which operators to part."""
+"""Findings on PEs that depend on everything: their number, and faults of a decoupling decision."""
 _NEED_PORTS = frozenset(("CDISP0823E", "SO0111", "SO0207", "CDISP0838E", "CDISP0839W", "CDISR1359E"))
-"""Findings that look at streams, ports and parallel regions, too, or at what is used."""
+"""Findings that also depend on streams, ports and parallel regions, or on what is used."""
 _LEAVE_TYPES_UNKNOWN = frozenset(("SO0101", "SO0102"))
-"""Errors beyond which the types of streams are unknown, never wrong."""
+"""Errors that leave types of streams unknown but never wrong."""
 _LEAVE_PARAMETERS_WRONG = frozenset(("SO0201", "CDISP0116E"))
-"""Errors of the stages by which a parameter has another value than is written."""
+"""Errors of the stages that leave a parameter with another value than the one in the spec."""
 _NEED_PARAMETERS = frozenset(("SO5003", "SO5004"))
-"""Findings of operators that look at their parameters."""
+"""Findings of operators that depend on their parameters."""
 _NEED_SCHEMAS = frozenset(("SO5004", "SO5005", "SO5006"))
-"""Findings of operators that look at the types of their streams."""
+"""Findings of operators that depend on the types of their streams."""
 
 
 def misled(errors: Iterable[Diagnostic]) -> Subjects:
-    """What cannot be judged beside these errors: its findings could be nothing but their effects."""
+    """Return the subjects that cannot be judged in the presence of some errors.
+
+    Findings on these subjects could be mere effects of the errors.
+    """
     subjects: Subjects = _NOTHING
     for error in errors:
         if error.severity == "error":
@@ -69,9 +72,9 @@ def misled(errors: Iterable[Diagnostic]) -> Subjects:
 
 
 def in_doubt(subject: Subject | None, wrong: Subjects, *, errors: bool) -> bool:
-    """Whether findings on a subject could be nothing but effects of the errors so far.
+    """Return True if findings on a subject could be mere effects of the errors so far.
 
-    Threads depend on all else, and what has no findings is only computed without errors.
+    Threads depend on everything else. A stage without findings runs only if there are no errors.
 
     Args:
         subject: what the findings are about, None for a stage without findings.
@@ -84,7 +87,7 @@ def in_doubt(subject: Subject | None, wrong: Subjects, *, errors: bool) -> bool:
 
 
 def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subjects) -> list[Diagnostic]:
-    """The findings of one stage that earlier errors do not put in doubt.
+    """Return the findings of one stage that earlier errors do not make doubtful.
 
     Args:
         findings: of the stage.
@@ -102,7 +105,7 @@ def trusted(findings: Iterable[Diagnostic], subject: Subject | None, wrong: Subj
 
 
 def trusted_of_operators(findings: Iterable[Diagnostic], errors: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return what the operators find that errors of the application do not put in doubt.
+    """Return the findings of operators that errors of the application do not make doubtful.
 
     Args:
         findings: of the operators, in an application with errors.
@@ -124,19 +127,19 @@ def trusted_of_operators(findings: Iterable[Diagnostic], errors: Iterable[Diagno
 
 
 def _leaves_parameters_wrong(error: Diagnostic) -> bool:
-    """Return True if the operator of an error may have other parameters, or other ports, than are written."""
+    """Return True if an error may leave its operator with other parameters or ports than those in the spec."""
     if error.stage or error.code in _LEAVE_TYPES_UNKNOWN:
         return error.code in _LEAVE_PARAMETERS_WRONG
     return not misled((error,)).isdisjoint(("types", "values"))
 
 
 def _own_name(error: Diagnostic) -> str:
-    """Return the name of the operator without those of the composites around it."""
+    """Return the name of the operator without the names of the composites around it."""
     return error.operator.rpartition(".")[2]
 
 
 def _of_path(error: Diagnostic) -> Subjects:
-    """By the keys that lead to what is wrong, and is left out therefore."""
+    """Return the subjects that an error makes doubtful, by the keys that lead to the faulty part of the spec."""
     keys = [step for step in error.path or () if isinstance(step, str)]
     if error.code == "SO0008" and not keys:
         return _NOTHING  # specVersion or application

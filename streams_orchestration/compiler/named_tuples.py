@@ -1,4 +1,4 @@
-"""Named tuples, made by the hundred thousand."""
+"""Fast construction of named tuples."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ Made = TypeVar("Made", bound=tuple[Any, ...])
 
 
 def maker(kind: type[Made]) -> Callable[[tuple[Any, ...]], Made]:
-    """The constructor of a named tuple from all of its fields: several times as fast as a call of the class."""
+    """Return a constructor that takes all fields and is several times as fast as a call of the class."""
     return partial(vars(tuple)["__new__"], kind)

@@ -1,4 +1,4 @@
-"""What may be written for the options of a compilation: types of the command line, which say what is wrong."""
+"""The types of the command line's options for a compilation, with their error messages."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def _choices(field: str) -> click.Choice[str]:
 ASSIGNMENT = Assignment()
 WIDTH = Width()
 CHOICES = {field: _choices(field) for field in ("fusion", "channel_fusion", "threading")}
-"""Of the options that are one of some words, by their field in `Options`."""
+"""Field of `Options` -> the words that its option accepts."""
 PES = click.IntRange(min=1)
 PE_CAPACITY = FiniteRange(min=0, min_open=True)

@@ -1,4 +1,4 @@
-"""Options of a compilation: what does not stand in the spec."""
+"""Options of a compilation."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from streams_orchestration.model.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line, or the Dagster run config, says beyond the spec."""
+    """The options that the command line or the Dagster run config adds to the spec."""
 
     name: str | None = None
-    """Of the application; that of the spec when None."""
+    """Name of the application; None keeps the name in the spec."""
     submission: dict[str, str] = field(default_factory=dict[str, str])
     widths: tuple[tuple[str, int], ...] = ()
     """(pattern of logical region names, width), first match wins (rule 6)."""
     fusion: Literal["legacy", "manual", "automatic"] = "automatic"
     pes: int | None = None
     pe_capacity: float = 0.8
-    """Processors that a PE may keep busy under automatic fusion by a profile of operators: the rest is for what is no
-    operator's, and for peaks."""
+    """Processors that a PE may keep busy under automatic fusion by load. The rest is left for peaks and for the work
+    of the runtime."""
     channel_fusion: Literal["noChannelInfluence", "channelIsolation", "channelExlocation"] = "noChannelInfluence"
     threading: Literal["manual", "automatic", "dynamic", "dedicated"] | None = None
     faithful: bool = False
     profile: Profile | None = None
     """Measured rates of streams, stronger than declared ones (rule 55), and what operators cost (rule 56)."""
     decoupling: Assignment | None = None
-    """A decision which operators of a PE go to machines of their own."""
+    """A decoupling decision, which assigns the operators of a PE to several machines."""
 
     def with_widths(self, widths: Iterable[tuple[str, int]]) -> Options:
-        """With these in front; a pattern that is there already gets another width."""
+        """Return the options with these widths in front; a known pattern gets the new width."""
         new = tuple(widths)
         if not new:
             return self
@@ -43,15 +43,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class GivenOptions:
-    """Options that were asked for; the others may be kept from what is deployed."""
+    """Options that a user has set; a redeploy keeps the deployed values of all others."""
 
     options: Options = Options()
-    """Those that were not asked for have their defaults."""
+    """The options, with the defaults of those that the user has not set."""
     plain: frozenset[str] = frozenset()
-    """Fields of `options` that were asked for and take the place of what is kept, besides name, values and widths."""
+    """The fields of `options` that the user has set, without name, submission values and widths."""
 
     def over(self, kept: Options) -> Options:
-        """Return kept options, changed as was asked for."""
+        """Return the kept options, overridden by those that the user has set."""
         asked = {field: getattr(self.options, field) for field in self.plain}
         submission = {**kept.submission, **self.options.submission}
         wider = kept.with_widths(self.options.widths)

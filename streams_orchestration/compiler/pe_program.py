@@ -1,4 +1,4 @@
-"""The program of a PE: what its tasks run, as it travels to the workers."""
+"""The program of a PE, which is sent to the workers that run its tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Direct:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Through a queue, or a merge in front of a locked stateful operator."""
+    """A delivery through a queue, or through a merge in front of a locked stateful operator."""
 
     operator: int
     port: int
@@ -36,14 +36,14 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """To a PE output port: a stream of the transport."""
+    """A delivery to a PE output port, which is a stream of the transport."""
 
     stream: str
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One channel for every tuple (rules 20, 21)."""
+    """A splitter, which delivers every tuple to one channel (rules 20, 21)."""
 
     id: str
     policy: str
@@ -61,7 +61,7 @@ class OperatorProgram:
     """One operator as a task runs it. Schemas are Spark DDL."""
 
     index: int
-    """In the physical graph."""
+    """Number in the physical graph."""
     name: str
     implementation: str
     parameters: dict[str, Any]
@@ -76,18 +76,18 @@ class OperatorProgram:
     stateful: bool
     source: bool
     preserves: tuple[bool, ...]
-    """Per output port: window markers that arrive are passed on."""
+    """Per output port: the operator forwards window markers."""
     deliveries: tuple[tuple[Delivery, ...], ...]
     """Per output port, in serving order (rule 81)."""
     region: RegionRole | None = None
     ports: tuple[str, ...] = ()
     """Names of the input ports."""
     query: tuple[str, ...] = ()
-    """The operators of its PE where they are one query of Spark's, which have one state."""
+    """The operators of its PE if they are one Spark query, whose state they share; else empty."""
     pe: int = 0
-    """As the operator knows it: the PE that it was in before it was decoupled."""
+    """The number of the PE that the operator reports: that of the PE before decoupling."""
     time_zone: str = "UTC"
-    """Of its expressions or its query, an IANA name."""
+    """Time zone of its expressions or its query, an IANA name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,73 +102,73 @@ class InputStream:
     foreign: bool
     """The producer is not in the reader's unit of recovery, so its epochs mean nothing to the reader."""
     uncommitted: bool = False
-    """A foreign one that is read before its epoch is complete, by whole batches of the producer (B33)."""
+    """A foreign stream that is read before its epoch is complete, in whole batches of the producer (B33)."""
     exporter: str | None = None
-    """Another application that writes it, which is connected while this one runs."""
+    """The other application that writes the stream, for a connection that is made at run time."""
     source: str = ""
-    """Its name there; `stream` is the name among the positions of the reader."""
+    """The name of the stream in that application; `stream` is its name in the positions of the reader."""
     first: int = 0
-    """Segment to begin with."""
+    """The first segment to read."""
     last: int | None = None
-    """The segment behind its last one, of a stream that is exported to this Import no more."""
+    """The number after the last segment to read, once the stream is no longer exported to this Import."""
     filter: str | None = None
-    """Of the Import: which tuples to take."""
+    """The filter of the Import: an expression that selects tuples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A place in the query: level and partition. `home` is the operator that its entries belong to."""
+    """A task of the query, by level and partition. `home` is the operator where its tuples come in."""
 
     level: int
     partition: int
     home: int
     operators: tuple[int, ...]
-    """All operators that it may call, in topological order."""
+    """All operators that the task may call, in topological order."""
     sources: tuple[int, ...]
     inputs: tuple[InputStream, ...]
     imports: tuple[tuple[int, int], ...] = ()
-    """(operator, port) of Imports: which streams those are the catalog says."""
+    """(operator, port) of Imports; the catalog knows their streams."""
     owns: tuple[int, ...] = ()
-    """The operators that it drains and gives final punctuation; other tasks may call stateless ones too."""
+    """The operators that this task drains and sends final punctuation; other tasks may call stateless ones too."""
     forwards: bool = False
-    """It only reads streams for a task of a later level."""
+    """The task only reads streams on behalf of a task of a later level."""
 
 
 @dataclass(frozen=True)
 class PeProgram:
-    """All of one PE."""
+    """The program of one PE."""
 
     application: str
     pe: int
     unit: str
     """Its unit of recovery."""
     starts: bool
-    """It holds a start operator of its region, or is in no region."""
+    """The PE holds a start operator of its region, or is in no region."""
     autonomous: bool
-    """In no region: every batch is a cut."""
+    """The PE is in no region, so every batch is a cut."""
     operators: dict[int, OperatorProgram]
     tasks: tuple[Task, ...]
     """Sorted by level and partition."""
     consumers: dict[str, tuple[int, ...]]
     """Streams that it writes -> the PEs that read them."""
     exports: tuple[str, ...] = ()
-    """Those of them that other applications may import."""
+    """The written streams that other applications may import."""
     uncommitted: tuple[str, ...] = ()
-    """Streams that it writes and that PEs of the application outside of the region see before the epoch is complete."""
+    """The written streams that PEs of the application outside of the region read before the epoch is complete."""
     uncommitted_exports: tuple[str, ...] = ()
-    """Streams that it writes and that Imports may see before the epoch is complete."""
+    """The written streams that Imports may read before the epoch is complete."""
     engine: EngineKind = "tuples"
-    """What runs its operators; those of one that is a `dataframe` are one query of Spark's, and one task here."""
+    """The engine of its operators. With `dataframe` they are one Spark query and one task."""
 
     @cached_property
     def levels(self) -> tuple[tuple[Task, ...], ...]:
-        """The tasks of every level."""
+        """The tasks by level."""
         count = max(task.level for task in self.tasks) + 1
         return tuple(tuple(task for task in self.tasks if task.level == level) for level in range(count))
 
     @cached_property
     def task_of(self) -> dict[int, Task]:
-        """Home operator -> the task whose entries it has."""
+        """Home operator -> its task."""
         return {task.home: task for task in self.tasks if not task.forwards}
 
     @cached_property
@@ -184,27 +184,27 @@ class PeProgram:
 
     @cached_property
     def seen_early(self) -> frozenset[str]:
-        """Streams that it writes and that readers outside of the region may see before the epoch is complete."""
+        """The written streams that readers outside of the region may read before the epoch is complete."""
         return frozenset((*self.uncommitted, *self.uncommitted_exports))
 
     @cached_property
     def driven(self) -> bool:
-        """It holds the operator that triggers its region."""
+        """True if the PE holds the operator that triggers its region."""
         return any(operator.region is not None and operator.region.trigger for operator in self.operators.values())
 
     @property
     def imports(self) -> tuple[tuple[int, int], ...]:
-        """(operator, port) of its Imports. It never ends then: more may be exported at any time (rule 24)."""
+        """(operator, port) of its Imports. A PE with Imports never ends: more may be exported later (rule 24)."""
         return tuple(port for task in self.tasks for port in task.imports)
 
     @cached_property
     def sinks(self) -> bool:
-        """It holds operators without output ports, which may write to something outside."""
+        """True if the PE holds operators without output ports, which may write to external systems."""
         return any(not operator.outputs for operator in self.operators.values())
 
     @property
     def inputs(self) -> tuple[InputStream, ...]:
-        """All streams of the application that it reads."""
+        """All streams of the application that the PE reads."""
         return tuple(stream for task in self.tasks for stream in task.inputs)
 
     @property

@@ -1,6 +1,6 @@
 """The physical graph, on which all stages after the parallel transformation work: replicas, connections, splitters.
 
-It is numbered, immutable and plain, as the logical graph that its operators refer to.
+Like the logical graph, to which its operators refer, it is numbered and immutable.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Connection(NamedTuple):
     target: int
     target_port: int
     splitter: int = -1
-    """Index of the innermost splitter it hangs on, -1 for none."""
+    """Index of the innermost splitter that it leaves, -1 for none."""
     channel: int = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """A splitter on a physical output port (rules 10, 12, 17-23); broadcast ones are looked through (rule 14)."""
+    """A splitter on a physical output port (rules 10, 12, 17-23). Broadcasts need none (rule 14)."""
 
     index: int
     id: str

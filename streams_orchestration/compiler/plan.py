@@ -19,12 +19,12 @@ _SECTIONS = tuple(sorted(STAGES, key=lambda stage: stage.place))
 
 
 def plan_document(compilation: Compilation) -> Document:
-    """The whole plan."""
+    """Return the whole plan as a document."""
     return tables.document(_plan(compilation))
 
 
 def plan_text(compilation: Compilation) -> Iterator[str]:
-    """The whole plan as JSON, in pieces: for large plans, of which the document would take more than all stages."""
+    """Yield the whole plan as JSON, in pieces: the document of a large plan would take longer than all stages."""
     yield from tables.text(_plan(compilation))
     yield "\n"
 
@@ -42,7 +42,7 @@ def _plan(compilation: Compilation) -> Section:
 
 
 def compile_error_document(application_name: str, diagnostics: Iterable[Diagnostic]) -> Document:
-    """The plan of an application that does not compile: every key, nothing in it but the diagnostics."""
+    """Return the plan of an application with errors: all sections are empty but the diagnostics."""
     return {
         "planVersion": PLAN_VERSION,
         "application": application_name,
@@ -53,5 +53,5 @@ def compile_error_document(application_name: str, diagnostics: Iterable[Diagnost
 
 
 def section(stage: Stage, stages: Stages) -> Document | None:
-    """The section of a stage, None where the document has none; needs no stage behind that one."""
+    """Return the section of a stage, None if it has none; later stages need not have run."""
     return tables.document(stage.section(stages, Terms(stages.physical)))

@@ -1,4 +1,4 @@
-"""From which attributes the columns of a query of Spark's are made, as Spark's analysis says before a deployment."""
+"""The columns of Spark queries and the attributes that they are made from, by Spark's analysis before a deployment."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 
 @dataclass(frozen=True, slots=True)
 class ColumnOrigin:
-    """What one column of an output port is made from; nothing where it is a constant or a count of rows."""
+    """The attributes that one column of an output port is made from: none for a constant or a count of rows."""
 
     inputs: tuple[tuple[int, str], ...] = ()
     """(input port, attribute), sorted."""
     whole_rows: bool = False
-    """A function over whole rows makes it, so all attributes that the function gets are named."""
+    """True if a function over whole rows makes the column; `inputs` are then all its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryColumns:
-    """Those of one logical operator."""
+    """The columns of one logical operator."""
 
     operator: str
-    """Its full logical name."""
+    """Full logical name of the operator."""
     outputs: tuple[Mapping[str, ColumnOrigin], ...]
-    """By output port and column."""
+    """Per output port: column -> its origin."""
 
 
 def is_same_query(one: LogicalOperator, other: LogicalOperator) -> bool:
-    """Whether what is known of the columns of one operator holds for the other."""
+    """Return True if two operators are the same query, so that the columns of one hold for the other."""
     return _query(one) == _query(other)
 
 

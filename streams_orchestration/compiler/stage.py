@@ -1,4 +1,4 @@
-"""What a stage of the compilation is. Each stage's package has one value of it, in its module `stage`."""
+"""The type of a stage. Each stage's package has one value of it, in its module `stage`."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ class Rows:
 
 
 Summary = dict[str, int | str | Mapping[str, Any] | Rows]
-"""What is worth showing of a stage's result, by name: counts, words, JSON values, tables."""
+"""The facts of a stage's result that Dagster and `streams explain` show, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: from the results of earlier stages to one more, and all that is known of that result as such."""
+    """A stage: a function from the results of earlier stages to one more, with the checks and views of that result."""
 
     name: str
     field: str
-    """Where its result stands in `Progress` and `Compilation`."""
+    """The field of its result in `Progress` and `Compilation`."""
     result: type
     inputs: tuple[str, ...]
-    """Names of the stages that it reads; the first stage reads the application."""
+    """Names of the stages whose results it reads; the first stage reads the application."""
     description: str
     compute: Callable[[Progress], tuple[Any, list[Diagnostic]]]
-    """The result, and what is wrong with the application; from the results of the stages that it reads."""
+    """Returns the result and the findings, from the results of the stages that it reads."""
     subject: Subject | None
-    """What its findings are about. None: it finds nothing, and needs an application without errors."""
+    """The subject of its findings; None for a stage without findings, which runs only if there are no errors."""
     invariant: Callable[[Stages], Iterator[str]]
-    """One sentence for each place where its result is not what its inputs ask for, which is a bug of the compiler.
-    Its name and the first line of its docstring name and describe the condition."""
+    """Yields a sentence for each contradiction of result and inputs, which is a bug of the compiler. Its
+    name and the first line of its docstring name and describe the condition."""
     summary: Callable[[Stages], Summary]
     key: str
-    """Of its section of the plan document."""
+    """The key of its section in the plan document."""
     place: int
-    """Of its section among those of the plan document."""
+    """The position of its section in the plan document."""
     section: Callable[[Stages, Terms], Section | None]
-    """None where the document has none."""
+    """Returns the section, None if the stage has none."""
     empty: Document | None
     """The section of an application with errors."""
     decisive: bool = False
-    """Errors of this stage leave nothing that the stages behind it could judge."""
+    """True if no later stage runs after an error of this one."""
 
     @property
     def invariant_name(self) -> str:
-        """The condition that must hold of its result, as a name."""
+        """The name of the condition that its result must meet."""
         return self.invariant.__name__
 
     @property
     def invariant_description(self) -> str:
-        """The same in a sentence."""
+        """The condition in a sentence."""
         return (self.invariant.__doc__ or "").partition("\n")[0]

@@ -1,6 +1,6 @@
-"""What the stages after the parallel transformation give: consistent regions, PEs, threads and copies.
+"""The results of the stages after the parallel transformation: consistent regions, PEs, threads and copies.
 
-They speak of operators and connections by the numbers that the graphs gave them, and are as immutable and plain.
+They refer to operators and connections by their numbers in the graphs, and are immutable.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ class RegionMap:
 
 @dataclass(frozen=True, slots=True)
 class RestartPolicy:
-    """Resets for a cause outside of the application, such as a service that is away: these are not counted. Seconds."""
+    """The policy for resets with a cause outside of the application, such as a missing service. Times are in seconds.
+
+    Such resets do not count as attempts.
+    """
 
     pause: float = 60.0
     """The longest pause between two resets; the first ones are shorter."""
     limit: float = 86_400.0
-    """How long such resets go on while no epoch completes."""
+    """The time after which such resets end if no epoch completes."""
 
 
 DEFAULT_RESTART = RestartPolicy()
@@ -36,7 +39,7 @@ DEFAULT_RESTART = RestartPolicy()
 
 @dataclass(frozen=True, slots=True)
 class ConsistentRegion:
-    """One consistent region; operator numbers are logical or physical, as the tuple that holds it says."""
+    """A consistent region of the logical or of the expanded graph, with the operator numbers of that graph."""
 
     index: int
     logical_index: int
@@ -79,32 +82,32 @@ class ProcessingElement(NamedTuple):
     inputs: tuple[PeInputPort, ...]
     outputs: tuple[PeOutputPort, ...]
     origin: int = -1
-    """The PE that it was a part of before it was decoupled, whose number its operators still have; -1 for none."""
+    """The fused PE that decoupling divided, whose number its operators still report; -1 for none."""
     machine: int = -1
-    """The machine of that PE on which the decision put it."""
+    """The machine that the decision assigned to it."""
     compiled: int = -1
-    """The number that it was compiled with, where it runs under the one that it had before a redeploy; -1 elsewhere."""
+    """Its number in the compilation, if it runs under an older number after a redeploy; else -1."""
 
     @property
     def original(self) -> int:
-        """The PE as its operators know it, by the number that it was fused with."""
+        """The number of the PE that its operators report: the number from fusion."""
         if self.origin >= 0:
             return self.origin
         return self.compiled if self.compiled >= 0 else self.id
 
 
 class Network(NamedTuple):
-    """A pair of Network operators: one sends what leaves an output port, the other receives it (rules Q5, Q6).
+    """A pair of Network operators: one sends the tuples of an output port, the other receives them (rules Q5, Q6).
 
-    There is one for each output port and PE behind it, where there was one PE before it was decoupled.
+    Decoupling adds one for each pair of output port and receiving PE.
     """
 
     outputs: tuple[PeOutputPort, ...]
-    """The output port, or those channels of its splitters that lead there."""
+    """The output port, or the channels of its splitters that lead to the receiver."""
     sender: int
     receiver: int
     inputs: tuple[PeInputPort, ...]
-    """Where the receiving PE takes the tuples in."""
+    """The input ports of the receiving PE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class FusionPlan:
     pe_of: tuple[int, ...]
     """Per physical operator the id of its PE."""
     networks: tuple[Network, ...] = ()
-    """Between PEs that were one before they were decoupled; sorted by output port and receiver."""
+    """The networks that decoupling adds, sorted by output port and receiver."""
 
 
 class Queue(NamedTuple):
@@ -128,12 +131,12 @@ class Queue(NamedTuple):
     congestion_policy: str
     queue_size: int
     single_producer: bool = False
-    """At most one thread puts tuples into it, so that putting needs no mutex (rules 65, 75)."""
+    """True if at most one thread puts tuples into it, which then needs no mutex (rules 65, 75)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorThreads:
-    """Rules 73-77 for one physical operator."""
+    """The threads of one physical operator (rules 73-77)."""
 
     threads: int
     single_threaded_on_inputs: bool
@@ -143,7 +146,7 @@ class OperatorThreads:
 
 @dataclass(frozen=True, slots=True)
 class ThreadPlan:
-    """Queues, and which operators several threads enter."""
+    """The queues, and the number of threads that enter each operator."""
 
     queues: tuple[Queue, ...]
     operators: tuple[OperatorThreads, ...]
@@ -153,13 +156,13 @@ class ThreadPlan:
 
 
 class Passing(NamedTuple):
-    """How tuples pass one connection (rules 78-91)."""
+    """The way in which tuples pass one connection (rules 78-91)."""
 
     passing: Literal["reference", "copy", "enqueue", "serialize"]
     constness: Literal["mutable", "const"]
     reason: str
     attributes: Mutates = None
-    """A copy of these attributes only; None copies whole tuples."""
+    """The attributes that are copied; None copies whole tuples."""
 
 
 @dataclass(frozen=True, slots=True)

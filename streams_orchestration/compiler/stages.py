@@ -1,4 +1,4 @@
-"""All stages in the order of work: what compiles, checks, stores, shows or explains an application goes by it."""
+"""The list of all stages, which compiling, checks, assets, the plan document and `explain` follow."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.compiler.threads.stage import THREADS_STAGE
 
 STAGES = (LOGICAL_STAGE, PARALLEL_STAGE, REGIONS_STAGE, FUSION_STAGE, THREADS_STAGE, COPIES_STAGE, DEPLOYMENT_STAGE)
-"""A stage stands behind those that it reads."""
+"""All stages; each stands after those whose results it reads."""
 
 WITHOUT_DEPLOYMENT = tuple(stage for stage in STAGES if stage.name != DEPLOYMENT)
-"""Those that import no operator of the application."""
+"""The stages that import no operator of the application."""
 
 BY_NAME = {stage.name: stage for stage in STAGES}

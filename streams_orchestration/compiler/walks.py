@@ -1,4 +1,4 @@
-"""Walks of small graphs as successors by node: what is reached, and in which order."""
+"""Reachability and orders of small graphs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
 Successors = Mapping[int, Iterable[int]]
-"""Every node, with the nodes that it leads to."""
+"""Node -> its successors; every node is a key."""
 
 
 def reached(starts: Iterable[int], successors: Successors) -> set[int]:
-    """Some nodes and all that they lead to."""
+    """Return some nodes and all nodes that are reachable from them."""
     nodes = set(starts)
     pending = list(nodes)
     while pending:
@@ -23,7 +23,7 @@ def reached(starts: Iterable[int], successors: Successors) -> set[int]:
 
 
 def reversed_(successors: Successors) -> dict[int, list[int]]:
-    """The nodes that lead to each."""
+    """Return the predecessors of every node."""
     predecessors: dict[int, list[int]] = {node: [] for node in successors}
     for node, following in successors.items():
         for each in following:
@@ -32,7 +32,7 @@ def reversed_(successors: Successors) -> dict[int, list[int]]:
 
 
 def producers_first(nodes: set[int], successors: Successors) -> tuple[int, ...]:
-    """Some nodes of a graph without circles in topological order; the smaller one first where that is open."""
+    """Return some nodes of an acyclic graph in topological order, smaller nodes first among equals."""
     waiting = dict.fromkeys(nodes, 0)
     for node in nodes:
         for following in successors[node]:
@@ -53,10 +53,10 @@ def producers_first(nodes: set[int], successors: Successors) -> tuple[int, ...]:
 
 
 def levels(successors: Successors) -> dict[int, int]:
-    """How many nodes come before each, on the longest way.
+    """Return for every node the length of the longest path to it.
 
     Raises:
-        CircleError: the graph has a circle.
+        CircleError: the graph has a cycle.
     """
     sorter = TopologicalSorter(reversed_(successors))
     try:
@@ -74,9 +74,9 @@ def levels(successors: Successors) -> dict[int, int]:
 
 
 class CircleError(ValueError):
-    """A graph has a circle where it may not."""
+    """A graph has a cycle."""
 
     def __init__(self, nodes: tuple[int, ...]) -> None:
         super().__init__(f"a circle goes through {nodes}")
         self.nodes = nodes
-        """Each leads to the next one, and the last to the first."""
+        """The nodes of the cycle, in order."""

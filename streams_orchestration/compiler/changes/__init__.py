@@ -1,1 +1,1 @@
-"""What changes between two plans of one application: widths, and the PEs that restart for it."""
+"""Changes between two plans of one application: widths, and the PEs that restart because of them."""

@@ -1,4 +1,4 @@
-"""Groups of operators in two plans: which one of the new plan goes on from which one of the old."""
+"""The matching of operator groups, such as PEs, between an old and a new plan."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable, Mapping
 
 
 def best_matches(before: Mapping[int, Iterable[Hashable]], after: Mapping[int, Iterable[Hashable]]) -> dict[int, int]:
-    """New group -> the old one that it shares most members with: most first, then the smallest numbers.
+    """Match each new group with the old group that it shares most members with.
 
-    A member is in one group of a plan only; each group goes on from one at most, and is gone on from by one at most.
+    Each group is in one match at most. The largest overlaps are matched first, then the smallest numbers.
     """
     home = {member: group for group, members in before.items() for member in members}
     common = Counter((home[member], group) for group, members in after.items() for member in members if member in home)

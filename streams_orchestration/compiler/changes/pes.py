@@ -1,4 +1,4 @@
-"""PEs of two plans of one application: which go on as they are, which restart, start and stop (rule 41)."""
+"""The PEs of two plans of one application: unchanged, restarted, started and stopped ones (rule 41)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams_orchestration.compiler.compilation import Compilation
 
 
 class PeRestart(NamedTuple):
-    """A PE that stays but does not go on as it is."""
+    """A PE of both plans that restarts."""
 
     pe: int
     why: tuple[str, ...]
@@ -19,12 +19,12 @@ class PeRestart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PeChange:
-    """PEs by the numbers that they have at run time."""
+    """The changes of PEs, by their run-time numbers."""
 
     ids: tuple[int, ...]
-    """Per PE of the new plan its number at run time: that of the old PE which it goes on from, or one never used."""
+    """Per PE of the new plan its run-time number: the number of the old PE that it continues, or a fresh one."""
     next: int
-    """The first number that no PE ever had."""
+    """The smallest number that no PE ever had."""
     kept: tuple[int, ...]
     restart: tuple[PeRestart, ...]
     start: tuple[int, ...]
@@ -33,7 +33,7 @@ class PeChange:
 
 @dataclass(frozen=True, slots=True)
 class PeNumbers:
-    """The numbers that the PEs of a running plan have."""
+    """The run-time numbers of the PEs of a plan."""
 
     ids: tuple[int, ...]
     next: int
@@ -47,18 +47,18 @@ def match_pes(
     changed: Set[Hashable],
     numbers: PeNumbers,
 ) -> PeChange:
-    """Find for every new PE the old one that it shares most operators with, and say what becomes of each.
+    """Match every new PE with the old PE that it shares most operators with, and return the change of each.
 
-    A PE goes on as it is only when it has the same operators on the same host, none of them changed, and exchanges
-    tuples with the same operators in the same PEs as before.
+    A PE is unchanged only if it has the same operators on the same host, none of them changed, and exchanges tuples
+    with the same operators in the same PEs as before.
 
     Args:
         old: the plan that runs.
         new: the plan that is to run.
-        before: per old physical operator what it is, whatever the widths.
-        after: the same of the new ones.
-        changed: operators that stay and are not as before.
-        numbers: those of the old PEs.
+        before: identities of the old physical operators, which do not depend on widths.
+        after: identities of the new ones.
+        changed: operators of both plans that differ.
+        numbers: run-time numbers of the old PEs.
     """
     goes_on = best_matches(
         {pe.id: [before[operator] for operator in pe.operators] for pe in old.fusion.pes},
@@ -110,7 +110,7 @@ def match_pes(
 
 
 def _peers(compilation: Compilation, operators: Sequence[Hashable], ids: Sequence[int]) -> list[set[Hashable]]:
-    """Per PE the operators at the other end of its streams, and the PEs that those are in."""
+    """Return per PE the operators at the other ends of its streams, with their PEs."""
     pe_of = compilation.fusion.pe_of
     peers: list[set[Hashable]] = [set() for _ in compilation.fusion.pes]
     for each in compilation.physical.connections:

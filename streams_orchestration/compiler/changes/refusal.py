@@ -1,4 +1,4 @@
-"""When a width cannot be changed while the application runs: regions and checkpoints near by (A43)."""
+"""Width changes that Streams refuses while the application runs (A43)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Set
 from streams_orchestration.compiler.compilation import Compilation
 
 _SHOWN = 4
-"""Operators that a reason names."""
+"""The most operators that a reason names."""
 
 
 def refusal(old: Compilation, new: Compilation, parallel: Set[str]) -> str:
-    """Why Streams refuses to change the widths of some parallel regions; empty when it does not.
+    """Return why Streams refuses to change the widths of some parallel regions; empty if it does not.
 
     A consistent region stands in the way when it shares an operator with the parallel region or a stream that enters
     or leaves it; a checkpoint config does when it stands on such an operator.
@@ -40,7 +40,7 @@ def refusal(old: Compilation, new: Compilation, parallel: Set[str]) -> str:
 
 
 def _near(compilation: Compilation, parallel: Set[str]) -> set[int]:
-    """Logical operators in the regions, and those that exchange tuples with them."""
+    """Return the logical operators in the regions, and those that exchange tuples with them."""
     logical = compilation.logical
     numbers = {region.index for region in logical.regions if region.name in parallel}
     inside = {each.index for each in logical.operators if not numbers.isdisjoint(each.regions)}

@@ -1,4 +1,4 @@
-"""A width change as the difference of two plans: what is kept, what is new, what has to be restarted (rule 41, A43)."""
+"""A width change as the difference of two plans: unchanged, new and restarted operators and PEs (rule 41, A43)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams_orchestration.compiler.physical_graph import PhysicalGraph, Physica
 
 
 class Replica(NamedTuple):
-    """What an operator is whatever widths and names: the logical operator and its channel in every region around it."""
+    """The identity of a replica: its logical operator and its channel in every region around it."""
 
     name: str
     channels: tuple[int, ...]
@@ -23,7 +23,7 @@ class Replica(NamedTuple):
 
 
 class ChangedWidth(NamedTuple):
-    """A parallel region whose width is another one."""
+    """A parallel region whose width changes."""
 
     region: str
     old: int
@@ -32,11 +32,11 @@ class ChangedWidth(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The numbers that the operators and PEs of an application have at run time; a width change keeps them."""
+    """The run-time numbers of the operators and PEs of an application; a width change keeps them."""
 
     indexes: Mapping[Replica, int]
     next: int
-    """The first number that no operator ever had."""
+    """The smallest number that no operator ever had."""
     pes: PeNumbers
 
 
@@ -46,38 +46,38 @@ class WidthChange:
 
     widths: tuple[ChangedWidth, ...]
     changed: tuple[str, ...]
-    """Operators that stay and are not as before, by their new names."""
+    """Operators of both plans that differ, by their new names."""
     renamed: tuple[tuple[str, str], ...]
-    """Old and new name of those whose global channel shifted; all of them are in `changed`."""
+    """Old and new names of the operators whose global channel shifts; all of them are in `changed`."""
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    """By their old names."""
+    """Operators that the new plan lacks, by their old names."""
     indexes: tuple[int, ...]
-    """Per operator of the new physical graph its number at run time."""
+    """Per operator of the new physical graph its run-time number."""
     numbering: Numbering
-    """What the next change goes on from."""
+    """The numbers after the change, from which the next change continues."""
     pes: PeChange
     refused: bool
-    """Streams refuses the change while the application runs (A43)."""
+    """True if Streams refuses the change while the application runs (A43)."""
     reason: str
-    """Why, empty when it is not refused."""
+    """The reason of the refusal, empty if there is none."""
 
     @property
     def added_indexes(self) -> tuple[tuple[str, int], ...]:
-        """New operators with their numbers, which are the last ones."""
+        """New operators with their run-time numbers, which are the highest ones."""
         first = self.numbering.next - len(self.added)
         return tuple((name, first + position) for position, name in enumerate(self.added))
 
 
 def first_numbering(compilation: Compilation) -> Numbering:
-    """The numbers of an application that is submitted for the first time (rule 5)."""
+    """Return the numbers of an application that is submitted for the first time (rule 5)."""
     indexes = {replica: index for index, replica in enumerate(replicas(compilation))}
     pes = tuple(pe.id for pe in compilation.fusion.pes)
     return Numbering(indexes, len(indexes), PeNumbers(pes, len(pes)))
 
 
 def replicas(done: Stages) -> list[Replica]:
-    """Every physical operator by what it is, in their order."""
+    """Return the identities of the physical operators, in their order."""
     logical = need(done.logical).operators
     return [
         Replica(logical[each.logical].identity, local_channels(each.channels, each.widths))
@@ -86,16 +86,16 @@ def replicas(done: Stages) -> list[Replica]:
 
 
 def width_change(old: Compilation, new: Compilation, numbering: Numbering | None = None) -> WidthChange:
-    """What changes when the running plan `old` becomes the plan `new` of the same application.
+    """Return what changes when the running plan `old` becomes the plan `new` of the same application.
 
-    An operator that stays is changed when its own facts differ (name, channels, widths, what the spec says of it) or
-    what hangs on its ports does: the splitters that it owns, the operators that feed it. That is rule 41, for any
-    number of regions at once. Operators that stay keep their numbers, new ones get numbers never used before.
+    An operator of both plans is changed if its own facts differ (name, channels, widths, values in the spec) or the
+    splitters and producers at its ports do. This is rule 41 for any number of regions at once. Operators of both
+    plans keep their numbers, new ones get fresh numbers.
 
     Args:
         old: the plan that runs.
         new: the plan that is to run.
-        numbering: the numbers of the operators that run, from the change before; rule 5 when there was none.
+        numbering: run-time numbers of the old operators after the previous change; by rule 5 if there was none.
     """
     numbering = numbering or first_numbering(old)
     before, after = replicas(old), replicas(new)
@@ -146,7 +146,7 @@ def _widths(old: Compilation, new: Compilation) -> tuple[ChangedWidth, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """Everything about one physical operator that may change with a width; numbers replaced by what they stand for."""
+    """Everything about one physical operator that may change with a width, with names in place of numbers."""
 
     operator: PhysicalOperator
     model: LogicalOperator
@@ -181,7 +181,7 @@ def _facts(compilation: Compilation, operators: Sequence[Replica]) -> list[_Fact
 
 
 def _splitter_keys(physical: PhysicalGraph) -> list[tuple[object, ...]]:
-    """Splitters without the numbers and names that shift; parents stand before children."""
+    """Return splitters without the numbers and names that a width shifts, parents before children."""
     keys: list[tuple[object, ...]] = []
     for each in physical.splitters:
         parent = keys[each.parent] if each.parent >= 0 else ()

@@ -1,4 +1,4 @@
-"""A compilation with what is known of its operators' parameters; their code is loaded where it is needed."""
+"""Compilations together with the findings on operators' parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def with_findings_of_parameters(error: CompileError) -> ApplicationError:
 
 
 def checked(compilation: Compilation) -> Compilation:
-    """The same with the warnings of its standard operators: what is to be said wherever it is to run.
+    """Return a compilation with the warnings of its standard operators added.
 
     Raises:
         ApplicationError: an operator finds errors.

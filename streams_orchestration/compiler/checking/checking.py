@@ -1,4 +1,4 @@
-"""Checks what only the operators themselves know: their parameters, expressions, attributes and files."""
+"""Checks that need the operators' classes: of parameters, expressions, attributes and files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from streams_orchestration.operators.parameter_errors import parameter_errors
 
 
 def check_parameters(done: Stages) -> list[Diagnostic]:
-    """What is wrong with standard operators wherever the application is to run.
+    """Return the faults of standard operators that do not depend on where the application runs.
 
-    A parameter or a value that neither Streams nor this product knows, a value of another type, an attribute that the
-    stream does not have. What only matters when it runs here - required parameters, implementations of the user - is
-    left to `check_operators`, since an application may be compiled only; of input files it is a warning.
+    These are unknown parameters and values, values of a wrong type, and attributes that a stream does not have. Faults
+    that only matter when the application runs here, such as missing required parameters, are left to
+    `check_operators`, since an application may be compiled only. A missing input file is a warning.
     """
     standard = [operator for operator in need(done.logical).operators if is_standard(operator)]
     found = [
@@ -70,7 +70,7 @@ def check_operators(done: Stages, notes: dict[int, list[Noted]] | None = None) -
 
 
 def _advice(done: Stages, operators: Iterable[LogicalOperator]) -> Iterator[Diagnostic]:
-    """Return advice on values of parameters that users rarely intend, each advice once."""
+    """Yield advice on values of parameters that users rarely intend, each advice once."""
     said: set[str] = set()
     for operator in operators:
         if done.physical is None and _has_references(operator):
@@ -88,7 +88,7 @@ def _advice(done: Stages, operators: Iterable[LogicalOperator]) -> Iterator[Diag
 class _Finding(NamedTuple):
     diagnostic: Diagnostic
     anywhere: bool = False
-    """Wrong in Streams, too."""
+    """True if the fault is one in Streams, too."""
 
 
 def _findings(
@@ -103,12 +103,12 @@ def _findings(
 
 
 def _found(done: Stages, operator: LogicalOperator, places: dict[Path | str, LogicalOperator] | None) -> list[_Finding]:
-    """What is wrong with one operator.
+    """Yield the faults of one operator.
 
     Args:
         done: the application.
         operator: one of its operators.
-        places: directories that the operators before it publish into; None where only what is wrong anywhere counts.
+        places: directories that the operators before it publish into; None to find only faults that Streams has, too.
     """
     try:
         implementation = load_operator(operator)
@@ -169,7 +169,7 @@ def _wrong_expressions(
         operator: one of its operators.
         implementation: its class.
         sound: its other parameters.
-        anywhere: only what is wrong anywhere counts.
+        anywhere: find only faults that Streams has, too.
     """
     inputs = _input_types(need(done.logical), operator)
     if inputs is None:
@@ -200,7 +200,7 @@ def _has_references(operator: LogicalOperator) -> bool:
 
 
 def _parameters(done: Stages, operator: LogicalOperator) -> dict[str, Any]:
-    """The parameters as its first replica has them: channel functions are numbers there (rule 32)."""
+    """Return the parameters of the operator's first replica, in which channel functions are numbers (rule 32)."""
     if done.physical is None or not _has_references(operator):
         return operator.parameters
     replica = next((each for each in done.physical.operators if each.logical == operator.index), None)
@@ -208,7 +208,7 @@ def _parameters(done: Stages, operator: LogicalOperator) -> dict[str, Any]:
 
 
 def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -> str | None:
-    """What the class says of its ports and the application's model of it does not."""
+    """Return the first contradiction between the class and the model that the application declares for it."""
     if implementation.model is None:
         return None
     signature, wanted = implementation.model.signature(), ""
@@ -231,7 +231,7 @@ def _model_conflict(operator: LogicalOperator, implementation: type[Operator]) -
 
 
 def _missing_file(operator: LogicalOperator, implementation: type[Operator], parameters: Any) -> str | None:
-    """The first input file that cannot be read, and why."""
+    """Return the first input file that cannot be read, with the reason."""
     for file in implementation.input_files(parameters):
         try:
             resolve_inputs(file, _base(operator))
@@ -241,12 +241,12 @@ def _missing_file(operator: LogicalOperator, implementation: type[Operator], par
 
 
 def _base(operator: LogicalOperator) -> Path:
-    """Where relative input paths start from."""
+    """Return the directory from which relative input paths start."""
     return Path(operator.location.file).absolute().parent if operator.location else Path.cwd()
 
 
 def _input_types(logical: LogicalGraph, operator: LogicalOperator) -> list[str] | None:
-    """The tuple type of every input port, None when a stream has no schema, which other checks report."""
+    """Return the tuple type of every input port, None if a stream has no schema, which other checks report."""
     inputs: list[str | None] = [None] * len(operator.inputs)
     for connection in logical.connections:
         if connection.target == operator.index:
@@ -260,7 +260,7 @@ def _input_types(logical: LogicalGraph, operator: LogicalOperator) -> list[str] 
 
 
 def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs: list[str]) -> bool:
-    """Do the streams have all attributes that are named, as far as that is seen without Arrow and Polars?"""
+    """Return True if the streams have all named attributes, as far as is visible without Arrow and Polars."""
     if mentions is None:
         return False
     outputs = [output.schema for output in operator.outputs]
@@ -271,7 +271,7 @@ def _plainly_known(operator: LogicalOperator, mentions: Mentions | None, inputs:
 
 
 def _context(operator: LogicalOperator, inputs: list[str], zone: str) -> OperatorContext:
-    """The operator's surroundings."""
+    """Return the context that the operator's checks take."""
     return OperatorContext.declared(
         operator.name,
         inputs,

@@ -1,4 +1,4 @@
-"""What is deployed: an application of which it is known that it can run here."""
+"""Applications that were checked and can run here."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Deployable:
     """A compiled application that can run here; made by `deployable` only, so that nothing else checks it again."""
 
     compilation: Compilation
-    """With its deployment plan, and the warnings of its operators."""
+    """The compilation with its deployment plan and the warnings of its operators."""
     fingerprint: str
-    """What identifies the application, see `fingerprint`."""
+    """The identity of the application, see `fingerprint`."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class Deployable:
 def with_findings_of_operators(error: CompileError) -> ApplicationError:
     """Return the errors of an application that does not compile, together with what its operators find.
 
-    Operators are asked as far as the errors do not put their answers in doubt.
+    Findings of operators that the errors make doubtful are left out.
     """
     if error.done.logical is None:
         return error

@@ -1,4 +1,4 @@
-"""Imports and Exports: what of them could never be connected: reported before an application is deployed (rule 34)."""
+"""Checks of Imports and Exports that run before an application is deployed (rule 34)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.operators.expressions import condition_of
 
 
 def check_external_streams(graph: PhysicalGraph, time_zone: str) -> Iterator[Diagnostic]:
-    """Subscriptions, filters and properties that cannot be used, and streams of unknown type; once for all replicas.
+    """Yield unusable subscriptions, filters and properties, and streams of unknown type, once for all replicas.
 
     Args:
         graph: with the Imports and Exports.

@@ -1,4 +1,4 @@
-"""The parts of an application that compiling it does not look at, since only running it needs them."""
+"""The parts of an application that compiling does not check, since only running needs them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph
 
 
 def queries_of(graph: LogicalGraph) -> tuple[str, ...]:
-    """Return the operators that are queries of Spark's."""
+    """Return the operators that are Spark queries."""
     return tuple(each.name for each in graph.operators if each.engine == "dataframe")
 
 
 def left_out(graph: LogicalGraph) -> Iterator[str]:
-    """Name each thing that was not looked at while the application was compiled."""
+    """Yield a sentence for each part that compiling did not check."""
     standard = [each for each in graph.operators if is_standard(each) and each.engine != "dataframe"]
     if standard:
         yield "types of expressions, required parameters and packages of standard operators"

@@ -1,4 +1,4 @@
-"""What compiles as in Streams, but does not act at run time: reported before an application is deployed."""
+"""Features that compile as in Streams but have no effect at run time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def running_limits(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Queues that were to drop tuples."""
+    """Yield a warning for each queue with a policy to drop tuples."""
     for operator in graph.operators:
         for queue in operator.threaded_ports:
             if queue.congestion_policy != "Sys.Wait":

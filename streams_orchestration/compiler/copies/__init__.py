@@ -1,1 +1,1 @@
-"""Copies: where the tuples of a stream are handed on, and where they have to be copied."""
+"""Copies: the connections whose consumers get a tuple by reference, and those whose consumers get a copy."""

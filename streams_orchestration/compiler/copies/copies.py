@@ -1,4 +1,4 @@
-"""Copies: where the tuples of a stream are handed on, and where a consumer needs one of its own (rules 78-91)."""
+"""Copies: the decision for each connection whether tuples are passed by reference or copied (rules 78-91)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RULES = {
     _READ_LATER: "82, 83",
     _SPLITTER: "82, 85",
 }
-"""The rules behind a reason."""
+"""Reason -> the rules behind it."""
 
 
 def plan_copies(
@@ -71,12 +71,12 @@ _REMOTELY, _DIRECTLY, _LAST = 0, 1, 1 << 31
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """How tuples get from an output port to a consumer; one object for all connections that are alike."""
+    """The path of tuples from an output port to a consumer; connections that are alike share one object."""
 
     passing: Passing | None
-    """None where it depends on the other consumers: the tuple that a consumer changes is handed over or copied."""
+    """The passing, None if it depends on the other consumers: a changed tuple is handed over or copied."""
     place: int
-    """In the order of service; direct consumers that change nothing first, then by the attributes to be copied."""
+    """The position in the serving order: direct consumers that change nothing, then those with few copies."""
     split: bool = False
     copied: Mutates = None
 
@@ -89,7 +89,7 @@ _GIVEN = Passing("reference", "mutable", _HANDED_OVER)
 
 
 def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
-    """The ways to an input port: direct, through a queue, from another PE, then the same behind a splitter."""
+    """Return the paths to an input port: direct, through a queue, from another PE, then the same behind a splitter."""
     changes = port.mutable and (faithful or port.mutates != ())
     copied = None if faithful or not changes else port.mutates
     cost = 0 if faithful or not changes else _WHOLE if copied is None else 1 + len(copied)
@@ -102,7 +102,7 @@ def _ways(port: InputPort, *, faithful: bool) -> tuple[_Way, ...]:
 
 
 _THROUGH_QUEUE, _FROM_OTHER_PE, _BEHIND_SPLITTER = 1, 2, 3
-"""Positions among the ways to an input port; the last one is added."""
+"""Positions in the result of `_ways`; the last one is added."""
 
 
 def _ways_by_port(
@@ -113,7 +113,7 @@ def _ways_by_port(
     options: Options,
     enqueued: list[Connection],
 ) -> Iterator[list[_Way | bool]]:
-    """For every output port with consumers: does it give its tuples away, and the way to each consumer.
+    """Yield for every output port with consumers if it gives its tuples away, and the path to each consumer.
 
     `enqueued` gets the connections that end in a queue.
     """
@@ -144,17 +144,17 @@ def _ways_by_port(
 
 
 class _Port(NamedTuple):
-    """What is decided about an output port."""
+    """The decisions about one output port."""
 
     served: Sequence[int]
-    """The order of service of all connections, empty when it is their own."""
+    """The serving order of all connections, empty if it is their order in the graph."""
     passings: Sequence[Passing]
     copies: int
     references: int
 
 
 class _Decisions(dict[tuple[Any, ...], _Port]):
-    """Decisions about output ports by what `_ways_by_port` says of them: those of replicas are made once."""
+    """Decisions about output ports, remembered so that the ports of replicas are decided once."""
 
     def __init__(self) -> None:
         self._copies = {reason: _Copies(reason) for reason in (_KEPT, _SPLITTER, _READ_LATER)}
@@ -176,7 +176,7 @@ class _Decisions(dict[tuple[Any, ...], _Port]):
 
 
 class _Copies(dict[Mutates, Passing]):
-    """Passings by copy for one reason, by the attributes that are copied."""
+    """Passings by copy for one reason, by copied attributes."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

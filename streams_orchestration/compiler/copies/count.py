@@ -1,4 +1,4 @@
-"""Copies that queues take of one tuple, where splitters choose between channels (rules 85, 86)."""
+"""The number of copies that queues take of one tuple (rules 85, 86)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from streams_orchestration.compiler.physical_graph import Connection, PhysicalGr
 
 
 def enqueue_copies(physical: PhysicalGraph, enqueued: Iterable[Connection]) -> int:
-    """Copies into queues per tuple submitted on every output port.
+    """Count the copies into queues for one tuple on every output port.
 
-    A splitter sends a tuple into one of its channels, so it counts with the channel that has most queues behind it,
-    splitters inside of the channel included.
+    A splitter sends a tuple into one channel, so the channel with most queues behind it counts, with its inner
+    splitters.
 
     Args:
         physical: the expanded graph.

@@ -1,1 +1,1 @@
-"""The compilation stage that cuts PEs into the programs which run."""
+"""The last stage: cuts PEs into programs."""

@@ -1,9 +1,9 @@
 """Cuts the operators of a PE into the tasks and levels of a Spark query.
 
-Threads are tasks, queues are exchanges, locks are merges. A *task* is a set of operators that one Spark task runs by
-direct calls; its entries are where tuples come in. Tuples leave a task through an exchange: at a threaded port, and in
-front of a stateful operator that several tasks would enter (the place of its port mutex). Where the thread plan could
-not prove it single-threaded, but one task only enters it, there is nothing to lock.
+Threads become tasks, queues become exchanges, locks become merges. A *task* is a set of operators that one Spark task
+runs by direct calls; tuples come in at its entries. Tuples leave a task through an exchange: at a threaded port, and in
+front of a stateful operator that several tasks would enter, in place of its port mutex. An operator that only one task
+enters needs no lock, even if the thread plan could not prove it single-threaded.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from streams_orchestration.model.engines import EngineKind
 
 
 def cut_pes(compilation: Compilation, units: Sequence[Unit] | None = None) -> tuple[PeProgram, ...]:
-    """The programs of all PEs.
+    """Return the programs of all PEs.
 
     Args:
         compilation: the application.
-        units: its units of recovery; worked out when None.
+        units: its units of recovery; computed if None.
 
     Raises:
         CannotRunError: see `build_program` and `recovery_units`, or PEs of one unit feed each other in a loop.
@@ -54,8 +54,8 @@ def build_program(
     Args:
         compilation: the application.
         pe: one of its PEs.
-        units: its units of recovery; worked out when None.
-        connections: those of the PE, of `connections_by_pe`; worked out when None.
+        units: its units of recovery; computed if None.
+        connections: those of the PE, from `connections_by_pe`; computed if None.
 
     Raises:
         CannotRunError: an operator has no implementation or no schema, or a loop goes through the PE.
@@ -67,7 +67,7 @@ def build_program(
 
 
 def _refuse_loops(programs: Sequence[PeProgram]) -> None:
-    """PEs of one unit that feed each other would wait for each other at every boundary of an epoch."""
+    """Raise an error if PEs of one unit feed each other: they would wait for each other at every epoch boundary."""
     place = {program.pe: number for number, program in enumerate(programs)}
     successors: list[list[int]] = [[] for _ in programs]
     for program in programs:
@@ -85,7 +85,7 @@ def _refuse_loops(programs: Sequence[PeProgram]) -> None:
 
 
 class _Cut:
-    """One PE while it is cut."""
+    """A PE that is being cut into tasks."""
 
     def __init__(self, graph: PeGraph, unit: Unit) -> None:
         self.graph = graph
@@ -93,7 +93,7 @@ class _Cut:
         self.streams = PeStreams(graph, unit)
 
     def program(self) -> PeProgram:
-        """Cut until no state is shared: every cut makes a task, which may share what is behind it with others."""
+        """Cut until no two tasks share a stateful operator. Each cut makes a task, which may share operators again."""
         remote = self.streams.inputs()
         if any(model.engine == "dataframe" for model in self.graph.logical_of.values()):
             return self._whole(remote)
@@ -112,7 +112,7 @@ class _Cut:
         return self._program(tasks, breaks, "tuples")
 
     def _whole(self, remote: Mapping[int, list[InputStream]]) -> PeProgram:
-        """A PE that is one query of Spark's: nothing is cut, its operators are one task."""
+        """Return the program of a PE that is one Spark query: its operators are one task."""
         calls = self._calls(set())
         operators = producers_first(self.graph.members, calls)
         reads = tuple(stream for operator in operators for stream in remote.get(operator, ()))
@@ -148,7 +148,7 @@ class _Cut:
     def _reaches(
         self, remote: Mapping[int, list[InputStream]], breaks: set[tuple[int, int]]
     ) -> dict[int, tuple[int, ...]]:
-        """The operators that every task runs, by the operator that the task begins with."""
+        """Return the operators that every task runs, by the operator with which the task begins."""
         homes = {i for i in self.graph.members if self.graph.is_source(i)} | set(remote) | {o for o, _ in breaks}
         # what nothing feeds is drained and ended nevertheless
         homes |= {i for i in self.graph.members if not self.graph.is_fed(i)}
@@ -156,7 +156,7 @@ class _Cut:
         return {home: producers_first(reached((home,), calls), calls) for home in homes}
 
     def _shared(self, reach: Mapping[int, tuple[int, ...]], breaks: set[tuple[int, int]]) -> set[int]:
-        """Stateful operators that several tasks would run, without those that are behind others."""
+        """Return stateful operators that several tasks would run, without those downstream of others."""
         tasks = Counter(operator for part in reach.values() for operator in part)
         shared = {operator for operator, count in tasks.items() if count > 1 and self.graph.stateful[operator]}
         calls = self._calls(breaks)

@@ -1,4 +1,4 @@
-"""Deployment: what every PE runs, what goes back to a cut together, and where tuples leave the application."""
+"""The deployment plan: the program of every PE, units of recovery, and sinks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streams_orchestration.operators.implementation import ImplementationError, 
 def plan_deployment(compilation: Compilation) -> DeploymentPlan:
     """Cut the PEs into programs, and find their units of recovery, the sinks, and where sources begin.
 
-    An application that cannot run here gives a plan with the reason, and nothing else: it may be compiled only.
+    For an application that cannot run here, the plan holds only the reason, since it may be compiled only.
     """
     try:
         _check_runnable(compilation.logical)
@@ -33,7 +33,7 @@ def plan_deployment(compilation: Compilation) -> DeploymentPlan:
 
 
 def _check_runnable(logical: LogicalGraph) -> None:
-    """Find at once what most applications that are compiled only do not have.
+    """Run the cheap checks first; most applications that cannot run fail one of them.
 
     Raises:
         CannotRunError: an operator has no implementation, or a stream no schema.
@@ -76,7 +76,7 @@ def _plan(compilation: Compilation) -> DeploymentPlan:
 
 
 def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
-    """Where the sources of a PE begin."""
+    """Return the initial positions of the sources of a PE."""
     offsets: dict[str, dict[str, object]] = {}
     for source in program.sources:
         operator = program.operators[source]
@@ -91,7 +91,7 @@ def _initial(program: PeProgram) -> dict[str, dict[str, object]]:
 
 
 def address_of(operator: OperatorProgram) -> str:
-    """Where a source or a sink reads or writes, for people and without secrets; empty where it does not say."""
+    """Return the address that a source or a sink reads or writes, readable and without secrets; empty if unknown."""
     implementation = import_operator(operator.implementation)
     context = OperatorContext(operator.name, channel=operator.channel, max_channels=operator.max_channels)
     try:

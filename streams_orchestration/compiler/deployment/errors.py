@@ -1,4 +1,4 @@
-"""Why an application that compiles cannot be deployed."""
+"""The error of an application that compiles but cannot be deployed."""
 
 from __future__ import annotations
 

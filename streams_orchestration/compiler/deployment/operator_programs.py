@@ -1,4 +1,4 @@
-"""What tasks need to know of every operator of a PE: its parameters and schemas, and where its tuples go."""
+"""The programs of operators: parameters, schemas and deliveries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class OperatorPrograms:
     """The programs of the operators of one PE that was cut into tasks."""
 
     def __init__(self, graph: PeGraph, streams: PeStreams, breaks: set[tuple[int, int]]) -> None:
-        """Nothing yet.
+        """Collect what all operators need.
 
         Args:
-            graph: of the PE.
-            streams: that it reads and writes.
-            breaks: (operator, input port) where tuples leave one task for another.
+            graph: the graph of the PE.
+            streams: the streams that it reads and writes.
+            breaks: the input ports, as pairs of operator and port, where tuples enter another task.
         """
         self.graph = graph
         self.streams = streams
@@ -29,7 +29,7 @@ class OperatorPrograms:
         self._by_port: dict[tuple[int, int], dict[tuple[int, int], list[int]]] = {}
 
     def of(self, index: int) -> OperatorProgram:
-        """The program of one operator.
+        """Return the program of one operator.
 
         Raises:
             CannotRunError: a stream that it reads has no schema, or two have different ones.
@@ -93,7 +93,7 @@ class OperatorPrograms:
         return types.pop() if types else ""
 
     def _branch(self, operator: int, port: int, splitter: int, channel: int) -> tuple[Delivery, ...]:
-        """What hangs on a port, or on one channel of a splitter: remote, then direct, then splitters (rule 81)."""
+        """Return the deliveries of a port or of one splitter channel: remote, then direct, then splitters (rule 81)."""
         deliveries: list[Delivery] = []
         connections = self.graph.physical.connections
         here = self._outgoing(operator, port).get((splitter, channel), [])
@@ -118,7 +118,7 @@ class OperatorPrograms:
         return tuple(deliveries)
 
     def _outgoing(self, operator: int, port: int) -> dict[tuple[int, int], list[int]]:
-        """The connections of an output port, by splitter and channel."""
+        """Return the connections of an output port, by splitter and channel."""
         if (operator, port) in self._by_port:
             return self._by_port[operator, port]
         by_channel = self._by_port[operator, port] = {}

@@ -13,7 +13,7 @@ from streams_orchestration.operators.implementation import keeps_tuples
 
 
 def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
-    """Numbers of the connections that begin or end in each PE, in serving order."""
+    """Return the numbers of the connections that begin or end in each PE, in serving order."""
     by_pe: dict[int, list[int]] = {pe.id: [] for pe in compilation.fusion.pes}
     pe_of = compilation.fusion.pe_of
     for number in compilation.copies.order:
@@ -26,15 +26,15 @@ def connections_by_pe(compilation: Compilation) -> dict[int, list[int]]:
 
 
 class PeGraph:
-    """One PE of an application. Operators, connections and splitters have their physical numbers."""
+    """The graph of one PE. Operators, connections and splitters keep their physical numbers."""
 
     def __init__(self, compilation: Compilation, pe: ProcessingElement, connections: Sequence[int]) -> None:
-        """Find them.
+        """Select the operators and connections of the PE.
 
         Args:
             compilation: the application.
             pe: one of its PEs.
-            connections: those of the PE, of `connections_by_pe`.
+            connections: those of the PE, from `connections_by_pe`.
 
         Raises:
             ImplementationError: an operator cannot be imported.
@@ -67,11 +67,11 @@ class PeGraph:
         self.exported = {(link.operator, link.port) for link in physical.exports if link.operator in self.members}
 
     def is_source(self, operator: int) -> bool:
-        """It produces tuples by itself."""
+        """Return True if the operator produces tuples by itself."""
         return issubclass(self.implementations[operator], SourceOperator)
 
     def is_fed(self, operator: int) -> bool:
-        """A connection comes in, from wherever."""
+        """Return True if a connection enters the operator."""
         return any(self.incoming[operator, port] for port in range(len(self.logical_of[operator].inputs)))
 
     def _is_stateful(self, operator: int) -> bool:
@@ -80,7 +80,7 @@ class PeGraph:
         return self.logical_of[operator].stateful or keeps_tuples(self.implementations[operator]) or round_robin
 
     def inside_ports(self, operators: Collection[int]) -> set[tuple[int, int]]:
-        """Input ports of these operators that something inside of the PE feeds."""
+        """Return the input ports of some operators that are fed from inside the PE."""
         return {
             (operator, port)
             for (operator, port), numbers in self.incoming.items()

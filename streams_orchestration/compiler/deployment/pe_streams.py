@@ -1,4 +1,4 @@
-"""The streams of the transport that one PE reads and writes: their names, their readers, when they may be read."""
+"""The streams that one PE reads and writes in the transport: names, readers, and visibility."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams_orchestration.compiler.stage_results import PeOutputPort
 
 
 def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
-    """The name of a stream of the transport: the producer's stream, with the splitter channel where there is one."""
+    """Return the name of a stream in the transport: the producer's stream, and its splitter channel if there is one."""
     stream = compilation.physical.operators[output.operator].streams[output.port]
     if output.splitter < 0:
         return stream
@@ -23,21 +23,21 @@ def stream_name(compilation: Compilation, output: PeOutputPort) -> str:
 
 
 def shows_uncommitted(export: PortLink) -> bool:
-    """May Imports see what an Export offers before its epoch is complete."""
+    """Return True if Imports may read an Export before its epoch is complete."""
     return export.parameters.get("visibility") == "read_uncommitted"
 
 
 class PeStreams:
-    """Of one PE, which belongs to a unit of recovery."""
+    """The streams of one PE."""
 
     def __init__(self, graph: PeGraph, unit: Unit) -> None:
         self.graph = graph
         self.unit = unit
         self.written = {output: stream_name(graph.compilation, output) for output in graph.pe.outputs}
-        """By the output port of the PE."""
+        """Output port of the PE -> the stream that it writes."""
 
     def inputs(self) -> dict[int, list[InputStream]]:
-        """What it reads of other PEs and of imports, by operator."""
+        """Return the streams that the PE reads from other PEs and applications, by operator."""
         streams: dict[int, list[InputStream]] = defaultdict(list)
         pe_of = self.graph.compilation.fusion.pe_of
         for operator, port in self.graph.pe.inputs:
@@ -61,12 +61,12 @@ class PeStreams:
         return streams
 
     def _shows_uncommitted(self, operator: int) -> bool:
-        """May operators outside of its region see its streams before an epoch is complete."""
+        """Return True if operators outside of its region may read an operator's streams before an epoch is complete."""
         logical = self.graph.compilation.logical.operators[self.graph.physical.operators[operator].logical]
         return logical.uncommitted and self.graph.compilation.regions.region_of[operator] >= 0
 
     def uncommitted(self) -> tuple[str, ...]:
-        """The streams that it writes, that PEs outside of its unit read, and that these see uncommitted."""
+        """Return the written streams that PEs outside of the unit read before the epoch is complete."""
         consumers = self.consumers()
         return tuple(
             sorted(
@@ -77,7 +77,7 @@ class PeStreams:
         )
 
     def uncommitted_exports(self) -> tuple[str, ...]:
-        """Those of its exports that Imports may see uncommitted."""
+        """Return the exported streams that Imports may read before the epoch is complete."""
         exported = (
             self.written[PeOutputPort(link.operator, link.port, -1, -1)]
             for link in self.graph.physical.exports
@@ -86,7 +86,7 @@ class PeStreams:
         return tuple(sorted({*exported}))
 
     def consumers(self) -> dict[str, tuple[int, ...]]:
-        """The PEs that read each stream that this one writes."""
+        """Return the PEs that read each written stream."""
         pe_of = self.graph.compilation.fusion.pe_of
         readers: dict[str, set[int]] = {name: set() for name in self.written.values()}
         for numbers in self.graph.outgoing.values():
@@ -99,5 +99,5 @@ class PeStreams:
         return {stream: tuple(sorted(pes)) for stream, pes in readers.items()}
 
     def exports(self) -> tuple[str, ...]:
-        """Those that it writes for Imports."""
+        """Return the streams that it writes for Imports."""
         return tuple(sorted(self.written[PeOutputPort(*port, -1, -1)] for port in self.graph.exported))

@@ -1,4 +1,4 @@
-"""Units of recovery: what goes back to a cut together, because it fails together."""
+"""Units of recovery: the PEs that are reset together."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from streams_orchestration.compiler.stage_results import RestartPolicy
 
 
 def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
-    """The units of an application, regions first.
+    """Return the units of an application, regions first.
 
-    An autonomous operator that shares a PE with members of a region shares their fate (A45). So do regions that share a
-    PE (A44), since a PE goes back as a whole: they are one unit, whose epochs are those of all of them. And so do units
-    that read from one another, a region and the autonomous PE through which its tuples come back to it, say: apart,
-    each would wait for the other's end.
+    An autonomous operator that shares a PE with members of a region is reset with them (A45). Regions that share a PE
+    are one unit with common epochs, since a PE is reset as a whole (A44). Units that read from one another are one
+    unit, too; an example is a region and the autonomous PE through which its tuples come back. As two units, each
+    would wait for the other's end.
 
     Raises:
         CannotRunError: a PE holds operators of two regions, one of which is operator-driven.
@@ -31,7 +31,7 @@ def recovery_units(compilation: Compilation) -> tuple[Unit, ...]:
 
 
 class _Parts:
-    """PEs by number in the plan, in sets that go back together."""
+    """Sets of PEs that are reset together, by their numbers in the plan."""
 
     def __init__(self, compilation: Compilation) -> None:
         regions, pes = compilation.regions, compilation.fusion.pes
@@ -40,19 +40,19 @@ class _Parts:
         self.regions = [{regions.region_of[operator] for operator in pe.operators} - {-1} for pe in pes]
         self.sets = DisjointSets(len(pes))
         self.successors: list[set[int]] = [set() for _ in pes]
-        """PEs that each PE feeds."""
+        """PE -> the PEs that it feeds."""
         for connection in compilation.physical.connections:
             source, target = (compilation.fusion.pe_of[i] for i in (connection.source, connection.target))
             if source != target:
                 self.successors[self.place[source]].add(self.place[target])
 
     def regions_of(self, places: Iterable[int]) -> set[int]:
-        """All regions of some PEs."""
+        """Return the regions of some PEs."""
         return set[int]().union(*(self.regions[place] for place in places))
 
 
 def _join_regions(compilation: Compilation, parts: _Parts) -> None:
-    """All PEs of a region, and so of the regions that share a PE."""
+    """Join the PEs of each region, and so of regions that share a PE."""
     for place, inside in enumerate(parts.regions):
         if driven := _driven(compilation, inside):
             message = (
@@ -66,7 +66,7 @@ def _join_regions(compilation: Compilation, parts: _Parts) -> None:
 
 
 def _join_circles(compilation: Compilation, parts: _Parts) -> None:
-    """Units that read from one another, unless their PEs themselves go round in circles: none could be first then."""
+    """Join units that read from one another, unless their PEs form a cycle, where no PE could be drained first."""
     units: list[list[int]] = [[] for _ in parts.ids]
     for place, successors in enumerate(parts.successors):
         units[parts.sets.find(place)] += (parts.sets.find(each) for each in successors)
@@ -79,18 +79,18 @@ def _join_circles(compilation: Compilation, parts: _Parts) -> None:
 
 
 def _circles(successors: Sequence[Iterable[int]]) -> list[list[int]]:
-    """Nodes that lead to one another."""
+    """Return the sets of nodes that form cycles."""
     return [part for part in strong_components([[*each] for each in successors]) if len(part) > 1]
 
 
 def _driven(compilation: Compilation, numbers: Set[int]) -> list[int]:
-    """The operator-driven ones among several regions."""
+    """Return the operator-driven regions among some."""
     driven = [number for number in sorted(numbers) if compilation.regions.expanded[number].trigger == "operatorDriven"]
     return driven if len(numbers) > 1 else []
 
 
 def _unit(compilation: Compilation, parts: _Parts, places: Sequence[int]) -> Unit:
-    """One region, or several: then the shortest period, and of everything else the most (A29)."""
+    """Return the unit of one or several regions, with the shortest period and the largest other values (A29)."""
     pes = tuple(sorted(parts.ids[place] for place in places))
     regions = [compilation.regions.expanded[number] for number in sorted(parts.regions_of(places))]
     if not regions:

@@ -1,4 +1,4 @@
-"""Wishes of hosts: the machines on which each may run, and the other hosts that it shares no machine with."""
+"""Requirements of hosts: the machines on which each may run, and the hosts with which it shares no machine."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def _shared_tags(compilation: Compilation, tags: Mapping[int, tuple[str, ...]]) 
     """Return the tags of `hostExlocation` of each host that other hosts have, too.
 
     Args:
-        compilation: of the application.
-        tags: those of each operator.
+        compilation: the application.
+        tags: the tags of each operator.
     """
     hosts: dict[str, set[int]] = {}
     for pe in compilation.fusion.pes:

@@ -18,7 +18,7 @@ REGION_TINTS = (
     ("#fde2ec", "#be185d"),
     ("#dcf3f7", "#0e7490"),
 )
-"""(fill, line) of region 0, 1, ... and from the start again."""
+"""(fill, line) of regions 0, 1, ..., repeated."""
 AUTONOMOUS = ("#f4f6f8", "#94a3b8")
 WIRES = {"": "#475569", "reference": "#475569", "copy": "#d9480f", "enqueue": "#b7791f", "serialize": "#0f172a"}
 MEANING = {
@@ -32,12 +32,12 @@ LEGEND = 26.0
 
 
 def draw_svg(drawn: Stages, fitted: float | None = None) -> str:
-    """The application as a standalone SVG image; what a later stage knows is drawn once that stage is there.
+    """Return the application as a standalone SVG image, with the results of all stages that have run.
 
     Args:
         drawn: the stages so far.
-        fitted: the image is to be as wide as the place where it is shown, of which this is the usual width in pixels:
-            only what is wider is made smaller. None: it has a size of its own.
+        fitted: usual width in pixels of the place where the image is shown. A wider image is scaled down to the place.
+            None keeps the image's own size.
     """
     shown = picture(drawn)
     legend = _legend(drawn, shown)
@@ -128,7 +128,7 @@ def _wire(wire: Wire) -> str:
 
 
 def _curve(points: list[Point]) -> str:
-    """Through all points, level at each."""
+    """Return the path of a curve through all points that is level at each."""
     path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for (x1, y1), (x2, y2) in pairwise(points):
         reach = max(abs(x2 - x1) / 2, 24.0 if x2 < x1 else 0.0)
@@ -149,7 +149,7 @@ def _tint(region: int) -> tuple[str, str]:
 
 
 def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
-    """(width, SVG) of an explanation of every sign that occurs in the picture."""
+    """Return the width and the SVG of a legend with every sign of the picture."""
     cells: list[tuple[float, str]] = []
 
     def add(symbol: str, text: str) -> None:
@@ -176,7 +176,7 @@ def _legend(drawn: Stages, shown: Picture) -> list[tuple[float, str]]:
 
 
 def draw_text(drawn: Stages) -> str:
-    """The application for a terminal: every PE with its operators, every operator with its consumers."""
+    """Return the application as text: every PE with its operators, every operator with its consumers."""
     logical, physical = need(drawn.logical), drawn.physical
     if physical is None:
         names = [op.name for op in logical.operators]

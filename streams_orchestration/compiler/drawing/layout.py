@@ -11,17 +11,17 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 Node = TypeVar("Node", bound=Hashable)
 Point = tuple[float, float]
 SWEEPS = 24
-"""Rounds of crossing reduction and of straightening; more change nothing visible."""
+"""Rounds of crossing reduction and of straightening; more rounds change nothing visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[Node]):
-    """Where everything stands. Units are those of the sizes; y grows downwards."""
+    """The positions of all boxes and edges, in the units of the sizes; y grows downwards."""
 
     corners: dict[Node, Point]
     """Top left corner of every node."""
     bends: dict[int, tuple[Point, ...]]
-    """Per edge number the points it passes in the columns between its ends, from source to target."""
+    """Edge number -> the points that the edge passes in the columns between its ends, from source to target."""
     width: float
     height: float
 
@@ -79,7 +79,7 @@ def _layers(
 
 
 def _topological(nodes: Sequence[Node], targets: Mapping[Node, list[Node]]) -> list[Node]:
-    """Reverse postorder of a depth-first walk: a topological order once the edges that point back are left out."""
+    """Return the reverse postorder of a depth-first walk, a topological order of the graph without back edges."""
     seen: set[Node] = set()
     order: list[Node] = []
     entered = {target for node in nodes for target in targets.get(node, ())}
@@ -145,7 +145,7 @@ class _Grid(Generic[Node]):
         self.widths[cell], self.heights[cell] = size
 
     def reduce_crossings(self) -> None:
-        """Sort the columns by the mean position of their neighbours, there and back; the best order found stays."""
+        """Sort the columns by the mean position of their neighbours, in sweeps both ways, and keep the best order."""
         best = [list(column) for column in self.columns]
         fewest = self._crossings()
         for sweep in range(SWEEPS):
@@ -192,7 +192,7 @@ class _Grid(Generic[Node]):
                     self.middle[cell] = place + offset
 
     def layout(self, column_gap: float, *, flush: bool) -> Layout[Node]:
-        """The finished picture, moved so that it starts at the origin."""
+        """Return the layout, moved so that it starts at the origin."""
         top = min((self.middle[cell] - self.heights[cell] / 2 for cell in self.middle), default=0.0)
         widths = [max((self.widths[c] for c in column), default=0.0) for column in self.columns]
         lefts = [sum(widths[:column]) + column_gap * column for column in range(len(widths))]
@@ -208,7 +208,7 @@ class _Grid(Generic[Node]):
     def _bends(
         self, chain: Sequence[_Bend], lefts: Sequence[float], widths: Sequence[float], top: float
     ) -> tuple[Point, ...]:
-        """A long edge enters and leaves every column that it passes at the same height."""
+        """Return the bends of long edges, which enter and leave each column at the same height."""
         points: list[Point] = []
         for bend in chain:
             across = [lefts[bend.column], lefts[bend.column] + widths[bend.column]]
@@ -222,7 +222,7 @@ def _mean(cells: Sequence[object], position: Mapping[object, float], otherwise: 
 
 
 def _isotonic(values: Sequence[float]) -> list[float]:
-    """The nondecreasing sequence nearest to `values` in the least-squares sense (pool adjacent violators)."""
+    """Return the nondecreasing sequence nearest to `values` by least squares (pool adjacent violators)."""
     blocks: list[list[float]] = []
     for value in values:
         blocks.append([value, 1.0])

@@ -38,14 +38,14 @@ class Wire:
     points: tuple[Point, ...]
     passing: Literal["", "reference", "copy", "enqueue", "serialize"] = ""
     queue: bool = False
-    """A queue stands before its last point."""
+    """True if it ends in a queue."""
     arrow: bool = True
     tip: str = ""
 
 
 @dataclass(slots=True)
 class Picture:
-    """All that is to be drawn; lengths in pixels."""
+    """The boxes, wires and signs of a drawing; lengths in pixels."""
 
     width: float = 0.0
     height: float = 0.0
@@ -54,17 +54,17 @@ class Picture:
     ports: list[Point] = field(default_factory=list[Point])
     """Centres of PE ports."""
     networks: list[Point] = field(default_factory=list[Point])
-    """Centres of those that are Network operators."""
+    """Centres of Network operators."""
     wires: list[Wire] = field(default_factory=list[Wire])
 
 
 def picture(drawn: Stages) -> Picture:
-    """Lay out what there is of a compilation."""
+    """Lay out a compilation as far as its stages have run."""
     return _Painter(drawn).paint()
 
 
 class _Operator:
-    """What is shown of one operator, logical or physical."""
+    """The facts of one operator, logical or physical, that are drawn."""
 
     def __init__(self, index: int, name: str, inputs: int, outputs: int, lines: Iterable[str], tip: str) -> None:
         self.index = index
@@ -90,7 +90,7 @@ class _Painter:
         self.queued = {(queue.operator, queue.port) for queue in queues}
         pairs = drawn.fusion.networks if drawn.fusion else ()
         self.networked: set[tuple[int, ...]] = {tuple(end) for pair in pairs for end in (*pair.outputs, *pair.inputs)}
-        """PE ports of both kinds at which a Network operator stands."""
+        """PE ports, input and output, at which a Network operator stands."""
         self.picture = Picture()
         self.anchors: dict[tuple[str, int, int], Point] = {}
 
@@ -154,7 +154,7 @@ class _Painter:
         return self.picture
 
     def title(self, pe: ProcessingElement) -> str:
-        """What stands on the frame of a PE."""
+        """Return the text on the frame of a PE."""
         region = max(self.region_of[op] for op in pe.operators) if self.region_of else -1
         part = f" · machine {pe.machine} of PE {pe.origin}" if pe.origin >= 0 else ""
         return f"PE {pe.id}" + (f" · region {region}" if region >= 0 else "") + part
@@ -266,14 +266,14 @@ def _marks(regions: RegionMap | None) -> dict[int, list[str]]:
 
 
 def short_kind(kind: str) -> str:
-    """The operator's kind without its package: `Enrich` for `flights.operators:Enrich`."""
+    """Return the operator's kind without its package: `Enrich` for `flights.operators:Enrich`."""
     return kind.rsplit(":", 1)[-1]
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> int:
-    """Width in pixels that a sans-serif font of this size needs for the text, a little more rather than less.
+    """Return the width in pixels of a text in a sans-serif font, estimated rather too large than too small.
 
-    In whole pixels, and from whole numbers: a picture is the same on every machine.
+    All numbers are integers, so that a picture is the same on every machine.
     """
     wide = sum(36 if c in "ijlt.,:;|!'()[] ·" else 88 if c in "mwMW@%" else 68 if c.isupper() else 58 for c in text)
     return math.ceil(wide * size * (1.07 if bold else 1.0) / 100)
