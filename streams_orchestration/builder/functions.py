@@ -3,7 +3,7 @@
 `make docs` writes this module from the tables of functions; edit those.
 """
 
-# ruff: noqa: D403, E501
+# ruff: noqa: E501
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streams_orchestration.builder.columns import MISSING, Column, Summary, Valu
 
 
 def div(*arguments: Value) -> Column:
-    """The whole part of a quotient, towards zero.
+    """Return the quotient without its fraction (rounded towards zero).
 
     `-7 DIV 2` is `-3`.
     """
@@ -19,7 +19,7 @@ def div(*arguments: Value) -> Column:
 
 
 def mod(*arguments: Value) -> Column:
-    """The remainder, with the sign of the dividend.
+    """Return the remainder, which has the sign of the dividend.
 
     `mod(7, 3)` is `1`.
     """
@@ -27,7 +27,7 @@ def mod(*arguments: Value) -> Column:
 
 
 def pmod(*arguments: Value) -> Column:
-    """The remainder that is not negative for a positive divisor.
+    """Return the remainder; it is not negative for a positive divisor.
 
     `pmod(-7, 3)` is `2`.
     """
@@ -35,7 +35,7 @@ def pmod(*arguments: Value) -> Column:
 
 
 def try_add(*arguments: Value) -> Column:
-    """As `+`, but null where there is no value.
+    """Return the same as `+`, or null where `+` fails.
 
     `try_add(2147483647, 2147483647)` is `NULL`.
     """
@@ -43,7 +43,7 @@ def try_add(*arguments: Value) -> Column:
 
 
 def try_subtract(*arguments: Value) -> Column:
-    """As `-`, but null where there is no value.
+    """Return the same as `-`, or null where `-` fails.
 
     `try_subtract(2147483647, 2147483647)` is `0`.
     """
@@ -51,7 +51,7 @@ def try_subtract(*arguments: Value) -> Column:
 
 
 def try_multiply(*arguments: Value) -> Column:
-    """As `*`, but null where there is no value.
+    """Return the same as `*`, or null where `*` fails.
 
     `try_multiply(2147483647, 2147483647)` is `NULL`.
     """
@@ -59,7 +59,7 @@ def try_multiply(*arguments: Value) -> Column:
 
 
 def try_divide(*arguments: Value) -> Column:
-    """As `/`, but null for a division by zero.
+    """Return the same as `/`, or null for a division by zero.
 
     `try_divide(1, 0)` is `NULL`.
     """
@@ -67,7 +67,7 @@ def try_divide(*arguments: Value) -> Column:
 
 
 def try_mod(*arguments: Value) -> Column:
-    """As `%`, but null for a division by zero.
+    """Return the same as `%`, or null for a division by zero.
 
     `try_mod(1, 0)` is `NULL`.
     """
@@ -75,7 +75,7 @@ def try_mod(*arguments: Value) -> Column:
 
 
 def negative(*arguments: Value) -> Column:
-    """The number with the other sign.
+    """Return the number with the opposite sign.
 
     `negative(1.5)` is `-1.5`.
     """
@@ -83,7 +83,7 @@ def negative(*arguments: Value) -> Column:
 
 
 def positive(*arguments: Value) -> Column:
-    """The number itself.
+    """Return the number itself.
 
     `positive(1.5)` is `1.5`.
     """
@@ -91,7 +91,7 @@ def positive(*arguments: Value) -> Column:
 
 
 def abs(*arguments: Value) -> Column:
-    """The number without its sign.
+    """Return the absolute value.
 
     `abs(-1.5)` is `1.5`.
     """
@@ -99,7 +99,7 @@ def abs(*arguments: Value) -> Column:
 
 
 def isnull(value: Value, /) -> Column:
-    """True if the value is null, as `IS NULL`.
+    """Return true if the value is null, as `IS NULL`.
 
     `isnull(value any) -> boolean`
     `isnull(NULL)` is `true`.
@@ -108,7 +108,7 @@ def isnull(value: Value, /) -> Column:
 
 
 def isnotnull(value: Value, /) -> Column:
-    """True if the value is not null, as `IS NOT NULL`.
+    """Return true if the value is not null, as `IS NOT NULL`.
 
     `isnotnull(value any) -> boolean`
     `isnotnull(1)` is `true`.
@@ -117,7 +117,7 @@ def isnotnull(value: Value, /) -> Column:
 
 
 def isnan(value: Value, /) -> Column:
-    """True if the value is NaN; false for null.
+    """Return true if the value is NaN; false for null.
 
     `isnan(value double) -> boolean`
     `isnan(double('NaN'))` is `true`.
@@ -126,7 +126,7 @@ def isnan(value: Value, /) -> Column:
 
 
 def greatest(*arguments: Value) -> Column:
-    """The largest value that is not null.
+    """Return the largest value that is not null.
 
     `greatest(1, NULL, 2.5)` is `2.5`.
     """
@@ -134,7 +134,7 @@ def greatest(*arguments: Value) -> Column:
 
 
 def least(*arguments: Value) -> Column:
-    """The smallest value that is not null.
+    """Return the smallest value that is not null.
 
     `least(1, NULL, 2.5)` is `1.0`.
     """
@@ -142,7 +142,7 @@ def least(*arguments: Value) -> Column:
 
 
 def round(*arguments: Value) -> Column:
-    """Rounded to a number of digits behind the point, which is a constant; halves go away from zero.
+    """Round to a constant number of digits after the decimal point; halves are rounded away from zero.
 
     `round(2.5)` is `3`.
     """
@@ -150,7 +150,7 @@ def round(*arguments: Value) -> Column:
 
 
 def bround(*arguments: Value) -> Column:
-    """Rounded likewise; halves go to the even neighbour.
+    """Round to a constant number of digits after the decimal point; halves are rounded to the even neighbour.
 
     `bround(2.5)` is `2`.
     """
@@ -158,7 +158,7 @@ def bround(*arguments: Value) -> Column:
 
 
 def ceil(*arguments: Value) -> Column:
-    """The smallest whole number that is not below.
+    """Return the smallest whole number that is not below the value.
 
     `ceil(2.5)` is `3`.
     """
@@ -166,7 +166,7 @@ def ceil(*arguments: Value) -> Column:
 
 
 def ceiling(*arguments: Value) -> Column:
-    """The smallest whole number that is not below.
+    """Return the smallest whole number that is not below the value.
 
     `ceiling(2.5)` is `3`.
     """
@@ -174,7 +174,7 @@ def ceiling(*arguments: Value) -> Column:
 
 
 def floor(*arguments: Value) -> Column:
-    """The largest whole number that is not above.
+    """Return the largest whole number that is not above the value.
 
     `floor(2.5)` is `2`.
     """
@@ -182,7 +182,7 @@ def floor(*arguments: Value) -> Column:
 
 
 def sqrt(value: Value, /) -> Column:
-    """The square root.
+    """Return the square root.
 
     `sqrt(value double) -> double`
     `sqrt(4)` is `2.0`.
@@ -191,7 +191,7 @@ def sqrt(value: Value, /) -> Column:
 
 
 def cbrt(value: Value, /) -> Column:
-    """The cube root.
+    """Return the cube root.
 
     `cbrt(value double) -> double`
     `cbrt(27)` is `3.0`.
@@ -200,7 +200,7 @@ def cbrt(value: Value, /) -> Column:
 
 
 def exp(value: Value, /) -> Column:
-    """e to the power of the number.
+    """Return e to the power of the number.
 
     `exp(value double) -> double`
     `exp(0)` is `1.0`.
@@ -209,7 +209,7 @@ def exp(value: Value, /) -> Column:
 
 
 def expm1(value: Value, /) -> Column:
-    """e to the power of the number, less one.
+    """Return e to the power of the number, minus one.
 
     `expm1(value double) -> double`
     `expm1(0)` is `0.0`.
@@ -218,7 +218,7 @@ def expm1(value: Value, /) -> Column:
 
 
 def sin(value: Value, /) -> Column:
-    """The sine of an angle in radians.
+    """Return the sine of an angle in radians.
 
     `sin(value double) -> double`
     `sin(0)` is `0.0`.
@@ -227,7 +227,7 @@ def sin(value: Value, /) -> Column:
 
 
 def cos(value: Value, /) -> Column:
-    """The cosine of an angle in radians.
+    """Return the cosine of an angle in radians.
 
     `cos(value double) -> double`
     `cos(0)` is `1.0`.
@@ -236,7 +236,7 @@ def cos(value: Value, /) -> Column:
 
 
 def tan(value: Value, /) -> Column:
-    """The tangent of an angle in radians.
+    """Return the tangent of an angle in radians.
 
     `tan(value double) -> double`
     `tan(0)` is `0.0`.
@@ -245,7 +245,7 @@ def tan(value: Value, /) -> Column:
 
 
 def asin(value: Value, /) -> Column:
-    """The angle in radians that has this sine.
+    """Return the angle in radians that has this sine.
 
     `asin(value double) -> double`
     `asin(0)` is `0.0`.
@@ -254,7 +254,7 @@ def asin(value: Value, /) -> Column:
 
 
 def acos(value: Value, /) -> Column:
-    """The angle in radians that has this cosine.
+    """Return the angle in radians that has this cosine.
 
     `acos(value double) -> double`
     `acos(1)` is `0.0`.
@@ -263,7 +263,7 @@ def acos(value: Value, /) -> Column:
 
 
 def atan(value: Value, /) -> Column:
-    """The angle in radians that has this tangent.
+    """Return the angle in radians that has this tangent.
 
     `atan(value double) -> double`
     `atan(0)` is `0.0`.
@@ -272,7 +272,7 @@ def atan(value: Value, /) -> Column:
 
 
 def sinh(value: Value, /) -> Column:
-    """The hyperbolic sine.
+    """Return the hyperbolic sine.
 
     `sinh(value double) -> double`
     `sinh(0)` is `0.0`.
@@ -281,7 +281,7 @@ def sinh(value: Value, /) -> Column:
 
 
 def cosh(value: Value, /) -> Column:
-    """The hyperbolic cosine.
+    """Return the hyperbolic cosine.
 
     `cosh(value double) -> double`
     `cosh(0)` is `1.0`.
@@ -290,7 +290,7 @@ def cosh(value: Value, /) -> Column:
 
 
 def tanh(value: Value, /) -> Column:
-    """The hyperbolic tangent.
+    """Return the hyperbolic tangent.
 
     `tanh(value double) -> double`
     `tanh(0)` is `0.0`.
@@ -299,7 +299,7 @@ def tanh(value: Value, /) -> Column:
 
 
 def degrees(value: Value, /) -> Column:
-    """Radians as degrees.
+    """Convert radians to degrees.
 
     `degrees(value double) -> double`
     `degrees(0)` is `0.0`.
@@ -308,7 +308,7 @@ def degrees(value: Value, /) -> Column:
 
 
 def radians(value: Value, /) -> Column:
-    """Degrees as radians.
+    """Convert degrees to radians.
 
     `radians(value double) -> double`
     `radians(0)` is `0.0`.
@@ -317,7 +317,7 @@ def radians(value: Value, /) -> Column:
 
 
 def rint(value: Value, /) -> Column:
-    """The nearest whole number, as a double; halves go to the even one.
+    """Return the nearest whole number as a double; halves are rounded to the even neighbour.
 
     `rint(value double) -> double`
     `rint(2.5)` is `2.0`.
@@ -326,7 +326,7 @@ def rint(value: Value, /) -> Column:
 
 
 def signum(value: Value, /) -> Column:
-    """-1, 0 or 1 by the sign.
+    """Return the sign as -1, 0 or 1.
 
     `signum(value double) -> double`
     `signum(-5)` is `-1.0`.
@@ -335,7 +335,7 @@ def signum(value: Value, /) -> Column:
 
 
 def sign(value: Value, /) -> Column:
-    """-1, 0 or 1 by the sign.
+    """Return the sign as -1, 0 or 1.
 
     `sign(value double) -> double`
     `sign(-5)` is `-1.0`.
@@ -344,7 +344,7 @@ def sign(value: Value, /) -> Column:
 
 
 def ln(value: Value, /) -> Column:
-    """The logarithm; null where there is none.
+    """Return the logarithm; null where there is none.
 
     `ln(value double) -> double`
     `ln(1)` is `0.0`.
@@ -353,7 +353,7 @@ def ln(value: Value, /) -> Column:
 
 
 def log10(value: Value, /) -> Column:
-    """The logarithm; null where there is none.
+    """Return the logarithm; null where there is none.
 
     `log10(value double) -> double`
     `log10(100)` is `2.0`.
@@ -362,7 +362,7 @@ def log10(value: Value, /) -> Column:
 
 
 def log2(value: Value, /) -> Column:
-    """The logarithm; null where there is none.
+    """Return the logarithm; null where there is none.
 
     `log2(value double) -> double`
     `log2(8)` is `3.0`.
@@ -371,7 +371,7 @@ def log2(value: Value, /) -> Column:
 
 
 def log1p(value: Value, /) -> Column:
-    """The logarithm; null where there is none.
+    """Return the logarithm; null where there is none.
 
     `log1p(value double) -> double`
     `log1p(0)` is `0.0`.
@@ -380,7 +380,7 @@ def log1p(value: Value, /) -> Column:
 
 
 def log(*arguments: Value) -> Column:
-    """The natural logarithm, or the one to a base; null where there is none.
+    """Return the natural logarithm, or the logarithm to a base; null where there is none.
 
     `log(value double) -> double`
     `log(base double, value double) -> double`
@@ -390,7 +390,7 @@ def log(*arguments: Value) -> Column:
 
 
 def power(base: Value, exponent: Value, /) -> Column:
-    """The power.
+    """Return the first number to the power of the second.
 
     `power(base double, exponent double) -> double`
     `power(2, 3)` is `8.0`.
@@ -399,7 +399,7 @@ def power(base: Value, exponent: Value, /) -> Column:
 
 
 def pow(base: Value, exponent: Value, /) -> Column:
-    """The power.
+    """Return the first number to the power of the second.
 
     `pow(base double, exponent double) -> double`
     `pow(2, 3)` is `8.0`.
@@ -408,7 +408,7 @@ def pow(base: Value, exponent: Value, /) -> Column:
 
 
 def atan2(y: Value, x: Value, /) -> Column:
-    """The angle in radians of a point.
+    """Return the angle in radians between the x axis and the point (x, y).
 
     `atan2(y double, x double) -> double`
     `atan2(0, 1)` is `0.0`.
@@ -417,7 +417,7 @@ def atan2(y: Value, x: Value, /) -> Column:
 
 
 def hypot(x: Value, y: Value, /) -> Column:
-    """The distance of a point from the origin.
+    """Return the distance of the point (x, y) from the origin.
 
     `hypot(x double, y double) -> double`
     `hypot(3, 4)` is `5.0`.
@@ -426,7 +426,7 @@ def hypot(x: Value, y: Value, /) -> Column:
 
 
 def pi() -> Column:
-    """The number pi.
+    """Return the number pi.
 
     `pi() -> double`
     `pi()` is `3.141592653589793`.
@@ -435,7 +435,7 @@ def pi() -> Column:
 
 
 def e() -> Column:
-    """Euler's number.
+    """Return Euler's number.
 
     `e() -> double`
     `e()` is `2.718281828459045`.
@@ -444,7 +444,7 @@ def e() -> Column:
 
 
 def factorial(value: Value, /) -> Column:
-    """The factorial of 0 to 20; null for others.
+    """Return the factorial of a number from 0 to 20; null for any other number.
 
     `factorial(value int) -> bigint`
     `factorial(5)` is `120`.
@@ -453,7 +453,7 @@ def factorial(value: Value, /) -> Column:
 
 
 def width_bucket(value: Value, low: Value, high: Value, buckets: Value, /) -> Column:
-    """The number of the bucket of equal width that holds a value, from 1; 0 and one more than all for others.
+    """Return the number of the equal-width bucket that holds the value, from 1; 0 below all buckets, their number plus one above.
 
     `width_bucket(value double, low double, high double, buckets bigint) -> bigint`
     `width_bucket(5, 0, 10, 5)` is `3`.
@@ -462,7 +462,7 @@ def width_bucket(value: Value, low: Value, high: Value, buckets: Value, /) -> Co
 
 
 def conv(number: Value, from_: Value, to: Value, /) -> Column:
-    """A whole number of one base, written in another one.
+    """Convert the digits of a whole number from one base to another.
 
     `conv(number string, from int, to int) -> string`
     `conv('ff', 16, 10)` is `255`.
@@ -471,7 +471,7 @@ def conv(number: Value, from_: Value, to: Value, /) -> Column:
 
 
 def format_number(value: Value, digits: Value, /) -> Column:
-    """The number with commas between thousands, rounded half to even to digits behind the point.
+    """Return the number as text with commas between thousands, rounded half to even to so many decimal places.
 
     `format_number(value number, digits int) -> string`
     `format_number(12332.123456, 4)` is `12,332.1235`.
@@ -480,7 +480,7 @@ def format_number(value: Value, digits: Value, /) -> Column:
 
 
 def concat(*arguments: Value) -> Column:
-    """All arguments one behind the other: texts, binaries or arrays; null if one is null.
+    """Concatenate the arguments: texts, binaries or arrays; null if one is null.
 
     `concat('a', 1, true)` is `a1true`.
     """
@@ -488,7 +488,7 @@ def concat(*arguments: Value) -> Column:
 
 
 def concat_ws(*arguments: Value) -> Column:
-    """The arguments that are not null, with a separator between them.
+    """Concatenate the arguments that are not null, with a separator between them.
 
     `concat_ws(separator string, values string...) -> string`
     `concat_ws('-', 'a', NULL, 'b')` is `a-b`.
@@ -497,7 +497,7 @@ def concat_ws(*arguments: Value) -> Column:
 
 
 def length(value: Value, /) -> Column:
-    """How many characters, or how many bytes of a binary.
+    """Count the characters of a text, or the bytes of a binary.
 
     `length(value string) -> int`
     `length(value binary) -> int`
@@ -507,7 +507,7 @@ def length(value: Value, /) -> Column:
 
 
 def len(value: Value, /) -> Column:
-    """How many characters, or how many bytes of a binary.
+    """Count the characters of a text, or the bytes of a binary.
 
     `len(value string) -> int`
     `len(value binary) -> int`
@@ -517,7 +517,7 @@ def len(value: Value, /) -> Column:
 
 
 def char_length(value: Value, /) -> Column:
-    """How many characters, or how many bytes of a binary.
+    """Count the characters of a text, or the bytes of a binary.
 
     `char_length(value string) -> int`
     `char_length(value binary) -> int`
@@ -527,7 +527,7 @@ def char_length(value: Value, /) -> Column:
 
 
 def character_length(value: Value, /) -> Column:
-    """How many characters, or how many bytes of a binary.
+    """Count the characters of a text, or the bytes of a binary.
 
     `character_length(value string) -> int`
     `character_length(value binary) -> int`
@@ -537,7 +537,7 @@ def character_length(value: Value, /) -> Column:
 
 
 def octet_length(value: Value, /) -> Column:
-    """How many bytes in UTF-8.
+    """Count the bytes of a text in UTF-8, or of a binary.
 
     `octet_length(value string) -> int`
     `octet_length(value binary) -> int`
@@ -547,7 +547,7 @@ def octet_length(value: Value, /) -> Column:
 
 
 def bit_length(value: Value, /) -> Column:
-    """How many bits in UTF-8.
+    """Count the bits of a text in UTF-8, or of a binary.
 
     `bit_length(value string) -> int`
     `bit_length(value binary) -> int`
@@ -557,7 +557,7 @@ def bit_length(value: Value, /) -> Column:
 
 
 def upper(value: Value, /) -> Column:
-    """In capital letters.
+    """Convert to upper case.
 
     `upper(value string) -> string`
     `upper('Spark')` is `SPARK`.
@@ -566,7 +566,7 @@ def upper(value: Value, /) -> Column:
 
 
 def ucase(value: Value, /) -> Column:
-    """In capital letters.
+    """Convert to upper case.
 
     `ucase(value string) -> string`
     `ucase('Spark')` is `SPARK`.
@@ -575,7 +575,7 @@ def ucase(value: Value, /) -> Column:
 
 
 def lower(value: Value, /) -> Column:
-    """In small letters.
+    """Convert to lower case.
 
     `lower(value string) -> string`
     `lower('Spark')` is `spark`.
@@ -584,7 +584,7 @@ def lower(value: Value, /) -> Column:
 
 
 def lcase(value: Value, /) -> Column:
-    """In small letters.
+    """Convert to lower case.
 
     `lcase(value string) -> string`
     `lcase('Spark')` is `spark`.
@@ -593,7 +593,7 @@ def lcase(value: Value, /) -> Column:
 
 
 def initcap(value: Value, /) -> Column:
-    """Every word with a capital letter; blanks divide words.
+    """Convert each word's first letter to upper case, the rest to lower case; words are divided by blanks.
 
     `initcap(value string) -> string`
     `initcap('sPark sql')` is `Spark Sql`.
@@ -602,7 +602,7 @@ def initcap(value: Value, /) -> Column:
 
 
 def reverse(value: Value, /) -> Column:
-    """From the end to the beginning.
+    """Reverse the characters of a text, or the elements of an array.
 
     `reverse(value string) -> string`
     `reverse(values array<T>) -> array<T>`
@@ -612,7 +612,7 @@ def reverse(value: Value, /) -> Column:
 
 
 def substring(value: Value, start: Value, length: Value = MISSING, /) -> Column:
-    """The part from a position on, from the end for a negative one. Also `(value FROM start FOR length)`.
+    """Return the part from a position on; a negative position counts from the end. Also `(value FROM start FOR length)`.
 
     `substring(value string, start int, [length int]) -> string`
     `substring(value binary, start int, [length int]) -> binary`
@@ -622,7 +622,7 @@ def substring(value: Value, start: Value, length: Value = MISSING, /) -> Column:
 
 
 def substr(value: Value, start: Value, length: Value = MISSING, /) -> Column:
-    """The part from a position on, from the end for a negative one. Also `(value FROM start FOR length)`.
+    """Return the part from a position on; a negative position counts from the end. Also `(value FROM start FOR length)`.
 
     `substr(value string, start int, [length int]) -> string`
     `substr(value binary, start int, [length int]) -> binary`
@@ -632,7 +632,7 @@ def substr(value: Value, start: Value, length: Value = MISSING, /) -> Column:
 
 
 def left(value: Value, length: Value, /) -> Column:
-    """The first characters.
+    """Return the first `length` characters.
 
     `left(value string, length int) -> string`
     `left(value binary, length int) -> binary`
@@ -642,7 +642,7 @@ def left(value: Value, length: Value, /) -> Column:
 
 
 def right(value: Value, length: Value, /) -> Column:
-    """The last characters.
+    """Return the last `length` characters.
 
     `right(value string, length int) -> string`
     `right('Spark', 2)` is `rk`.
@@ -651,7 +651,7 @@ def right(value: Value, length: Value, /) -> Column:
 
 
 def btrim(value: Value, characters: Value = MISSING, /) -> Column:
-    """Without blanks, or without characters of a set, at both ends.
+    """Strip blanks, or the characters of a set, from both ends.
 
     `btrim(value string, [characters string]) -> string`
     `btrim('_Spark_', '_')` is `Spark`.
@@ -660,7 +660,7 @@ def btrim(value: Value, characters: Value = MISSING, /) -> Column:
 
 
 def trim(*arguments: Value) -> Column:
-    """Without blanks, or without characters of a set, at both ends. Also `TRIM(BOTH characters FROM value)`.
+    """Strip blanks, or the characters of a set, from both ends. Also `TRIM(BOTH characters FROM value)`.
 
     `trim(value string) -> string`
     `trim(characters string, value string) -> string`
@@ -670,7 +670,7 @@ def trim(*arguments: Value) -> Column:
 
 
 def ltrim(*arguments: Value) -> Column:
-    """Without blanks, or without characters of a set, at the beginning. Also `TRIM(BOTH characters FROM value)`.
+    """Strip blanks, or the characters of a set, from the beginning. Also `TRIM(LEADING characters FROM value)`.
 
     `ltrim(value string) -> string`
     `ltrim(characters string, value string) -> string`
@@ -680,7 +680,7 @@ def ltrim(*arguments: Value) -> Column:
 
 
 def rtrim(*arguments: Value) -> Column:
-    """Without blanks, or without characters of a set, at the end. Also `TRIM(BOTH characters FROM value)`.
+    """Strip blanks, or the characters of a set, from the end. Also `TRIM(TRAILING characters FROM value)`.
 
     `rtrim(value string) -> string`
     `rtrim(characters string, value string) -> string`
@@ -690,7 +690,7 @@ def rtrim(*arguments: Value) -> Column:
 
 
 def lpad(value: Value, length: Value, pad: Value = MISSING, /) -> Column:
-    """Filled in front, or cut off, to a length.
+    """Pad on the left to a length; a longer text is cut off on the right.
 
     `lpad(value string, length int, [pad string]) -> string`
     `lpad('hi', 4, '?')` is `??hi`.
@@ -699,7 +699,7 @@ def lpad(value: Value, length: Value, pad: Value = MISSING, /) -> Column:
 
 
 def rpad(value: Value, length: Value, pad: Value = MISSING, /) -> Column:
-    """Filled behind, or cut off, to a length.
+    """Pad on the right to a length; a longer text is cut off on the right.
 
     `rpad(value string, length int, [pad string]) -> string`
     `rpad('hi', 4, '?')` is `hi??`.
@@ -708,7 +708,7 @@ def rpad(value: Value, length: Value, pad: Value = MISSING, /) -> Column:
 
 
 def repeat(value: Value, times: Value, /) -> Column:
-    """Several times one behind the other.
+    """Concatenate so many copies of a text.
 
     `repeat(value string, times int) -> string`
     `repeat('ab', 2)` is `abab`.
@@ -717,7 +717,7 @@ def repeat(value: Value, times: Value, /) -> Column:
 
 
 def space(count: Value, /) -> Column:
-    """So many blanks.
+    """Return a text of `count` blanks.
 
     `space(count int) -> string`
     `length(space(3))` is `3`.
@@ -726,7 +726,7 @@ def space(count: Value, /) -> Column:
 
 
 def replace(value: Value, search: Value, replacement: Value = MISSING, /) -> Column:
-    """With a text in the place of another one, wherever it stands.
+    """Replace every occurrence of a text by another one.
 
     `replace(value string, search string, [replacement string]) -> string`
     `replace('aba', 'a', 'x')` is `xbx`.
@@ -735,7 +735,7 @@ def replace(value: Value, search: Value, replacement: Value = MISSING, /) -> Col
 
 
 def translate(value: Value, from_: Value, to: Value, /) -> Column:
-    """Every character of a set becomes the one at the same place of another, or goes.
+    """Replace each character of one set by the character at the same place in another, or remove it if there is none.
 
     `translate(value string, from string, to string) -> string`
     `translate('AaBb', 'abA', '12')` is `1B2`.
@@ -744,7 +744,7 @@ def translate(value: Value, from_: Value, to: Value, /) -> Column:
 
 
 def overlay(*arguments: Value) -> Column:
-    """With a text in the place of a part. Also `(value PLACING replacement FROM start FOR length)`.
+    """Replace the part at a position by a text. Also `(value PLACING replacement FROM start FOR length)`.
 
     `overlay('Spark', '_', 3)` is `Sp_rk`.
     """
@@ -752,7 +752,7 @@ def overlay(*arguments: Value) -> Column:
 
 
 def instr(value: Value, search: Value, /) -> Column:
-    """The position of a text, or 0.
+    """Return the first position of a text within another, from 1, or 0.
 
     `instr(value string, search string) -> int`
     `instr('Spark', 'ar')` is `3`.
@@ -761,7 +761,7 @@ def instr(value: Value, search: Value, /) -> Column:
 
 
 def position(search: Value, value: Value, start: Value = MISSING, /) -> Column:
-    """The position of a text from a position on, or 0. Also `(search IN value)`.
+    """Return the first position of a text within another, at or after a start, or 0. Also `(search IN value)`.
 
     `position(search string, value string, [start int]) -> int`
     `position('a', 'banana', 3)` is `4`.
@@ -770,7 +770,7 @@ def position(search: Value, value: Value, start: Value = MISSING, /) -> Column:
 
 
 def locate(search: Value, value: Value, start: Value = MISSING, /) -> Column:
-    """The position of a text from a position on, or 0. Also `(search IN value)`.
+    """Return the first position of a text within another, at or after a start, or 0. Also `(search IN value)`.
 
     `locate(search string, value string, [start int]) -> int`
     `locate('a', 'banana', 3)` is `4`.
@@ -779,7 +779,7 @@ def locate(search: Value, value: Value, start: Value = MISSING, /) -> Column:
 
 
 def contains(value: Value, part: Value, /) -> Column:
-    """True if the part is in it.
+    """Return true if the value contains the part.
 
     `contains(value string, part string) -> boolean`
     `contains(value binary, part binary) -> boolean`
@@ -789,7 +789,7 @@ def contains(value: Value, part: Value, /) -> Column:
 
 
 def startswith(value: Value, part: Value, /) -> Column:
-    """True if it begins with the part.
+    """Return true if the value begins with the part.
 
     `startswith(value string, part string) -> boolean`
     `startswith(value binary, part binary) -> boolean`
@@ -799,7 +799,7 @@ def startswith(value: Value, part: Value, /) -> Column:
 
 
 def endswith(value: Value, part: Value, /) -> Column:
-    """True if it ends with the part.
+    """Return true if the value ends with the part.
 
     `endswith(value string, part string) -> boolean`
     `endswith(value binary, part binary) -> boolean`
@@ -809,7 +809,7 @@ def endswith(value: Value, part: Value, /) -> Column:
 
 
 def split_part(value: Value, separator: Value, part: Value, /) -> Column:
-    """One part between separators, from 1, or from the end for a negative one; empty if there is none.
+    """Split at a separator and return one part, counted from 1, or from the end if negative; empty if there is none.
 
     `split_part(value string, separator string, part int) -> string`
     `split_part('11.12.13', '.', 3)` is `13`.
@@ -818,7 +818,7 @@ def split_part(value: Value, separator: Value, part: Value, /) -> Column:
 
 
 def substring_index(value: Value, separator: Value, count: Value, /) -> Column:
-    """Everything before so many separators; behind them, from the end, for a negative count.
+    """Return the text before the separator with number `count`; for a negative count, the text after it, counted from the end.
 
     `substring_index(value string, separator string, count int) -> string`
     `substring_index('a.b.c', '.', 2)` is `a.b`.
@@ -827,7 +827,7 @@ def substring_index(value: Value, separator: Value, count: Value, /) -> Column:
 
 
 def ascii(value: Value, /) -> Column:
-    """The code of the first character; 0 of an empty text.
+    """Return the code point of the first character; 0 for an empty text.
 
     `ascii(value string) -> int`
     `ascii('A')` is `65`.
@@ -836,7 +836,7 @@ def ascii(value: Value, /) -> Column:
 
 
 def chr(code: Value, /) -> Column:
-    """The character of a code below 256; empty for a negative one.
+    """Return the character with this code modulo 256; empty for a negative code.
 
     `chr(code bigint) -> string`
     `chr(65)` is `A`.
@@ -845,7 +845,7 @@ def chr(code: Value, /) -> Column:
 
 
 def char(code: Value, /) -> Column:
-    """The character of a code below 256; empty for a negative one.
+    """Return the character with this code modulo 256; empty for a negative code.
 
     `char(code bigint) -> string`
     `char(65)` is `A`.
@@ -854,7 +854,7 @@ def char(code: Value, /) -> Column:
 
 
 def find_in_set(value: Value, list: Value, /) -> Column:
-    """The place of a text in a list with commas, or 0.
+    """Return the place of a text in a comma-separated list, from 1, or 0.
 
     `find_in_set(value string, list string) -> int`
     `find_in_set('ab', 'abc,b,ab')` is `3`.
@@ -863,7 +863,7 @@ def find_in_set(value: Value, list: Value, /) -> Column:
 
 
 def levenshtein(one: Value, other: Value, /) -> Column:
-    """How many characters must be changed, added or removed to come from one text to another.
+    """Return the edit distance: how many characters must be changed, added or removed to turn one text into the other.
 
     `levenshtein(one string, other string) -> int`
     `levenshtein('kitten', 'sitting')` is `3`.
@@ -872,7 +872,7 @@ def levenshtein(one: Value, other: Value, /) -> Column:
 
 
 def soundex(value: Value, /) -> Column:
-    """A code of how a word sounds.
+    """Return the Soundex code of a word, which depends on how it sounds.
 
     `soundex(value string) -> string`
     `soundex('Miller')` is `M460`.
@@ -881,7 +881,7 @@ def soundex(value: Value, /) -> Column:
 
 
 def luhn_check(value: Value, /) -> Column:
-    """True if digits have a right check digit by Luhn's rule.
+    """Return true if the last digit is a valid check digit by the Luhn algorithm.
 
     `luhn_check(value string) -> boolean`
     `luhn_check('8112189876')` is `true`.
@@ -892,7 +892,7 @@ def luhn_check(value: Value, /) -> Column:
 def mask(
     value: Value, upper: Value = MISSING, lower: Value = MISSING, digit: Value = MISSING, other: Value = MISSING, /
 ) -> Column:
-    """With other characters in the place of capital letters, small ones and digits; null leaves them.
+    """Replace upper-case letters, lower-case letters and digits by mask characters; a null mask keeps the characters.
 
     `mask(value string, [upper constant string], [lower constant string], [digit constant string], [other constant string]) -> string`
     `mask('Ab1-')` is `Xxn-`.
@@ -901,7 +901,7 @@ def mask(
 
 
 def url_encode(value: Value, /) -> Column:
-    """As a part of an address.
+    """Encode a text for use in a URL.
 
     `url_encode(value string) -> string`
     `url_encode('a b&c')` is `a+b%26c`.
@@ -910,7 +910,7 @@ def url_encode(value: Value, /) -> Column:
 
 
 def url_decode(value: Value, /) -> Column:
-    """The text of a part of an address.
+    """Decode a text from a URL.
 
     `url_decode(value string) -> string`
     `url_decode('a+b%26c')` is `a b&c`.
@@ -919,7 +919,7 @@ def url_decode(value: Value, /) -> Column:
 
 
 def like(*arguments: Value) -> Column:
-    """True if the whole text matches: `_` is any character, `%` any text; a backslash, or the character of ESCAPE, takes the next one as it is.
+    """Return true if the whole text matches: `_` is any character, `%` any text. A backslash, or the character of ESCAPE, quotes the next character.
 
     `'Spark' LIKE 'S%k'` is `true`.
     """
@@ -927,7 +927,7 @@ def like(*arguments: Value) -> Column:
 
 
 def ilike(*arguments: Value) -> Column:
-    """As LIKE; capital and small letters are the same.
+    """Return the same as LIKE, ignoring case.
 
     `'Spark' ILIKE 's%K'` is `true`.
     """
@@ -935,7 +935,7 @@ def ilike(*arguments: Value) -> Column:
 
 
 def rlike(value: Value, pattern: Value, /) -> Column:
-    """True if a part of the text matches a regular expression.
+    """Return true if a part of the text matches a regular expression.
 
     `rlike(value string, pattern string) -> boolean`
     `'Spark' RLIKE 'a.k$'` is `true`.
@@ -944,7 +944,7 @@ def rlike(value: Value, pattern: Value, /) -> Column:
 
 
 def regexp_like(value: Value, pattern: Value, /) -> Column:
-    """True if a part of the text matches a regular expression.
+    """Return true if a part of the text matches a regular expression.
 
     `regexp_like(value string, pattern string) -> boolean`
     `regexp_like('Spark', 'a.k$')` is `true`.
@@ -953,7 +953,7 @@ def regexp_like(value: Value, pattern: Value, /) -> Column:
 
 
 def regexp(value: Value, pattern: Value, /) -> Column:
-    """True if a part of the text matches a regular expression.
+    """Return true if a part of the text matches a regular expression.
 
     `regexp(value string, pattern string) -> boolean`
     `regexp('Spark', 'a.k$')` is `true`.
@@ -962,7 +962,7 @@ def regexp(value: Value, pattern: Value, /) -> Column:
 
 
 def regexp_extract(value: Value, pattern: Value, group: Value = MISSING, /) -> Column:
-    r"""The first match of a regular expression, or its group (1 if none is named); empty if there is none.
+    r"""Return a group (the first by default) of the first match of a regular expression; empty if nothing matches.
 
     `regexp_extract(value string, pattern string, [group int]) -> string`
     `regexp_extract('100-200', '(\\d+)-(\\d+)', 2)` is `200`.
@@ -971,7 +971,7 @@ def regexp_extract(value: Value, pattern: Value, group: Value = MISSING, /) -> C
 
 
 def regexp_extract_all(value: Value, pattern: Value, group: Value = MISSING, /) -> Column:
-    r"""All matches of a regular expression, or their group (1 if none is named).
+    r"""Return a group (the first by default) of every match of a regular expression.
 
     `regexp_extract_all(value string, pattern string, [group int]) -> array<string>`
     `regexp_extract_all('a1b22', '(\\d+)')` is `[1, 22]`.
@@ -980,7 +980,7 @@ def regexp_extract_all(value: Value, pattern: Value, group: Value = MISSING, /) 
 
 
 def regexp_replace(value: Value, pattern: Value, replacement: Value, position: Value = MISSING, /) -> Column:
-    r"""With a text in the place of every match from a position on; `$1` is the first group.
+    r"""Replace every match at or after a position by a text, in which `$1` is the first group.
 
     `regexp_replace(value string, pattern string, replacement string, [position int]) -> string`
     `regexp_replace('100-200', '(\\d+)', '<$1>')` is `<100>-<200>`.
@@ -989,7 +989,7 @@ def regexp_replace(value: Value, pattern: Value, replacement: Value, position: V
 
 
 def regexp_count(value: Value, pattern: Value, /) -> Column:
-    r"""How many matches there are.
+    r"""Count the matches of a regular expression.
 
     `regexp_count(value string, pattern string) -> int`
     `regexp_count('a1b22', '\\d+')` is `2`.
@@ -998,7 +998,7 @@ def regexp_count(value: Value, pattern: Value, /) -> Column:
 
 
 def regexp_substr(value: Value, pattern: Value, /) -> Column:
-    r"""The first match, or null.
+    r"""Return the first match of a regular expression, or null.
 
     `regexp_substr(value string, pattern string) -> string`
     `regexp_substr('a1b22', '\\d+')` is `1`.
@@ -1007,7 +1007,7 @@ def regexp_substr(value: Value, pattern: Value, /) -> Column:
 
 
 def regexp_instr(value: Value, pattern: Value, /) -> Column:
-    r"""The position of the first match, or 0.
+    r"""Return the position of the first match of a regular expression, or 0.
 
     `regexp_instr(value string, pattern string) -> int`
     `regexp_instr('a1b22', '\\d+')` is `2`.
@@ -1016,7 +1016,7 @@ def regexp_instr(value: Value, pattern: Value, /) -> Column:
 
 
 def split(value: Value, pattern: Value, limit: Value = MISSING, /) -> Column:
-    """The parts between matches of a regular expression, at most so many.
+    """Split at the matches of a regular expression, into at most `limit` parts.
 
     `split(value string, pattern string, [limit int]) -> array<string>`
     `split('a1b2c', '[0-9]')` is `[a, b, c]`.
@@ -1025,7 +1025,7 @@ def split(value: Value, pattern: Value, limit: Value = MISSING, /) -> Column:
 
 
 def year(value: Value, /) -> Column:
-    """The year.
+    """Return the year.
 
     `year(value date) -> int`
     `year(DATE '2024-05-03')` is `2024`.
@@ -1034,7 +1034,7 @@ def year(value: Value, /) -> Column:
 
 
 def quarter(value: Value, /) -> Column:
-    """The quarter, from 1.
+    """Return the quarter, from 1.
 
     `quarter(value date) -> int`
     `quarter(DATE '2024-05-03')` is `2`.
@@ -1043,7 +1043,7 @@ def quarter(value: Value, /) -> Column:
 
 
 def month(value: Value, /) -> Column:
-    """The month, from 1.
+    """Return the month, from 1.
 
     `month(value date) -> int`
     `month(DATE '2024-05-03')` is `5`.
@@ -1052,7 +1052,7 @@ def month(value: Value, /) -> Column:
 
 
 def day(value: Value, /) -> Column:
-    """The day of the month.
+    """Return the day of the month.
 
     `day(value date) -> int`
     `day(DATE '2024-05-03')` is `3`.
@@ -1061,7 +1061,7 @@ def day(value: Value, /) -> Column:
 
 
 def dayofyear(value: Value, /) -> Column:
-    """The day of the year, from 1.
+    """Return the day of the year, from 1.
 
     `dayofyear(value date) -> int`
     `dayofyear(DATE '2024-05-03')` is `124`.
@@ -1070,7 +1070,7 @@ def dayofyear(value: Value, /) -> Column:
 
 
 def dayofweek(value: Value, /) -> Column:
-    """The day of the week; 1 is Sunday.
+    """Return the day of the week; 1 is Sunday.
 
     `dayofweek(value date) -> int`
     `dayofweek(DATE '2024-05-03')` is `6`.
@@ -1079,7 +1079,7 @@ def dayofweek(value: Value, /) -> Column:
 
 
 def weekday(value: Value, /) -> Column:
-    """The day of the week; 0 is Monday.
+    """Return the day of the week; 0 is Monday.
 
     `weekday(value date) -> int`
     `weekday(DATE '2024-05-03')` is `4`.
@@ -1088,7 +1088,7 @@ def weekday(value: Value, /) -> Column:
 
 
 def weekofyear(value: Value, /) -> Column:
-    """The week of ISO 8601.
+    """Return the week of ISO 8601.
 
     `weekofyear(value date) -> int`
     `weekofyear(DATE '2024-05-03')` is `18`.
@@ -1097,7 +1097,7 @@ def weekofyear(value: Value, /) -> Column:
 
 
 def dayofmonth(value: Value, /) -> Column:
-    """The day of the month.
+    """Return the day of the month.
 
     `dayofmonth(value date) -> int`
     `dayofmonth(DATE '2024-05-03')` is `3`.
@@ -1106,7 +1106,7 @@ def dayofmonth(value: Value, /) -> Column:
 
 
 def dayname(value: Value, /) -> Column:
-    """The short name of the day.
+    """Return the short name of the day.
 
     `dayname(value date) -> string`
     `dayname(DATE '2024-05-03')` is `Fri`.
@@ -1115,7 +1115,7 @@ def dayname(value: Value, /) -> Column:
 
 
 def monthname(value: Value, /) -> Column:
-    """The short name of the month.
+    """Return the short name of the month.
 
     `monthname(value date) -> string`
     `monthname(DATE '2024-05-03')` is `May`.
@@ -1124,7 +1124,7 @@ def monthname(value: Value, /) -> Column:
 
 
 def hour(*arguments: Value) -> Column:
-    """The hour.
+    """Return the hour.
 
     `hour(TIMESTAMP '2024-05-03 10:11:12.5')` is `10`.
     """
@@ -1132,7 +1132,7 @@ def hour(*arguments: Value) -> Column:
 
 
 def minute(*arguments: Value) -> Column:
-    """The minute.
+    """Return the minute.
 
     `minute(TIMESTAMP '2024-05-03 10:11:12.5')` is `11`.
     """
@@ -1140,7 +1140,7 @@ def minute(*arguments: Value) -> Column:
 
 
 def second(*arguments: Value) -> Column:
-    """The second.
+    """Return the second.
 
     `second(TIMESTAMP '2024-05-03 10:11:12.5')` is `12`.
     """
@@ -1148,7 +1148,7 @@ def second(*arguments: Value) -> Column:
 
 
 def date_part(*arguments: Value) -> Column:
-    """A part of a point in time, as `EXTRACT(part FROM value)`: year, quarter, month, day, dayofyear, dayofweek, dayofweek_iso, week, yearofweek, hour, minute, second.
+    """Return a part of a point in time, as `EXTRACT(part FROM value)`: year, quarter, month, day, dayofyear, dayofweek, dayofweek_iso, week, yearofweek, hour, minute, second.
 
     `date_part('doy', DATE '2024-12-30')` is `365`.
     """
@@ -1156,7 +1156,7 @@ def date_part(*arguments: Value) -> Column:
 
 
 def datepart(*arguments: Value) -> Column:
-    """A part of a point in time, as `EXTRACT(part FROM value)`: year, quarter, month, day, dayofyear, dayofweek, dayofweek_iso, week, yearofweek, hour, minute, second.
+    """Return a part of a point in time, as `EXTRACT(part FROM value)`: year, quarter, month, day, dayofyear, dayofweek, dayofweek_iso, week, yearofweek, hour, minute, second.
 
     `datepart('doy', DATE '2024-12-30')` is `365`.
     """
@@ -1164,7 +1164,7 @@ def datepart(*arguments: Value) -> Column:
 
 
 def last_day(value: Value, /) -> Column:
-    """The last day of the month.
+    """Return the last day of the month.
 
     `last_day(value date) -> date`
     `last_day(DATE '2024-02-03')` is `2024-02-29`.
@@ -1173,7 +1173,7 @@ def last_day(value: Value, /) -> Column:
 
 
 def next_day(value: Value, day: Value, /) -> Column:
-    """The next such day of the week behind a date.
+    """Return the first date after this one that is the named day of the week.
 
     `next_day(value date, day string) -> date`
     `next_day(DATE '2024-02-03', 'tue')` is `2024-02-06`.
@@ -1182,7 +1182,7 @@ def next_day(value: Value, day: Value, /) -> Column:
 
 
 def add_months(value: Value, months: Value, /) -> Column:
-    """So many months later; a day that is not there becomes the last one.
+    """Add months to a date; a day that the month does not have becomes its last day.
 
     `add_months(value date, months int) -> date`
     `add_months(DATE '2024-01-31', 1)` is `2024-02-29`.
@@ -1191,7 +1191,7 @@ def add_months(value: Value, months: Value, /) -> Column:
 
 
 def months_between(one: Value, other: Value, rounded: Value = MISSING, /) -> Column:
-    """The months from the second time to the first, 31 days each where days differ; rounded to 8 digits.
+    """Return the months from the second time to the first. A fraction counts 31 days a month, rounded to 8 digits.
 
     `months_between(one timestamp, other timestamp, [rounded boolean]) -> double`
     `months_between(DATE '2024-02-29', DATE '2024-01-31')` is `1.0`.
@@ -1200,7 +1200,7 @@ def months_between(one: Value, other: Value, rounded: Value = MISSING, /) -> Col
 
 
 def date_add(*arguments: Value) -> Column:
-    """So many days later.
+    """Add days to a date.
 
     `date_add(DATE '2024-01-31', 1)` is `2024-02-01`.
     """
@@ -1208,7 +1208,7 @@ def date_add(*arguments: Value) -> Column:
 
 
 def dateadd(*arguments: Value) -> Column:
-    """So many days later.
+    """Add days to a date.
 
     `dateadd(DATE '2024-01-31', 1)` is `2024-02-01`.
     """
@@ -1216,7 +1216,7 @@ def dateadd(*arguments: Value) -> Column:
 
 
 def date_sub(*arguments: Value) -> Column:
-    """So many days before.
+    """Subtract days from a date.
 
     `date_sub(DATE '2024-01-31', 1)` is `2024-01-30`.
     """
@@ -1224,7 +1224,7 @@ def date_sub(*arguments: Value) -> Column:
 
 
 def datediff(end: Value, start: Value, /) -> Column:
-    """The days from the second date to the first.
+    """Return the number of days from the second date to the first.
 
     `datediff(end date, start date) -> int`
     `datediff(DATE '2024-03-01', DATE '2024-02-01')` is `29`.
@@ -1233,7 +1233,7 @@ def datediff(end: Value, start: Value, /) -> Column:
 
 
 def date_diff(end: Value, start: Value, /) -> Column:
-    """The days from the second date to the first.
+    """Return the number of days from the second date to the first.
 
     `date_diff(end date, start date) -> int`
     `date_diff(DATE '2024-03-01', DATE '2024-02-01')` is `29`.
@@ -1242,7 +1242,7 @@ def date_diff(end: Value, start: Value, /) -> Column:
 
 
 def date_trunc(unit: Value, value: Value, /) -> Column:
-    """The beginning of the year, quarter, month, week, day, hour, minute, second or millisecond; else null.
+    """Truncate a time to the year, quarter, month, week, day, hour, minute, second or millisecond; null for another unit.
 
     `date_trunc(unit string, value timestamp) -> timestamp`
     `date_trunc('hour', TIMESTAMP '2024-05-03 10:11:12.5')` is `2024-05-03 10:00:00`.
@@ -1251,7 +1251,7 @@ def date_trunc(unit: Value, value: Value, /) -> Column:
 
 
 def trunc(value: Value, unit: Value, /) -> Column:
-    """The first day of the year, quarter, month or week; null for another unit.
+    """Return the first day of the date's year, quarter, month or week; null for another unit.
 
     `trunc(value date, unit string) -> date`
     `trunc(DATE '2024-05-03', 'month')` is `2024-05-01`.
@@ -1260,7 +1260,7 @@ def trunc(value: Value, unit: Value, /) -> Column:
 
 
 def make_date(year: Value, month: Value, day: Value, /) -> Column:
-    """A date of its parts.
+    """Make a date from its parts.
 
     `make_date(year int, month int, day int) -> date`
     `make_date(2024, 2, 29)` is `2024-02-29`.
@@ -1269,7 +1269,7 @@ def make_date(year: Value, month: Value, day: Value, /) -> Column:
 
 
 def make_timestamp(year: Value, month: Value, day: Value, hour: Value, minute: Value, second: Value, /) -> Column:
-    """A time of its parts.
+    """Make a time from its parts.
 
     `make_timestamp(year int, month int, day int, hour int, minute int, second decimal(16, 6)) -> timestamp`
     `make_timestamp(2024, 2, 29, 10, 11, 12.5)` is `2024-02-29 10:11:12.5`.
@@ -1278,7 +1278,7 @@ def make_timestamp(year: Value, month: Value, day: Value, hour: Value, minute: V
 
 
 def make_timestamp_ntz(year: Value, month: Value, day: Value, hour: Value, minute: Value, second: Value, /) -> Column:
-    """A time of its parts.
+    """Make a time from its parts.
 
     `make_timestamp_ntz(year int, month int, day int, hour int, minute int, second decimal(16, 6)) -> timestamp_ntz`
     `make_timestamp_ntz(2024, 2, 29, 10, 11, 12.5)` is `2024-02-29 10:11:12.5`.
@@ -1287,7 +1287,7 @@ def make_timestamp_ntz(year: Value, month: Value, day: Value, hour: Value, minut
 
 
 def to_date(*arguments: Value) -> Column:
-    """The date of a text, by a pattern if given, or of the digits of a number; an error for others.
+    """Convert a text, read by a pattern if one is given, or the digits of a number to a date; any other value fails.
 
     `to_date('29.02.2024', 'dd.MM.yyyy')` is `2024-02-29`.
     """
@@ -1295,7 +1295,7 @@ def to_date(*arguments: Value) -> Column:
 
 
 def to_timestamp(*arguments: Value) -> Column:
-    """The timestamp of a text, by a pattern if given, or of seconds since 1970; an error for others.
+    """Convert a text, read by a pattern if one is given, or seconds since 1970 to a timestamp; any other value fails.
 
     `to_timestamp('2024-02-29 10:00:00')` is `2024-02-29 10:00:00`.
     """
@@ -1303,7 +1303,7 @@ def to_timestamp(*arguments: Value) -> Column:
 
 
 def to_timestamp_ntz(*arguments: Value) -> Column:
-    """The timestamp_ntz of a text, by a pattern if given, or of the digits of a number; an error for others.
+    """Convert a text, read by a pattern if one is given, or the digits of a number to a timestamp_ntz; any other value fails.
 
     `to_timestamp_ntz('2024-02-29 10:00:00')` is `2024-02-29 10:00:00`.
     """
@@ -1311,7 +1311,7 @@ def to_timestamp_ntz(*arguments: Value) -> Column:
 
 
 def to_timestamp_ltz(*arguments: Value) -> Column:
-    """The timestamp of a text, by a pattern if given, or of seconds since 1970; an error for others.
+    """Convert a text, read by a pattern if one is given, or seconds since 1970 to a timestamp; any other value fails.
 
     `to_timestamp_ltz('2024-02-29 10:00:00')` is `2024-02-29 10:00:00`.
     """
@@ -1319,7 +1319,7 @@ def to_timestamp_ltz(*arguments: Value) -> Column:
 
 
 def try_to_timestamp(*arguments: Value) -> Column:
-    """The timestamp of a text, by a pattern if given, or of seconds since 1970; null for others.
+    """Convert a text, read by a pattern if one is given, or seconds since 1970 to a timestamp; any other value is null.
 
     `try_to_timestamp('x')` is `NULL`.
     """
@@ -1327,7 +1327,7 @@ def try_to_timestamp(*arguments: Value) -> Column:
 
 
 def try_to_date(*arguments: Value) -> Column:
-    """The date of a text, by a pattern if given, or of the digits of a number; null for others.
+    """Convert a text, read by a pattern if one is given, or the digits of a number to a date; any other value is null.
 
     `try_to_date('x')` is `NULL`.
     """
@@ -1335,7 +1335,7 @@ def try_to_date(*arguments: Value) -> Column:
 
 
 def date_format(value: Value, pattern: Value, /) -> Column:
-    """A text by a pattern, such as `yyyy-MM-dd HH:mm:ss`.
+    """Format a time by a pattern such as `yyyy-MM-dd HH:mm:ss`.
 
     `date_format(value timestamp, pattern string) -> string`
     `date_format(TIMESTAMP '2024-05-03 10:11:12.5', 'EEE, d MMM yyyy')` is `Fri, 3 May 2024`.
@@ -1344,7 +1344,7 @@ def date_format(value: Value, pattern: Value, /) -> Column:
 
 
 def from_unixtime(seconds: Value, pattern: Value = MISSING, /) -> Column:
-    """The time of seconds since 1970, as a text.
+    """Format seconds since 1970 as a time.
 
     `from_unixtime(seconds bigint, [pattern string]) -> string`
     `from_unixtime(0)` is `1970-01-01 00:00:00`.
@@ -1353,7 +1353,7 @@ def from_unixtime(seconds: Value, pattern: Value = MISSING, /) -> Column:
 
 
 def unix_timestamp(*arguments: Value) -> Column:
-    """Whole seconds since 1970, of a time or of a text by a pattern (`yyyy-MM-dd HH:mm:ss` if none is named).
+    """Return the whole seconds since 1970 of a time, or of a text that a pattern reads (default: `yyyy-MM-dd HH:mm:ss`).
 
     `unix_timestamp('2024-02-09 13:05:06')` is `1707483906`.
     """
@@ -1361,7 +1361,7 @@ def unix_timestamp(*arguments: Value) -> Column:
 
 
 def to_unix_timestamp(*arguments: Value) -> Column:
-    """Whole seconds since 1970, of a time or of a text by a pattern (`yyyy-MM-dd HH:mm:ss` if none is named).
+    """Return the whole seconds since 1970 of a time, or of a text that a pattern reads (default: `yyyy-MM-dd HH:mm:ss`).
 
     `to_unix_timestamp('2024-02-09 13:05:06')` is `1707483906`.
     """
@@ -1369,7 +1369,7 @@ def to_unix_timestamp(*arguments: Value) -> Column:
 
 
 def unix_seconds(value: Value, /) -> Column:
-    """Whole seconds since 1970, rounded down.
+    """Return the whole seconds since 1970, rounded down.
 
     `unix_seconds(value timestamp) -> bigint`
     `unix_seconds(value timestamp_ntz) -> bigint`
@@ -1379,7 +1379,7 @@ def unix_seconds(value: Value, /) -> Column:
 
 
 def unix_millis(value: Value, /) -> Column:
-    """Whole millis since 1970, rounded down.
+    """Return the whole milliseconds since 1970, rounded down.
 
     `unix_millis(value timestamp) -> bigint`
     `unix_millis(value timestamp_ntz) -> bigint`
@@ -1389,7 +1389,7 @@ def unix_millis(value: Value, /) -> Column:
 
 
 def unix_micros(value: Value, /) -> Column:
-    """Whole micros since 1970, rounded down.
+    """Return the whole microseconds since 1970, rounded down.
 
     `unix_micros(value timestamp) -> bigint`
     `unix_micros(value timestamp_ntz) -> bigint`
@@ -1399,7 +1399,7 @@ def unix_micros(value: Value, /) -> Column:
 
 
 def unix_date(value: Value, /) -> Column:
-    """Days since 1970-01-01.
+    """Return the number of days since 1970-01-01.
 
     `unix_date(value date) -> int`
     `unix_date(DATE '1970-01-06')` is `5`.
@@ -1408,7 +1408,7 @@ def unix_date(value: Value, /) -> Column:
 
 
 def date_from_unix_date(days: Value, /) -> Column:
-    """The date of days since 1970-01-01.
+    """Return the date that is so many days after 1970-01-01.
 
     `date_from_unix_date(days int) -> date`
     `date_from_unix_date(5)` is `1970-01-06`.
@@ -1417,7 +1417,7 @@ def date_from_unix_date(days: Value, /) -> Column:
 
 
 def timestamp_seconds(*arguments: Value) -> Column:
-    """The time of seconds since 1970, which may have a fraction.
+    """Return the time that is so many seconds after 1970 began; they may have a fraction.
 
     `timestamp_seconds(1.5)` is `1970-01-01 00:00:01.5`.
     """
@@ -1425,7 +1425,7 @@ def timestamp_seconds(*arguments: Value) -> Column:
 
 
 def timestamp_millis(value: Value, /) -> Column:
-    """The time of milliseconds since 1970.
+    """Return the time that is so many milliseconds after 1970 began.
 
     `timestamp_millis(value whole) -> timestamp`
     `timestamp_millis(1500)` is `1970-01-01 00:00:01.5`.
@@ -1434,7 +1434,7 @@ def timestamp_millis(value: Value, /) -> Column:
 
 
 def timestamp_micros(value: Value, /) -> Column:
-    """The time of microseconds since 1970.
+    """Return the time that is so many microseconds after 1970 began.
 
     `timestamp_micros(value whole) -> timestamp`
     `timestamp_micros(1500)` is `1970-01-01 00:00:00.0015`.
@@ -1443,7 +1443,7 @@ def timestamp_micros(value: Value, /) -> Column:
 
 
 def timestampadd(unit: Value, count: Value, value: Value, /) -> Column:
-    """A number of units later; the unit is a word: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, QUARTER or YEAR.
+    """Add units to a time. The unit is a word: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, QUARTER or YEAR.
 
     `timestampadd(unit string, count bigint, value timestamp) -> timestamp`
     `timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')` is `2024-02-29 00:00:00`.
@@ -1452,7 +1452,7 @@ def timestampadd(unit: Value, count: Value, value: Value, /) -> Column:
 
 
 def timestampdiff(unit: Value, start: Value, end: Value, /) -> Column:
-    """The whole units between two times; the unit is a word, as with timestampadd.
+    """Return the number of whole units between two times; the units are those of timestampadd.
 
     `timestampdiff(unit string, start timestamp, end timestamp) -> bigint`
     `timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')` is `24`.
@@ -1461,7 +1461,7 @@ def timestampdiff(unit: Value, start: Value, end: Value, /) -> Column:
 
 
 def from_utc_timestamp(value: Value, zone: Value, /) -> Column:
-    """A time of UTC as clocks of a zone show it.
+    """Convert a time in UTC to the local time of a zone.
 
     `from_utc_timestamp(value timestamp, zone string) -> timestamp`
     `from_utc_timestamp(TIMESTAMP '2024-07-01 10:00:00', 'Europe/Berlin')` is `2024-07-01 12:00:00`.
@@ -1470,7 +1470,7 @@ def from_utc_timestamp(value: Value, zone: Value, /) -> Column:
 
 
 def to_utc_timestamp(value: Value, zone: Value, /) -> Column:
-    """A time that clocks of a zone show, in UTC.
+    """Convert the local time of a zone to UTC.
 
     `to_utc_timestamp(value timestamp, zone string) -> timestamp`
     `to_utc_timestamp(TIMESTAMP '2024-07-01 10:00:00', 'Europe/Berlin')` is `2024-07-01 08:00:00`.
@@ -1479,7 +1479,7 @@ def to_utc_timestamp(value: Value, zone: Value, /) -> Column:
 
 
 def convert_timezone(*arguments: Value) -> Column:
-    """The time that clocks of another zone show at the same moment.
+    """Convert the local time of one zone to that of another.
 
     `convert_timezone(to string, value timestamp_ntz) -> timestamp_ntz`
     `convert_timezone(from string, to string, value timestamp_ntz) -> timestamp_ntz`
@@ -1489,7 +1489,7 @@ def convert_timezone(*arguments: Value) -> Column:
 
 
 def array(*arguments: Value) -> Column:
-    """An array of the arguments.
+    """Make an array of the arguments.
 
     `array(1, NULL, 2)` is `[1, null, 2]`.
     """
@@ -1497,7 +1497,7 @@ def array(*arguments: Value) -> Column:
 
 
 def map(*arguments: Value) -> Column:
-    """A map of keys and values by turns.
+    """Make a map of alternating keys and values.
 
     `map('a', 1, 'b', 2)` is `{a -> 1, b -> 2}`.
     """
@@ -1505,7 +1505,7 @@ def map(*arguments: Value) -> Column:
 
 
 def struct(*arguments: Value) -> Column:
-    """A struct; fields have the names of attributes, or col1, col2 and so on.
+    """Make a struct; fields are named after the attributes, or col1, col2 and so on.
 
     `struct(1, 'x').col2` is `x`.
     """
@@ -1513,7 +1513,7 @@ def struct(*arguments: Value) -> Column:
 
 
 def named_struct(*arguments: Value) -> Column:
-    """A struct of names, which are constants, and values by turns.
+    """Make a struct of alternating constant names and values.
 
     `named_struct('a', 1, 'b', 'x')` is `{1, x}`.
     """
@@ -1521,7 +1521,7 @@ def named_struct(*arguments: Value) -> Column:
 
 
 def element_at(*arguments: Value) -> Column:
-    """An element of an array, from 1 or from the end for a negative number, or the value of a map's key.
+    """Return an element of an array, counted from 1 (or from the end if negative), or the value of a map's key.
 
     `element_at(array(1, 2), -1)` is `2`.
     """
@@ -1529,7 +1529,7 @@ def element_at(*arguments: Value) -> Column:
 
 
 def try_element_at(*arguments: Value) -> Column:
-    """As element_at, but null where there is no element.
+    """Return the same as element_at, or null where there is no element.
 
     `try_element_at(array(1, 2), 5)` is `NULL`.
     """
@@ -1537,7 +1537,7 @@ def try_element_at(*arguments: Value) -> Column:
 
 
 def get(values: Value, index: Value, /) -> Column:
-    """An element of an array, from 0; null where there is none.
+    """Return an element of an array, counted from 0; null where there is none.
 
     `get(values array<T>, index int) -> T`
     `get(array(1, 2), 5)` is `NULL`.
@@ -1546,7 +1546,7 @@ def get(values: Value, index: Value, /) -> Column:
 
 
 def size(values: Value, /) -> Column:
-    """How many elements or keys.
+    """Count the elements of an array or the keys of a map.
 
     `size(values array<T>) -> int`
     `size(values map<K, V>) -> int`
@@ -1556,7 +1556,7 @@ def size(values: Value, /) -> Column:
 
 
 def cardinality(values: Value, /) -> Column:
-    """How many elements or keys.
+    """Count the elements of an array or the keys of a map.
 
     `cardinality(values array<T>) -> int`
     `cardinality(values map<K, V>) -> int`
@@ -1566,7 +1566,7 @@ def cardinality(values: Value, /) -> Column:
 
 
 def array_size(values: Value, /) -> Column:
-    """How many elements.
+    """Count the elements of an array.
 
     `array_size(values array<T>) -> int`
     `array_size(array(1, 2))` is `2`.
@@ -1575,7 +1575,7 @@ def array_size(values: Value, /) -> Column:
 
 
 def map_keys(values: Value, /) -> Column:
-    """The keys.
+    """Return the keys of a map as an array.
 
     `map_keys(values map<K, V>) -> array<K>`
     `map_keys(map('a', 1))` is `[a]`.
@@ -1584,7 +1584,7 @@ def map_keys(values: Value, /) -> Column:
 
 
 def map_values(values: Value, /) -> Column:
-    """The values.
+    """Return the values of a map as an array.
 
     `map_values(values map<K, V>) -> array<V>`
     `map_values(map('a', 1))` is `[1]`.
@@ -1593,7 +1593,7 @@ def map_values(values: Value, /) -> Column:
 
 
 def map_entries(*arguments: Value) -> Column:
-    """The keys with their values.
+    """Return the entries of a map as an array of structs of key and value.
 
     `map_entries(map('a', 1))` is `[{a, 1}]`.
     """
@@ -1601,7 +1601,7 @@ def map_entries(*arguments: Value) -> Column:
 
 
 def map_contains_key(*arguments: Value) -> Column:
-    """True if there is a value for a key.
+    """Return true if the map has the key.
 
     `map_contains_key(map('a', 1), 'a')` is `true`.
     """
@@ -1609,7 +1609,7 @@ def map_contains_key(*arguments: Value) -> Column:
 
 
 def map_from_arrays(keys: Value, values: Value, /) -> Column:
-    """A map of as many keys as values.
+    """Make a map of an array of keys and an array of as many values.
 
     `map_from_arrays(keys array<K>, values array<V>) -> map<K, V>`
     `map_from_arrays(array('a'), array(1))` is `{a -> 1}`.
@@ -1618,7 +1618,7 @@ def map_from_arrays(keys: Value, values: Value, /) -> Column:
 
 
 def map_concat(*arguments: Value) -> Column:
-    """All entries of the maps; a key must not be in two.
+    """Merge maps; a key must not be in two of them.
 
     `map_concat(first map<K, V>, more map<K, V>...) -> map<K, V>`
     `map_concat(map('a', 1), map('b', 2))` is `{a -> 1, b -> 2}`.
@@ -1627,7 +1627,7 @@ def map_concat(*arguments: Value) -> Column:
 
 
 def str_to_map(value: Value, pairs: Value = MISSING, values: Value = MISSING, /) -> Column:
-    """The keys and values of a text, divided by regular expressions; `,` and `:` if none are named.
+    """Make a map of a text by splitting it at two regular expressions: between pairs (default `,`), and between key and value (`:`).
 
     `str_to_map(value string, [pairs string], [values string]) -> map<string, string>`
     `str_to_map('a:1,b:2')` is `{a -> 1, b -> 2}`.
@@ -1636,7 +1636,7 @@ def str_to_map(value: Value, pairs: Value = MISSING, values: Value = MISSING, /)
 
 
 def array_contains(*arguments: Value) -> Column:
-    """True if an element equals a value; null if none does and one of them is null.
+    """Return true if an element equals a value; null if none does and one of them is null.
 
     `array_contains(array(1, 2), 2)` is `true`.
     """
@@ -1644,7 +1644,7 @@ def array_contains(*arguments: Value) -> Column:
 
 
 def array_position(*arguments: Value) -> Column:
-    """The place of the first element that equals a value, from 1, or 0.
+    """Return the place of the first element that equals a value, counted from 1, or 0.
 
     `array_position(array(1, 2), 2)` is `2`.
     """
@@ -1652,7 +1652,7 @@ def array_position(*arguments: Value) -> Column:
 
 
 def array_remove(*arguments: Value) -> Column:
-    """Without the elements that equal a value.
+    """Remove the elements that equal a value.
 
     `array_remove(array(1, 2, 1), 1)` is `[2]`.
     """
@@ -1660,7 +1660,7 @@ def array_remove(*arguments: Value) -> Column:
 
 
 def array_append(*arguments: Value) -> Column:
-    """With one more element at the end.
+    """Append an element.
 
     `array_append(array(1), 2)` is `[1, 2]`.
     """
@@ -1668,7 +1668,7 @@ def array_append(*arguments: Value) -> Column:
 
 
 def array_prepend(*arguments: Value) -> Column:
-    """With one more element at the beginning.
+    """Prepend an element.
 
     `array_prepend(array(1), 2)` is `[2, 1]`.
     """
@@ -1676,7 +1676,7 @@ def array_prepend(*arguments: Value) -> Column:
 
 
 def array_min(values: Value, /) -> Column:
-    """The smallest element that is not null.
+    """Return the smallest element that is not null.
 
     `array_min(values array<T>) -> T`
     `array_min(array(3, 1, NULL))` is `1`.
@@ -1685,7 +1685,7 @@ def array_min(values: Value, /) -> Column:
 
 
 def array_max(values: Value, /) -> Column:
-    """The largest element that is not null.
+    """Return the largest element that is not null.
 
     `array_max(values array<T>) -> T`
     `array_max(array(3, 1, NULL))` is `3`.
@@ -1694,7 +1694,7 @@ def array_max(values: Value, /) -> Column:
 
 
 def array_distinct(values: Value, /) -> Column:
-    """Every element once.
+    """Remove duplicates.
 
     `array_distinct(values array<T>) -> array<T>`
     `array_distinct(array(1, 2, 1))` is `[1, 2]`.
@@ -1703,7 +1703,7 @@ def array_distinct(values: Value, /) -> Column:
 
 
 def array_union(one: Value, other: Value, /) -> Column:
-    """Elements of either array, each once.
+    """Return the elements of either array, each once.
 
     `array_union(one array<T>, other array<T>) -> array<T>`
     `array_union(array(1, 2), array(2, 3))` is `[1, 2, 3]`.
@@ -1712,7 +1712,7 @@ def array_union(one: Value, other: Value, /) -> Column:
 
 
 def array_intersect(one: Value, other: Value, /) -> Column:
-    """Elements of both arrays, each once.
+    """Return the elements that are in both arrays, each once.
 
     `array_intersect(one array<T>, other array<T>) -> array<T>`
     `array_intersect(array(1, 2), array(2, 3))` is `[2]`.
@@ -1721,7 +1721,7 @@ def array_intersect(one: Value, other: Value, /) -> Column:
 
 
 def array_except(one: Value, other: Value, /) -> Column:
-    """Elements of the first array that the second one lacks, each once.
+    """Return the elements of the first array that the second one lacks, each once.
 
     `array_except(one array<T>, other array<T>) -> array<T>`
     `array_except(array(1, 2), array(2, 3))` is `[1]`.
@@ -1730,7 +1730,7 @@ def array_except(one: Value, other: Value, /) -> Column:
 
 
 def arrays_overlap(one: Value, other: Value, /) -> Column:
-    """True if the arrays have an element in common; null if not and one of them has a null.
+    """Return true if the arrays have an element in common; null if not and one of them has a null.
 
     `arrays_overlap(one array<T>, other array<T>) -> boolean`
     `arrays_overlap(array(1, 2), array(2, 3))` is `true`.
@@ -1739,7 +1739,7 @@ def arrays_overlap(one: Value, other: Value, /) -> Column:
 
 
 def array_join(values: Value, separator: Value, missing: Value = MISSING, /) -> Column:
-    """The elements as one text; null ones are left out, or written as a text.
+    """Join the elements into one text; nulls are left out, or replaced by a text.
 
     `array_join(values array<string>, separator string, [missing string]) -> string`
     `array_join(array('a', NULL, 'b'), ',', '?')` is `a,?,b`.
@@ -1748,7 +1748,7 @@ def array_join(values: Value, separator: Value, missing: Value = MISSING, /) -> 
 
 
 def slice(values: Value, start: Value, length: Value, /) -> Column:
-    """So many elements from a place on, from 1 or from the end for a negative one.
+    """Return `length` elements from a place on, counted from 1 (or from the end if negative).
 
     `slice(values array<T>, start int, length int) -> array<T>`
     `slice(array(1, 2, 3), -2, 2)` is `[2, 3]`.
@@ -1757,7 +1757,7 @@ def slice(values: Value, start: Value, length: Value, /) -> Column:
 
 
 def sort_array(values: Value, ascending: Value = MISSING, /) -> Column:
-    """Sorted; null comes first, or last in descending order.
+    """Sort the elements; nulls come first, or last in descending order.
 
     `sort_array(values array<T>, [ascending constant boolean]) -> array<T>`
     `sort_array(array(3, NULL, 1))` is `[null, 1, 3]`.
@@ -1766,7 +1766,7 @@ def sort_array(values: Value, ascending: Value = MISSING, /) -> Column:
 
 
 def array_sort(values: Value, /) -> Column:
-    """Sorted; null comes last.
+    """Sort the elements; nulls come last.
 
     `array_sort(values array<T>) -> array<T>`
     `array_sort(array(3, NULL, 1))` is `[1, 3, null]`.
@@ -1775,7 +1775,7 @@ def array_sort(values: Value, /) -> Column:
 
 
 def flatten(values: Value, /) -> Column:
-    """The elements of the arrays in an array.
+    """Concatenate the arrays in an array.
 
     `flatten(values array<array<T>>) -> array<T>`
     `flatten(array(array(1), array(2, 3)))` is `[1, 2, 3]`.
@@ -1784,7 +1784,7 @@ def flatten(values: Value, /) -> Column:
 
 
 def array_repeat(value: Value, times: Value, /) -> Column:
-    """A value so many times, at most 1,000,000.
+    """Make an array that repeats a value, at most 1,000,000 times.
 
     `array_repeat(value T, times int) -> array<T>`
     `array_repeat('a', 2)` is `[a, a]`.
@@ -1793,7 +1793,7 @@ def array_repeat(value: Value, times: Value, /) -> Column:
 
 
 def array_compact(values: Value, /) -> Column:
-    """Without null.
+    """Remove nulls.
 
     `array_compact(values array<T>) -> array<T>`
     `array_compact(array(1, NULL))` is `[1]`.
@@ -1802,7 +1802,7 @@ def array_compact(values: Value, /) -> Column:
 
 
 def sequence(*arguments: Value) -> Column:
-    """The whole numbers from one to another, by steps; at most 1,000,000.
+    """Return the whole numbers from one to another, by steps; at most 1,000,000.
 
     `sequence(5, 1, -2)` is `[5, 3, 1]`.
     """
@@ -1810,7 +1810,7 @@ def sequence(*arguments: Value) -> Column:
 
 
 def get_json_object(json: Value, path: Value, /) -> Column:
-    """What a path such as `$.a.b[0]` finds in a JSON text; null if it finds nothing.
+    """Return the part of a JSON text that a path such as `$.a.b[0]` leads to; null if there is none.
 
     `get_json_object(json string, path string) -> string`
     `get_json_object('{"a": {"b": [1, 2]}}', '$.a.b[1]')` is `2`.
@@ -1819,7 +1819,7 @@ def get_json_object(json: Value, path: Value, /) -> Column:
 
 
 def json_array_length(json: Value, /) -> Column:
-    """How many elements the array of a JSON text has; null if it is none.
+    """Count the elements of a JSON array; null if the text is no array.
 
     `json_array_length(json string) -> int`
     `json_array_length('[1, 2]')` is `2`.
@@ -1828,7 +1828,7 @@ def json_array_length(json: Value, /) -> Column:
 
 
 def json_object_keys(json: Value, /) -> Column:
-    """The outermost keys of a JSON text; null if it is no object.
+    """Return the outermost keys of a JSON object; null if the text is no object.
 
     `json_object_keys(json string) -> array<string>`
     `json_object_keys('{"a": 1, "b": 2}')` is `[a, b]`.
@@ -1837,7 +1837,7 @@ def json_object_keys(json: Value, /) -> Column:
 
 
 def to_json(*arguments: Value) -> Column:
-    """An array, map or struct as JSON; fields that are null are left out.
+    """Write an array, map or struct as JSON; fields that are null are left out.
 
     `to_json(named_struct('a', 1, 'b', NULL))` is `{"a":1}`.
     """
@@ -1845,7 +1845,7 @@ def to_json(*arguments: Value) -> Column:
 
 
 def from_json(*arguments: Value) -> Column:
-    """The value of a JSON text, whose type is a constant text such as 'a int, b string'; a field that does not fit is null, and an array or a map with a part that does not fit as a whole.
+    """Parse a JSON text as a type, which is a constant text such as 'a int, b string'. A field that does not fit is null; an array or a map with a part that does not fit is null as a whole.
 
     `from_json('{"a": 1}', 'a int').a` is `1`.
     """
@@ -1853,7 +1853,7 @@ def from_json(*arguments: Value) -> Column:
 
 
 def shiftleft(*arguments: Value) -> Column:
-    """The bits moved to the left.
+    """Shift the bits to the left.
 
     `shiftleft(1, 3)` is `8`.
     """
@@ -1861,7 +1861,7 @@ def shiftleft(*arguments: Value) -> Column:
 
 
 def shiftright(*arguments: Value) -> Column:
-    """The bits moved to the right; the sign stays.
+    """Shift the bits to the right; the sign is kept.
 
     `shiftright(1, 3)` is `0`.
     """
@@ -1869,7 +1869,7 @@ def shiftright(*arguments: Value) -> Column:
 
 
 def shiftrightunsigned(*arguments: Value) -> Column:
-    """The bits moved to the right, the sign too.
+    """Shift the bits to the right, filling with zeros.
 
     `shiftrightunsigned(1, 3)` is `0`.
     """
@@ -1877,7 +1877,7 @@ def shiftrightunsigned(*arguments: Value) -> Column:
 
 
 def bit_count(value: Value, /) -> Column:
-    """How many bits are set.
+    """Count the bits that are set.
 
     `bit_count(value whole) -> int`
     `bit_count(value boolean) -> int`
@@ -1887,7 +1887,7 @@ def bit_count(value: Value, /) -> Column:
 
 
 def md5(value: Value, /) -> Column:
-    """The MD5 hash, in hexadecimal digits.
+    """Return the MD5 hash, in hexadecimal digits.
 
     `md5(value binary) -> string`
     `md5('Spark')` is `8cde774d6f7333752ed72cacddb05126`.
@@ -1896,7 +1896,7 @@ def md5(value: Value, /) -> Column:
 
 
 def sha1(value: Value, /) -> Column:
-    """The SHA-1 hash, in hexadecimal digits.
+    """Return the SHA-1 hash, in hexadecimal digits.
 
     `sha1(value binary) -> string`
     `sha1('Spark')` is `85f5955f4b27a9a4c2aab6ffe5d7189fc298b92c`.
@@ -1905,7 +1905,7 @@ def sha1(value: Value, /) -> Column:
 
 
 def sha(value: Value, /) -> Column:
-    """The SHA-1 hash, in hexadecimal digits.
+    """Return the SHA-1 hash, in hexadecimal digits.
 
     `sha(value binary) -> string`
     `sha('Spark')` is `85f5955f4b27a9a4c2aab6ffe5d7189fc298b92c`.
@@ -1914,7 +1914,7 @@ def sha(value: Value, /) -> Column:
 
 
 def sha2(value: Value, bits: Value, /) -> Column:
-    """The SHA-2 hash of 224, 256 (or 0), 384 or 512 bits; null for others.
+    """Return the SHA-2 hash of 224, 256 (or 0), 384 or 512 bits, in hexadecimal digits; null for another length.
 
     `sha2(value binary, bits int) -> string`
     `substring(sha2('Spark', 256), 1, 8)` is `529bc3b0`.
@@ -1923,7 +1923,7 @@ def sha2(value: Value, bits: Value, /) -> Column:
 
 
 def crc32(value: Value, /) -> Column:
-    """The checksum CRC-32.
+    """Return the CRC-32 checksum.
 
     `crc32(value binary) -> bigint`
     `crc32('Spark')` is `1557323817`.
@@ -1932,7 +1932,7 @@ def crc32(value: Value, /) -> Column:
 
 
 def base64(value: Value, /) -> Column:
-    """The bytes in base 64.
+    """Encode bytes in base 64.
 
     `base64(value binary) -> string`
     `base64('Spark SQL')` is `U3BhcmsgU1FM`.
@@ -1941,7 +1941,7 @@ def base64(value: Value, /) -> Column:
 
 
 def unbase64(value: Value, /) -> Column:
-    """The bytes of a text in base 64.
+    """Decode bytes from base 64.
 
     `unbase64(value string) -> binary`
     `string(unbase64('U3BhcmsgU1FM'))` is `Spark SQL`.
@@ -1950,7 +1950,7 @@ def unbase64(value: Value, /) -> Column:
 
 
 def hex(value: Value, /) -> Column:
-    """In hexadecimal digits.
+    """Convert a number, text or binary to hexadecimal digits.
 
     `hex(value bigint) -> string`
     `hex(value string) -> string`
@@ -1961,7 +1961,7 @@ def hex(value: Value, /) -> Column:
 
 
 def unhex(value: Value, /) -> Column:
-    """The bytes of hexadecimal digits; null if these are none.
+    """Decode bytes from hexadecimal digits; null if the text has other characters.
 
     `unhex(value string) -> binary`
     `string(unhex('537061726B'))` is `Spark`.
@@ -1970,7 +1970,7 @@ def unhex(value: Value, /) -> Column:
 
 
 def bin(value: Value, /) -> Column:
-    """In binary digits.
+    """Convert a whole number to binary digits.
 
     `bin(value bigint) -> string`
     `bin(13)` is `1101`.
@@ -1979,7 +1979,7 @@ def bin(value: Value, /) -> Column:
 
 
 def encode(value: Value, charset: Value, /) -> Column:
-    """The bytes of a text in a character set.
+    """Encode a text in a character set.
 
     `encode(value string, charset string) -> binary`
     `hex(encode('ä', 'UTF-8'))` is `C3A4`.
@@ -1988,7 +1988,7 @@ def encode(value: Value, charset: Value, /) -> Column:
 
 
 def decode(value: Value, charset: Value, /) -> Column:
-    """The text of bytes in a character set.
+    """Decode bytes in a character set.
 
     `decode(value binary, charset string) -> string`
     `decode(unhex('C3A4'), 'UTF-8')` is `ä`.
@@ -1997,7 +1997,7 @@ def decode(value: Value, charset: Value, /) -> Column:
 
 
 def coalesce(*arguments: Value) -> Column:
-    """The first value that is not null; those behind it are not evaluated.
+    """Return the first value that is not null; the values after it are not evaluated.
 
     `coalesce(values T...) -> T`
     `coalesce(NULL, 2, 1 / 0)` is `2.0`.
@@ -2006,7 +2006,7 @@ def coalesce(*arguments: Value) -> Column:
 
 
 def nvl(value: Value, otherwise: Value, /) -> Column:
-    """The first value that is not null; those behind it are not evaluated.
+    """Return the first value that is not null; the values after it are not evaluated.
 
     `nvl(value T, otherwise T) -> T`
     `nvl(NULL, 'a')` is `a`.
@@ -2015,7 +2015,7 @@ def nvl(value: Value, otherwise: Value, /) -> Column:
 
 
 def ifnull(value: Value, otherwise: Value, /) -> Column:
-    """The first value that is not null; those behind it are not evaluated.
+    """Return the first value that is not null; the values after it are not evaluated.
 
     `ifnull(value T, otherwise T) -> T`
     `ifnull(NULL, 1)` is `1`.
@@ -2024,7 +2024,7 @@ def ifnull(value: Value, otherwise: Value, /) -> Column:
 
 
 def if_(condition: Value, value: Value, otherwise: Value, /) -> Column:
-    """The value if the condition is true, else the other one; only that one is evaluated.
+    """Return the first value if the condition is true, else the second; the other one is not evaluated.
 
     `if(condition boolean, value T, otherwise T) -> T`
     `if(1 < 2, 'a', 'b')` is `a`.
@@ -2033,7 +2033,7 @@ def if_(condition: Value, value: Value, otherwise: Value, /) -> Column:
 
 
 def nvl2(value: Value, present: Value, missing: Value, /) -> Column:
-    """The second value where the first one is not null, else the third one.
+    """Return the second value if the first is not null, else the third.
 
     `nvl2(value any, present T, missing T) -> T`
     `nvl2(NULL, 1, 2)` is `2`.
@@ -2042,7 +2042,7 @@ def nvl2(value: Value, present: Value, missing: Value, /) -> Column:
 
 
 def nullif(value: Value, other: Value, /) -> Column:
-    """Null if both are equal, else the first value.
+    """Return null if both are equal, else the first value.
 
     `nullif(value T, other T) -> T`
     `nullif(2, 2)` is `NULL`.
@@ -2051,7 +2051,7 @@ def nullif(value: Value, other: Value, /) -> Column:
 
 
 def nanvl(value: Value, otherwise: Value, /) -> Column:
-    """The first number, or the second one where the first is NaN.
+    """Return the first number, or the second if the first is NaN.
 
     `nanvl(value double, otherwise double) -> double`
     `nanvl(DOUBLE('NaN'), 1.5e0)` is `1.5`.
@@ -2060,7 +2060,7 @@ def nanvl(value: Value, otherwise: Value, /) -> Column:
 
 
 def count() -> Summary:
-    """The number of tuples.
+    """Count the tuples.
 
     `Count()` of `Aggregate`.
     """
@@ -2068,7 +2068,7 @@ def count() -> Summary:
 
 
 def count_distinct(e: Value, /) -> Summary:
-    """The number of different values, exactly; all of them are state.
+    """Count the different values exactly; all of them are kept as state.
 
     `CountDistinct(e)` of `Aggregate`.
     """
@@ -2076,7 +2076,7 @@ def count_distinct(e: Value, /) -> Summary:
 
 
 def sum(e: Value, /) -> Summary:
-    """The sum; true counts as 1. A group whose sum leaves its type fails.
+    """Return the sum; true counts as 1. A sum that overflows its type is a failure.
 
     `Sum(e)` of `Aggregate`.
     """
@@ -2084,7 +2084,7 @@ def sum(e: Value, /) -> Summary:
 
 
 def average(e: Value, /) -> Summary:
-    """The mean; true counts as 1, so it is the share of the tuples for which a condition is true.
+    """Return the mean; true counts as 1, so the mean of a condition is the share of tuples for which it is true.
 
     `Average(e)` of `Aggregate`.
     """
@@ -2092,7 +2092,7 @@ def average(e: Value, /) -> Summary:
 
 
 def min(e: Value, /) -> Summary:
-    """The smallest value.
+    """Return the smallest value.
 
     `Min(e)` of `Aggregate`.
     """
@@ -2100,7 +2100,7 @@ def min(e: Value, /) -> Summary:
 
 
 def max(e: Value, /) -> Summary:
-    """The largest value; NaN is above all numbers.
+    """Return the largest value; NaN is larger than all numbers.
 
     `Max(e)` of `Aggregate`.
     """
@@ -2108,7 +2108,7 @@ def max(e: Value, /) -> Summary:
 
 
 def first(e: Value, /) -> Summary:
-    """The value of the first tuple.
+    """Return the value of the first tuple.
 
     `First(e)` of `Aggregate`.
     """
@@ -2116,7 +2116,7 @@ def first(e: Value, /) -> Summary:
 
 
 def last(e: Value, /) -> Summary:
-    """The value of the last tuple.
+    """Return the value of the last tuple.
 
     `Last(e)` of `Aggregate`.
     """
@@ -2124,7 +2124,7 @@ def last(e: Value, /) -> Summary:
 
 
 def arg_min(e: Value, by: Value, /) -> Summary:
-    """The first argument of the tuple with the smallest `by`, of the last one of several.
+    """Return the first argument's value in the tuple with the smallest `by`; if several have it, in the last of them.
 
     `ArgMin(e, by)` of `Aggregate`.
     """
@@ -2132,7 +2132,7 @@ def arg_min(e: Value, by: Value, /) -> Summary:
 
 
 def arg_max(e: Value, by: Value, /) -> Summary:
-    """The first argument of the tuple with the largest `by`, of the last one of several.
+    """Return the first argument's value in the tuple with the largest `by`; if several have it, in the last of them.
 
     `ArgMax(e, by)` of `Aggregate`.
     """
@@ -2140,7 +2140,7 @@ def arg_max(e: Value, by: Value, /) -> Summary:
 
 
 def std_dev(e: Value, /) -> Summary:
-    """The standard deviation of a sample.
+    """Return the standard deviation of a sample.
 
     `StdDev(e)` of `Aggregate`.
     """
@@ -2148,7 +2148,7 @@ def std_dev(e: Value, /) -> Summary:
 
 
 def std_dev_pop(e: Value, /) -> Summary:
-    """The standard deviation of a population.
+    """Return the standard deviation of a population.
 
     `StdDevPop(e)` of `Aggregate`.
     """
@@ -2156,7 +2156,7 @@ def std_dev_pop(e: Value, /) -> Summary:
 
 
 def collect_list(e: Value, n: Value, /) -> Summary:
-    """The first n values in order of arrival; n is a number from 1 on.
+    """Return the first n values in order of arrival; n is at least 1.
 
     `CollectList(e, n)` of `Aggregate`.
     """

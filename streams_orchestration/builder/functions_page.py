@@ -74,7 +74,7 @@ def functions_page() -> str:
     for group in GROUPS:
         listed: list[Function | Form] = [*group.functions, *(CHOICES if group.heading == "Conditions" else ())]
         rows = "\n".join(map(_row, listed))
-        parts.append(f"## {group.heading}\n\n| function | value | example |\n|---|---|---|\n{rows}\n")
+        parts.append(f"## {group.heading}\n\n| function | description | example |\n|---|---|---|\n{rows}\n")
     rows = "\n".join(map(_output_row, OUTPUT_FUNCTIONS))
     tuples = ", ".join(f"`({', '.join(map(_sql, row))})`" for row in EXAMPLE_ROWS)
     parts.append(_OUTPUT.format(schema=EXAMPLE_SCHEMA, tuples=tuples, rows=rows))

@@ -17,7 +17,7 @@ _HEAD = '''"""The functions of expressions over columns, and the output function
 `make docs` writes this module from the tables of functions; edit those.
 """
 
-# ruff: noqa: D403, E501
+# ruff: noqa: E501
 
 from __future__ import annotations
 

@@ -164,7 +164,9 @@ def _calculator(binding: Binding, whole: Row, floating: Row, exact: Row) -> Row:
 
 
 @ARITHMETIC.bound(
-    summary="The sum; a date with a number of days, or a point in time with an interval, is moved on.",
+    summary=(
+        "Return the sum. A date plus a number is a date so many days later; a time plus an interval is a later time."
+    ),
     examples=[("1 + 2", "3"), ("DATE '2024-01-31' + INTERVAL 1 MONTH", "2024-02-29")],
     resolver=_additive("+"),
     name="+",
@@ -181,7 +183,7 @@ def _add(binding: Binding) -> Row:
 
 
 @ARITHMETIC.bound(
-    summary="The difference; of two points in time it is an interval.",
+    summary="Return the difference. The difference of two points in time is an interval.",
     examples=[("5 - 7", "-2"), ("DATE '2024-03-01' - 1", "2024-02-29")],
     resolver=_additive("-"),
     name="-",
@@ -199,7 +201,7 @@ def _subtract(binding: Binding) -> Row:
 
 
 @ARITHMETIC.bound(
-    summary="The product.",
+    summary="Return the product.",
     examples=[("3 * 4", "12"), ("1.5 * 2.25", "3.375")],
     resolver=_multiplied,
     name="*",
@@ -224,7 +226,7 @@ def _divide(binding: Binding) -> Row:
 
 
 ARITHMETIC.bound(
-    summary="The quotient: a double of whole numbers, a decimal of decimals.",
+    summary="Return the quotient: a double for whole numbers, a decimal for decimals.",
     examples=[("7 / 2", "3.5"), ("10 / 3.0", "3.333333")],
     resolver=_divided,
     name="/",
@@ -233,7 +235,7 @@ ARITHMETIC.bound(
 
 
 @ARITHMETIC.bound(
-    summary="The whole part of a quotient, towards zero.",
+    summary="Return the quotient without its fraction (rounded towards zero).",
     examples=[("-7 DIV 2", "-3")],
     resolver=_whole_quotient,
     name="div",
@@ -264,14 +266,14 @@ def _remainder(binding: Binding) -> Row:
 
 
 ARITHMETIC.bound(
-    summary="The remainder, with the sign of the dividend.",
+    summary="Return the remainder, which has the sign of the dividend.",
     examples=[("-7 % 3", "-1")],
     resolver=_arithmetic(_remainder_type),
     name="%",
     fails=True,
 )(_remainder)
 ARITHMETIC.bound(
-    summary="The remainder, with the sign of the dividend.",
+    summary="Return the remainder, which has the sign of the dividend.",
     examples=[("mod(7, 3)", "1")],
     resolver=_arithmetic(_remainder_type),
     name="mod",
@@ -280,7 +282,7 @@ ARITHMETIC.bound(
 
 
 @ARITHMETIC.bound(
-    summary="The remainder that is not negative for a positive divisor.",
+    summary="Return the remainder; it is not negative for a positive divisor.",
     examples=[("pmod(-7, 3)", "2")],
     resolver=_arithmetic(_remainder_type),
     name="pmod",
@@ -299,7 +301,7 @@ def _pmod(binding: Binding) -> Row:
 for _name, _plain in (("try_add", _add), ("try_subtract", _subtract), ("try_multiply", _multiply)):
     _sign = {"try_add": "+", "try_subtract": "-", "try_multiply": "*"}[_name]
     ARITHMETIC.bound(
-        summary=f"As `{_sign}`, but null where there is no value.",
+        summary=f"Return the same as `{_sign}`, or null where `{_sign}` fails.",
         examples=[(f"{_name}(2147483647, 2147483647)", "0" if _sign == "-" else "NULL")],
         resolver=_multiplied if _sign == "*" else _additive(_sign),
         name=_name,
@@ -307,14 +309,14 @@ for _name, _plain in (("try_add", _add), ("try_subtract", _subtract), ("try_mult
         zoned=with_timestamps,
     )(_plain)
 ARITHMETIC.bound(
-    summary="As `/`, but null for a division by zero.",
+    summary="Return the same as `/`, or null for a division by zero.",
     examples=[("try_divide(1, 0)", "NULL")],
     resolver=_divided,
     name="try_divide",
     lenient=True,
 )(_divide)
 ARITHMETIC.bound(
-    summary="As `%`, but null for a division by zero.",
+    summary="Return the same as `%`, or null for a division by zero.",
     examples=[("try_mod(1, 0)", "NULL")],
     resolver=_arithmetic(_remainder_type),
     name="try_mod",
@@ -331,7 +333,7 @@ def one_number(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @ARITHMETIC.bound(
-    summary="The number with the other sign.",
+    summary="Return the number with the opposite sign.",
     examples=[("negative(1.5)", "-1.5")],
     resolver=one_number,
     name="negative",
@@ -345,12 +347,12 @@ def _negative(binding: Binding) -> Row:
 
 
 ARITHMETIC.function(
-    summary="The number itself.", examples=[("positive(1.5)", "1.5")], resolver=one_number, name="positive"
+    summary="Return the number itself.", examples=[("positive(1.5)", "1.5")], resolver=one_number, name="positive"
 )(lambda value: value)
 
 
 @ARITHMETIC.bound(
-    summary="The number without its sign.",
+    summary="Return the absolute value.",
     examples=[("abs(-1.5)", "1.5")],
     resolver=one_number,
     name="abs",

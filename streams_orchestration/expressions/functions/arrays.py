@@ -38,7 +38,7 @@ def _with_element(result: str) -> Callable[[Sequence[Operand]], Resolved | None]
 
 
 @ARRAYS.bound(
-    summary="True if an element equals a value; null if none does and one of them is null.",
+    summary="Return true if an element equals a value; null if none does and one of them is null.",
     examples=[("array_contains(array(1, 2), 2)", "true")],
     resolver=_with_element("boolean"),
     name="array_contains",
@@ -56,7 +56,7 @@ def _array_contains(binding: Binding) -> Row:
 
 
 @ARRAYS.bound(
-    summary="The place of the first element that equals a value, from 1, or 0.",
+    summary="Return the place of the first element that equals a value, counted from 1, or 0.",
     examples=[("array_position(array(1, 2), 2)", "2")],
     resolver=_with_element("bigint"),
     name="array_position",
@@ -72,7 +72,7 @@ def _array_position(binding: Binding) -> Row:
 
 
 @ARRAYS.bound(
-    summary="Without the elements that equal a value.",
+    summary="Remove the elements that equal a value.",
     examples=[("array_remove(array(1, 2, 1), 1)", "[2]")],
     resolver=_with_element("array"),
     name="array_remove",
@@ -83,14 +83,14 @@ def _array_remove(binding: Binding) -> Row:
 
 
 ARRAYS.function(
-    summary="With one more element at the end.",
+    summary="Append an element.",
     examples=[("array_append(array(1), 2)", "[1, 2]")],
     resolver=_with_element("array"),
     name="array_append",
     strict=False,
 )(lambda values, value: None if values is None else (*values, value))
 ARRAYS.function(
-    summary="With one more element at the beginning.",
+    summary="Prepend an element.",
     examples=[("array_prepend(array(1), 2)", "[2, 1]")],
     resolver=_with_element("array"),
     name="array_prepend",
@@ -108,12 +108,12 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[Binding], Row]:
 
 ARRAYS.bound(
     "array_min(values array<T>) -> T",
-    summary="The smallest element that is not null.",
+    summary="Return the smallest element that is not null.",
     examples=[("array_min(array(3, 1, NULL))", "1")],
 )(_extreme(min))
 ARRAYS.bound(
     "array_max(values array<T>) -> T",
-    summary="The largest element that is not null.",
+    summary="Return the largest element that is not null.",
     examples=[("array_max(array(3, 1, NULL))", "3")],
 )(_extreme(max))
 
@@ -127,7 +127,7 @@ def _unique(values: Iterable[Any], key: Callable[[Any], Any]) -> tuple[Any, ...]
 
 @ARRAYS.bound(
     "array_distinct(values array<T>) -> array<T>",
-    summary="Every element once.",
+    summary="Remove duplicates.",
     examples=[("array_distinct(array(1, 2, 1))", "[1, 2]")],
 )
 def _array_distinct(binding: Binding) -> Row:
@@ -151,12 +151,12 @@ def _of_sets(choose: Callable[[bool], bool] | None) -> Callable[[Binding], Row]:
 
 
 for _name, _choose, _summary, _value in (
-    ("array_union", None, "Elements of either array, each once.", "[1, 2, 3]"),
-    ("array_intersect", lambda there: there, "Elements of both arrays, each once.", "[2]"),
+    ("array_union", None, "Return the elements of either array, each once.", "[1, 2, 3]"),
+    ("array_intersect", lambda there: there, "Return the elements that are in both arrays, each once.", "[2]"),
     (
         "array_except",
         lambda there: not there,
-        "Elements of the first array that the second one lacks, each once.",
+        "Return the elements of the first array that the second one lacks, each once.",
         "[1]",
     ),
 ):
@@ -169,7 +169,7 @@ for _name, _choose, _summary, _value in (
 
 @ARRAYS.bound(
     "arrays_overlap(one array<T>, other array<T>) -> boolean",
-    summary="True if the arrays have an element in common; null if not and one of them has a null.",
+    summary="Return true if the arrays have an element in common; null if not and one of them has a null.",
     examples=[("arrays_overlap(array(1, 2), array(2, 3))", "true")],
 )
 def _arrays_overlap(binding: Binding) -> Row:
@@ -185,7 +185,7 @@ def _arrays_overlap(binding: Binding) -> Row:
 
 @ARRAYS.function(
     "array_join(values array<string>, separator string, [missing string]) -> string",
-    summary="The elements as one text; null ones are left out, or written as a text.",
+    summary="Join the elements into one text; nulls are left out, or replaced by a text.",
     examples=[("array_join(array('a', NULL, 'b'), ',', '?')", "a,?,b")],
     exact=True,
 )
@@ -197,7 +197,7 @@ def _array_join(values: Sequence[str | None], separator: str, missing: str | Non
 
 @ARRAYS.function(
     "slice(values array<T>, start int, length int) -> array<T>",
-    summary="So many elements from a place on, from 1 or from the end for a negative one.",
+    summary="Return `length` elements from a place on, counted from 1 (or from the end if negative).",
     examples=[("slice(array(1, 2, 3), -2, 2)", "[2, 3]")],
     fails=True,
 )
@@ -211,7 +211,7 @@ def _slice(values: Sequence[Any], start: int, length: int) -> tuple[Any, ...]:
 
 @ARRAYS.bound(
     "sort_array(values array<T>, [ascending constant boolean]) -> array<T>",
-    summary="Sorted; null comes first, or last in descending order.",
+    summary="Sort the elements; nulls come first, or last in descending order.",
     examples=[("sort_array(array(3, NULL, 1))", "[null, 1, 3]")],
 )
 def _sort_array(binding: Binding) -> Row:
@@ -221,7 +221,7 @@ def _sort_array(binding: Binding) -> Row:
 
 @ARRAYS.bound(
     "array_sort(values array<T>) -> array<T>",
-    summary="Sorted; null comes last.",
+    summary="Sort the elements; nulls come last.",
     examples=[("array_sort(array(3, NULL, 1))", "[1, 3, null]")],
 )
 def _array_sort(binding: Binding) -> Row:
@@ -231,14 +231,14 @@ def _array_sort(binding: Binding) -> Row:
 
 ARRAYS.function(
     "flatten(values array<array<T>>) -> array<T>",
-    summary="The elements of the arrays in an array.",
+    summary="Concatenate the arrays in an array.",
     examples=[("flatten(array(array(1), array(2, 3)))", "[1, 2, 3]")],
 )(lambda values: None if None in values else tuple(each for part in values for each in part))
 
 
 @ARRAYS.function(
     "array_repeat(value T, times int) -> array<T>",
-    summary=f"A value so many times, at most {_MOST:,}.",
+    summary=f"Make an array that repeats a value, at most {_MOST:,} times.",
     examples=[("array_repeat('a', 2)", "[a, a]")],
     exact=True,
     strict=False,
@@ -255,7 +255,7 @@ def _array_repeat(value: Any, times: int | None) -> tuple[Any, ...] | None:
 
 ARRAYS.function(
     "array_compact(values array<T>) -> array<T>",
-    summary="Without null.",
+    summary="Remove nulls.",
     examples=[("array_compact(array(1, NULL))", "[1]")],
 )(lambda values: tuple(each for each in values if each is not None))
 
@@ -268,7 +268,7 @@ def _whole_sequence(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @ARRAYS.function(
-    summary=f"The whole numbers from one to another, by steps; at most {_MOST:,}.",
+    summary=f"Return the whole numbers from one to another, by steps; at most {_MOST:,}.",
     examples=[("sequence(5, 1, -2)", "[5, 3, 1]")],
     resolver=_whole_sequence,
     name="sequence",

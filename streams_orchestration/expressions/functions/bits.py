@@ -23,9 +23,9 @@ def _whole_pair(operands: Sequence[Operand]) -> Resolved | None:
 
 
 for _sign, _operation, _summary, _example in (
-    ("&", operator.and_, "Bits that are set in both.", ("6 & 3", "2")),
-    ("|", operator.or_, "Bits that are set in one of them or in both.", ("6 | 3", "7")),
-    ("^", operator.xor, "Bits that are set in just one of them.", ("6 ^ 3", "5")),
+    ("&", operator.and_, "Return the bits that are set in both numbers.", ("6 & 3", "2")),
+    ("|", operator.or_, "Return the bits that are set in at least one of the numbers.", ("6 | 3", "7")),
+    ("^", operator.xor, "Return the bits that are set in exactly one of the numbers.", ("6 ^ 3", "5")),
 ):
     BITS.function(summary=_summary, examples=[_example], resolver=_whole_pair, name=_sign)(_operation)
 
@@ -35,7 +35,7 @@ def _one_whole(operands: Sequence[Operand]) -> Resolved | None:
     return Resolved((kinds[0],), kinds[0]) if len(kinds) == 1 and kinds[0].is_integral else None
 
 
-BITS.function(summary="All bits turned over.", examples=[("~5", "-6")], resolver=_one_whole, name="~")(operator.inv)
+BITS.function(summary="Invert all bits.", examples=[("~5", "-6")], resolver=_one_whole, name="~")(operator.inv)
 
 
 def _shift(operands: Sequence[Operand]) -> Resolved | None:
@@ -60,12 +60,12 @@ def _shifter(shift: Callable[[int, int, int], int]) -> Callable[[Binding], Row]:
 
 
 for _names, _shifted, _summary, _example in (
-    (("<<", "shiftleft"), lambda value, by, _bits: value << by, "The bits moved to the left.", "8"),
-    ((">>", "shiftright"), lambda value, by, _bits: value >> by, "The bits moved to the right; the sign stays.", "0"),
+    (("<<", "shiftleft"), lambda value, by, _bits: value << by, "Shift the bits to the left.", "8"),
+    ((">>", "shiftright"), lambda value, by, _bits: value >> by, "Shift the bits to the right; the sign is kept.", "0"),
     (
         (">>>", "shiftrightunsigned"),
         lambda value, by, bits: (value % (1 << bits)) >> by,
-        "The bits moved to the right, the sign too.",
+        "Shift the bits to the right, filling with zeros.",
         "0",
     ),
 ):
@@ -77,7 +77,7 @@ for _names, _shifted, _summary, _example in (
 @BITS.function(
     "bit_count(value whole) -> int",
     "bit_count(value boolean) -> int",
-    summary="How many bits are set.",
+    summary="Count the bits that are set.",
     examples=[("bit_count(7)", "3")],
     exact=True,
 )

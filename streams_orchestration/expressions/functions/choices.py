@@ -10,8 +10,8 @@ def _form(signature: str, summary: str, *examples: tuple[str, str]) -> Form:
     return Form(signature.partition("(")[0], (read,), summary, examples)
 
 
-_FIRST = "The first value that is not null; those behind it are not evaluated."
-_CHOICE = "The value if the condition is true, else the other one; only that one is evaluated."
+_FIRST = "Return the first value that is not null; the values after it are not evaluated."
+_CHOICE = "Return the first value if the condition is true, else the second; the other one is not evaluated."
 CHOICES = (
     _form("coalesce(values T...) -> T", _FIRST, ("coalesce(NULL, 2, 1 / 0)", "2.0")),
     _form("nvl(value T, otherwise T) -> T", _FIRST, ("nvl(NULL, 'a')", "a")),
@@ -19,13 +19,17 @@ CHOICES = (
     _form("if(condition boolean, value T, otherwise T) -> T", _CHOICE, ("if(1 < 2, 'a', 'b')", "a")),
     _form(
         "nvl2(value any, present T, missing T) -> T",
-        "The second value where the first one is not null, else the third one.",
+        "Return the second value if the first is not null, else the third.",
         ("nvl2(NULL, 1, 2)", "2"),
     ),
-    _form("nullif(value T, other T) -> T", "Null if both are equal, else the first value.", ("nullif(2, 2)", "NULL")),
+    _form(
+        "nullif(value T, other T) -> T",
+        "Return null if both are equal, else the first value.",
+        ("nullif(2, 2)", "NULL"),
+    ),
     _form(
         "nanvl(value double, otherwise double) -> double",
-        "The first number, or the second one where the first is NaN.",
+        "Return the first number, or the second if the first is NaN.",
         ("nanvl(DOUBLE('NaN'), 1.5e0)", "1.5"),
     ),
 )

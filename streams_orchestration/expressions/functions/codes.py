@@ -13,7 +13,10 @@ CODES = Group("Codes of texts")
 
 @CODES.function(
     "levenshtein(one string, other string) -> int",
-    summary="How many characters must be changed, added or removed to come from one text to another.",
+    summary=(
+        "Return the edit distance: how many characters must be changed, added or removed to turn one "
+        "text into the other."
+    ),
     examples=[("levenshtein('kitten', 'sitting')", "3")],
 )
 def _levenshtein(one: str, other: str) -> int:
@@ -30,7 +33,7 @@ _SOUNDS = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230127022455012623017202", s
 
 @CODES.function(
     "soundex(value string) -> string",
-    summary="A code of how a word sounds.",
+    summary="Return the Soundex code of a word, which depends on how it sounds.",
     examples=[("soundex('Miller')", "M460")],
     exact=True,
 )
@@ -53,7 +56,7 @@ def _soundex(value: str) -> str:
 
 CODES.function(
     "luhn_check(value string) -> boolean",
-    summary="True if digits have a right check digit by Luhn's rule.",
+    summary="Return true if the last digit is a valid check digit by the Luhn algorithm.",
     examples=[("luhn_check('8112189876')", "true")],
 )(
     lambda value: (
@@ -67,7 +70,10 @@ CODES.function(
 @CODES.function(
     "mask(value string, [upper constant string], [lower constant string], [digit constant string], "
     "[other constant string]) -> string",
-    summary="With other characters in the place of capital letters, small ones and digits; null leaves them.",
+    summary=(
+        "Replace upper-case letters, lower-case letters and digits by mask characters; a null mask keeps "
+        "the characters."
+    ),
     examples=[("mask('Ab1-')", "Xxn-")],
     exact=True,
     strict=False,
@@ -94,14 +100,14 @@ def _mask(
 
 CODES.function(
     "url_encode(value string) -> string",
-    summary="As a part of an address.",
+    summary="Encode a text for use in a URL.",
     examples=[("url_encode('a b&c')", "a+b%26c")],
 )(lambda value: urllib.parse.quote_plus(value, safe="*-._"))
 
 
 @CODES.function(
     "url_decode(value string) -> string",
-    summary="The text of a part of an address.",
+    summary="Decode a text from a URL.",
     examples=[("url_decode('a+b%26c')", "a b&c")],
     fails=True,
 )

@@ -58,18 +58,18 @@ def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Binding], Row]
 
 
 for _sign, _compare, _summary, _example in (
-    ("=", operator.eq, "True if both are equal.", ("1 = 1.0", "true")),
-    ("<>", operator.ne, "True if they differ.", ("'a' <> 'A'", "true")),
-    ("<", operator.lt, "True if the left one is smaller.", ("'a' < 'B'", "false")),
-    ("<=", operator.le, "True if the left one is smaller, or both are equal.", ("2 <= 2", "true")),
-    (">", operator.gt, "True if the left one is larger.", ("DOUBLE('NaN') > 1e308", "true")),
-    (">=", operator.ge, "True if the left one is larger, or both are equal.", ("2 >= 3", "false")),
+    ("=", operator.eq, "Return true if both are equal.", ("1 = 1.0", "true")),
+    ("<>", operator.ne, "Return true if they differ.", ("'a' <> 'A'", "true")),
+    ("<", operator.lt, "Return true if the left value is smaller.", ("'a' < 'B'", "false")),
+    ("<=", operator.le, "Return true if the left value is smaller, or both are equal.", ("2 <= 2", "true")),
+    (">", operator.gt, "Return true if the left value is larger.", ("DOUBLE('NaN') > 1e308", "true")),
+    (">=", operator.ge, "Return true if the left value is larger, or both are equal.", ("2 >= 3", "false")),
 ):
     COMPARISON.bound(summary=_summary, examples=[_example], resolver=compared, name=_sign)(_comparison(_compare))
 
 
 @COMPARISON.bound(
-    summary="True if both are equal, or both are null; it is never null.",
+    summary="Return true if both are equal or both are null; the result is never null.",
     examples=[("NULL <=> NULL", "true")],
     resolver=compared,
     name="<=>",
@@ -90,7 +90,7 @@ def _member(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @COMPARISON.bound(
-    summary="True if the value equals one of a list; null if none does and one of them is null.",
+    summary="Return true if the value equals an element of the list; null if none does and an element is null.",
     examples=[("2 IN (1, 2)", "true"), ("3 IN (1, NULL)", "NULL")],
     resolver=_member,
     name="in",
@@ -120,5 +120,8 @@ def _all_of(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 LOGIC.function(
-    summary="True if the condition is false.", examples=[("NOT 1 = 2", "true")], resolver=_all_of(BOOLEAN), name="not"
+    summary=("Return true if the condition is false."),
+    examples=[("NOT 1 = 2", "true")],
+    resolver=_all_of(BOOLEAN),
+    name="not",
 )(operator.not_)

@@ -14,19 +14,19 @@ CONDITIONS = Group("Conditions")
 
 CONDITIONS.function(
     "isnull(value any) -> boolean",
-    summary="True if the value is null, as `IS NULL`.",
+    summary="Return true if the value is null, as `IS NULL`.",
     examples=[("isnull(NULL)", "true")],
     strict=False,
 )(lambda value: value is None)
 CONDITIONS.function(
     "isnotnull(value any) -> boolean",
-    summary="True if the value is not null, as `IS NOT NULL`.",
+    summary="Return true if the value is not null, as `IS NOT NULL`.",
     examples=[("isnotnull(1)", "true")],
     strict=False,
 )(lambda value: value is not None)
 CONDITIONS.function(
     "isnan(value double) -> boolean",
-    summary="True if the value is NaN; false for null.",
+    summary="Return true if the value is NaN; false for null.",
     examples=[("isnan(double('NaN'))", "true")],
     strict=False,
 )(lambda value: value is not None and math.isnan(value))
@@ -40,7 +40,7 @@ def _several(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @CONDITIONS.bound(
-    summary="The largest value that is not null.",
+    summary="Return the largest value that is not null.",
     examples=[("greatest(1, NULL, 2.5)", "2.5")],
     resolver=_several,
     name="greatest",
@@ -56,7 +56,7 @@ def _greatest(binding: Binding) -> Row:
 
 
 @CONDITIONS.bound(
-    summary="The smallest value that is not null.",
+    summary="Return the smallest value that is not null.",
     examples=[("least(1, NULL, 2.5)", "1.0")],
     resolver=_several,
     name="least",

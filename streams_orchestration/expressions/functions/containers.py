@@ -20,7 +20,7 @@ def _elements(operands: Sequence[Operand]) -> Resolved | None:
 
 
 CONTAINERS.function(
-    summary="An array of the arguments.",
+    summary="Make an array of the arguments.",
     examples=[("array(1, NULL, 2)", "[1, null, 2]")],
     resolver=_elements,
     name="array",
@@ -51,7 +51,7 @@ def mapped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 CONTAINERS.function(
-    summary="A map of keys and values by turns.",
+    summary="Make a map of alternating keys and values.",
     examples=[("map('a', 1, 'b', 2)", "{a -> 1, b -> 2}")],
     resolver=_map_types,
     name="map",
@@ -67,7 +67,7 @@ def _struct_types(operands: Sequence[Operand]) -> Resolved | None:
 
 
 CONTAINERS.function(
-    summary="A struct; fields have the names of attributes, or col1, col2 and so on.",
+    summary="Make a struct; fields are named after the attributes, or col1, col2 and so on.",
     examples=[("struct(1, 'x').col2", "x")],
     resolver=_struct_types,
     name="struct",
@@ -85,7 +85,7 @@ def _named_types(operands: Sequence[Operand]) -> Resolved | None:
 
 
 CONTAINERS.function(
-    summary="A struct of names, which are constants, and values by turns.",
+    summary="Make a struct of alternating constant names and values.",
     examples=[("named_struct('a', 1, 'b', 'x')", "{1, x}")],
     resolver=_named_types,
     name="named_struct",
@@ -126,7 +126,9 @@ def _item(binding: Binding) -> Row:
 
 
 CONTAINERS.bound(
-    summary="An element of an array, from 0, or the value of a map's key, which is null if there is none.",
+    summary=(
+        "Return an element of an array, counted from 0, or the value of a map's key (null if the map lacks the key)."
+    ),
     examples=[("array(1, 2)[0]", "1"), ("map('a', 1)['b']", "NULL")],
     resolver=_indexed,
     name="[]",
@@ -147,14 +149,14 @@ def _element_at(binding: Binding) -> Row:
 
 
 CONTAINERS.bound(
-    summary="An element of an array, from 1 or from the end for a negative number, or the value of a map's key.",
+    summary="Return an element of an array, counted from 1 (or from the end if negative), or the value of a map's key.",
     examples=[("element_at(array(1, 2), -1)", "2")],
     resolver=_indexed,
     name="element_at",
     fails=True,
 )(_element_at)
 CONTAINERS.bound(
-    summary="As element_at, but null where there is no element.",
+    summary="Return the same as element_at, or null where there is no element.",
     examples=[("try_element_at(array(1, 2), 5)", "NULL")],
     resolver=_indexed,
     name="try_element_at",
@@ -162,26 +164,32 @@ CONTAINERS.bound(
 )(_element_at)
 CONTAINERS.function(
     "get(values array<T>, index int) -> T",
-    summary="An element of an array, from 0; null where there is none.",
+    summary="Return an element of an array, counted from 0; null where there is none.",
     examples=[("get(array(1, 2), 5)", "NULL")],
 )(lambda values, index: values[index] if 0 <= index < len(values) else None)
 for _name in ("size", "cardinality"):
     CONTAINERS.function(
         f"{_name}(values array<T>) -> int",
         f"{_name}(values map<K, V>) -> int",
-        summary="How many elements or keys.",
+        summary="Count the elements of an array or the keys of a map.",
         examples=[(f"{_name}(array(1, 2))", "2")],
     )(len)
 CONTAINERS.function(
-    "array_size(values array<T>) -> int", summary="How many elements.", examples=[("array_size(array(1, 2))", "2")]
+    "array_size(values array<T>) -> int",
+    summary="Count the elements of an array.",
+    examples=[("array_size(array(1, 2))", "2")],
 )(len)
 
 
 CONTAINERS.function(
-    "map_keys(values map<K, V>) -> array<K>", summary="The keys.", examples=[("map_keys(map('a', 1))", "[a]")]
+    "map_keys(values map<K, V>) -> array<K>",
+    summary="Return the keys of a map as an array.",
+    examples=[("map_keys(map('a', 1))", "[a]")],
 )(tuple)
 CONTAINERS.function(
-    "map_values(values map<K, V>) -> array<V>", summary="The values.", examples=[("map_values(map('a', 1))", "[1]")]
+    "map_values(values map<K, V>) -> array<V>",
+    summary="Return the values of a map as an array.",
+    examples=[("map_values(map('a', 1))", "[1]")],
 )(lambda values: tuple(values.values()))
 
 
@@ -192,7 +200,7 @@ def _entries(operands: Sequence[Operand]) -> Resolved | None:
 
 
 CONTAINERS.function(
-    summary="The keys with their values.",
+    summary="Return the entries of a map as an array of structs of key and value.",
     examples=[("map_entries(map('a', 1))", "[{a, 1}]")],
     resolver=_entries,
     name="map_entries",
@@ -209,7 +217,7 @@ def _key_types(operands: Sequence[Operand]) -> Resolved | None:
 
 
 CONTAINERS.function(
-    summary="True if there is a value for a key.",
+    summary="Return true if the map has the key.",
     examples=[("map_contains_key(map('a', 1), 'a')", "true")],
     resolver=_key_types,
     name="map_contains_key",
@@ -218,7 +226,7 @@ CONTAINERS.function(
 
 @CONTAINERS.function(
     "map_from_arrays(keys array<K>, values array<V>) -> map<K, V>",
-    summary="A map of as many keys as values.",
+    summary="Make a map of an array of keys and an array of as many values.",
     examples=[("map_from_arrays(array('a'), array(1))", "{a -> 1}")],
     fails=True,
 )
@@ -231,7 +239,7 @@ def _map_from_arrays(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, An
 
 CONTAINERS.function(
     "map_concat(first map<K, V>, more map<K, V>...) -> map<K, V>",
-    summary="All entries of the maps; a key must not be in two.",
+    summary="Merge maps; a key must not be in two of them.",
     examples=[("map_concat(map('a', 1), map('b', 2))", "{a -> 1, b -> 2}")],
     fails=True,
 )(lambda *maps: mapped(pair for each in maps for pair in each.items()))
@@ -239,7 +247,10 @@ CONTAINERS.function(
 
 @CONTAINERS.function(
     "str_to_map(value string, [pairs string], [values string]) -> map<string, string>",
-    summary="The keys and values of a text, divided by regular expressions; `,` and `:` if none are named.",
+    summary=(
+        "Make a map of a text by splitting it at two regular expressions: between pairs (default `,`), "
+        "and between key and value (`:`)."
+    ),
     examples=[("str_to_map('a:1,b:2')", "{a -> 1, b -> 2}")],
     exact=True,
     fails=True,

@@ -21,7 +21,7 @@ DOCUMENTS = Group("JSON")
 
 @DOCUMENTS.function(
     "get_json_object(json string, path string) -> string",
-    summary="What a path such as `$.a.b[0]` finds in a JSON text; null if it finds nothing.",
+    summary="Return the part of a JSON text that a path such as `$.a.b[0]` leads to; null if there is none.",
     examples=[("get_json_object('{\"a\": {\"b\": [1, 2]}}', '$.a.b[1]')", "2")],
     exact=True,
 )
@@ -32,7 +32,7 @@ def _get_json_object(text: str, path: str) -> str | None:
 
 @DOCUMENTS.function(
     "json_array_length(json string) -> int",
-    summary="How many elements the array of a JSON text has; null if it is none.",
+    summary="Count the elements of a JSON array; null if the text is no array.",
     examples=[("json_array_length('[1, 2]')", "2")],
     exact=True,
 )
@@ -43,7 +43,7 @@ def _json_array_length(text: str) -> int | None:
 
 @DOCUMENTS.function(
     "json_object_keys(json string) -> array<string>",
-    summary="The outermost keys of a JSON text; null if it is no object.",
+    summary="Return the outermost keys of a JSON object; null if the text is no object.",
     examples=[('json_object_keys(\'{"a": 1, "b": 2}\')', "[a, b]")],
     exact=True,
 )
@@ -57,7 +57,7 @@ def _nested(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @DOCUMENTS.bound(
-    summary="An array, map or struct as JSON; fields that are null are left out.",
+    summary="Write an array, map or struct as JSON; fields that are null are left out.",
     examples=[("to_json(named_struct('a', 1, 'b', NULL))", '{"a":1}')],
     resolver=_nested,
     name="to_json",
@@ -120,8 +120,10 @@ def _described(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @DOCUMENTS.bound(
-    summary="The value of a JSON text, whose type is a constant text such as 'a int, b string'; a field that does not "
-    "fit is null, and an array or a map with a part that does not fit as a whole.",
+    summary=(
+        "Parse a JSON text as a type, which is a constant text such as 'a int, b string'. A field that "
+        "does not fit is null; an array or a map with a part that does not fit is null as a whole."
+    ),
     examples=[("from_json('{\"a\": 1}', 'a int').a", "1")],
     resolver=_described,
     name="from_json",

@@ -21,21 +21,23 @@ def _hashed(name: str) -> Row:
 
 BYTES.function(
     "md5(value binary) -> string",
-    summary="The MD5 hash, in hexadecimal digits.",
+    summary="Return the MD5 hash, in hexadecimal digits.",
     examples=[("md5('Spark')", "8cde774d6f7333752ed72cacddb05126")],
 )(_hashed("md5"))
 named(
     BYTES,
     ["sha1", "sha"],
     "(value binary) -> string",
-    "The SHA-1 hash, in hexadecimal digits.",
+    "Return the SHA-1 hash, in hexadecimal digits.",
     ("sha1('Spark')", "85f5955f4b27a9a4c2aab6ffe5d7189fc298b92c"),
 )(_hashed("sha1"))
 
 
 @BYTES.function(
     "sha2(value binary, bits int) -> string",
-    summary="The SHA-2 hash of 224, 256 (or 0), 384 or 512 bits; null for others.",
+    summary=(
+        "Return the SHA-2 hash of 224, 256 (or 0), 384 or 512 bits, in hexadecimal digits; null for another length."
+    ),
     examples=[("substring(sha2('Spark', 256), 1, 8)", "529bc3b0")],
 )
 def _sha2(value: bytes, bits: int) -> str | None:
@@ -44,18 +46,18 @@ def _sha2(value: bytes, bits: int) -> str | None:
 
 
 BYTES.function(
-    "crc32(value binary) -> bigint", summary="The checksum CRC-32.", examples=[("crc32('Spark')", "1557323817")]
+    "crc32(value binary) -> bigint", summary="Return the CRC-32 checksum.", examples=[("crc32('Spark')", "1557323817")]
 )(zlib.crc32)
 BYTES.function(
     "base64(value binary) -> string",
-    summary="The bytes in base 64.",
+    summary="Encode bytes in base 64.",
     examples=[("base64('Spark SQL')", "U3BhcmsgU1FM")],
 )(lambda value: base64.b64encode(value).decode())
 
 
 @BYTES.function(
     "unbase64(value string) -> binary",
-    summary="The bytes of a text in base 64.",
+    summary="Decode bytes from base 64.",
     examples=[("string(unbase64('U3BhcmsgU1FM'))", "Spark SQL")],
     fails=True,
 )
@@ -76,14 +78,14 @@ BYTES.function(
     "hex(value bigint) -> string",
     "hex(value string) -> string",
     "hex(value binary) -> string",
-    summary="In hexadecimal digits.",
+    summary="Convert a number, text or binary to hexadecimal digits.",
     examples=[("hex(17)", "11"), ("hex('Spark')", "537061726B")],
 )(_hex)
 
 
 @BYTES.function(
     "unhex(value string) -> binary",
-    summary="The bytes of hexadecimal digits; null if these are none.",
+    summary="Decode bytes from hexadecimal digits; null if the text has other characters.",
     examples=[("string(unhex('537061726B'))", "Spark")],
 )
 def _unhex(value: str) -> bytes | None:
@@ -91,9 +93,9 @@ def _unhex(value: str) -> bytes | None:
     return bytes.fromhex(digits) if re.fullmatch(r"[0-9a-fA-F]*", digits) else None
 
 
-BYTES.function("bin(value bigint) -> string", summary="In binary digits.", examples=[("bin(13)", "1101")])(
-    lambda value: f"{value % 2**64:b}"
-)
+BYTES.function(
+    "bin(value bigint) -> string", summary="Convert a whole number to binary digits.", examples=[("bin(13)", "1101")]
+)(lambda value: f"{value % 2**64:b}")
 _CHARSETS = {
     "US-ASCII": "ascii",
     "ISO-8859-1": "latin-1",
@@ -114,7 +116,7 @@ def _charset(name: str) -> str:
 
 @BYTES.function(
     "encode(value string, charset string) -> binary",
-    summary="The bytes of a text in a character set.",
+    summary="Encode a text in a character set.",
     examples=[("hex(encode('ä', 'UTF-8'))", "C3A4")],
     fails=True,
 )
@@ -129,7 +131,7 @@ def _encode(value: str, charset: str) -> bytes:
 
 @BYTES.function(
     "decode(value binary, charset string) -> string",
-    summary="The text of bytes in a character set.",
+    summary="Decode bytes in a character set.",
     examples=[("decode(unhex('C3A4'), 'UTF-8')", "ä")],
     fails=True,
 )

@@ -49,7 +49,7 @@ _MOMENT = "TIMESTAMP '2024-05-03 10:11:12.5'"
 
 @INSTANTS.function(
     "make_date(year int, month int, day int) -> date",
-    summary="A date of its parts.",
+    summary="Make a date from its parts.",
     examples=[("make_date(2024, 2, 29)", "2024-02-29")],
     fails=True,
 )
@@ -78,7 +78,7 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
 
     INSTANTS.bound(
         f"{_name}(year int, month int, day int, hour int, minute int, second decimal(16, 6)) -> {_kind}",
-        summary="A time of its parts.",
+        summary="Make a time from its parts.",
         examples=[(f"{_name}(2024, 2, 29, 10, 11, 12.5)", "2024-02-29 10:11:12.5")],
         fails=True,
         zoned=with_timestamps,
@@ -119,7 +119,6 @@ def _reads_with_zone(arguments: Sequence[Type], result: Type) -> bool:
     return result == TIMESTAMP or (result == DATE and len(arguments) == 2)
 
 
-_OF_TEXT = "of a text, by a pattern if given, or of "
 for _name, _kind, *_examples in (
     ("to_date", DATE, ("to_date('29.02.2024', 'dd.MM.yyyy')", "2024-02-29")),
     (
@@ -133,8 +132,9 @@ for _name, _kind, *_examples in (
 ):
     _lenient = _name.startswith("try_")
     INSTANTS.bound(
-        summary=f"The {_kind} {_OF_TEXT}{'seconds since 1970' if _kind == TIMESTAMP else 'the digits of a number'}; "
-        f"{'null' if _lenient else 'an error'} for others.",
+        summary=f"Convert a text, read by a pattern if one is given, or "
+        f"{'seconds since 1970' if _kind == TIMESTAMP else 'the digits of a number'} to a {_kind}; "
+        f"any other value {'is null' if _lenient else 'fails'}.",
         examples=_examples,
         resolver=text_number_or(_kind),
         name=_name,
@@ -150,7 +150,7 @@ _DATE_FORMAT = "date_format(value timestamp, pattern string) -> string"
 @INSTANTS.bound(
     _DATE_FORMAT,
     resolver=patterned(_DATE_FORMAT),
-    summary="A text by a pattern, such as `yyyy-MM-dd HH:mm:ss`.",
+    summary="Format a time by a pattern such as `yyyy-MM-dd HH:mm:ss`.",
     examples=[(f"date_format({_MOMENT}, 'EEE, d MMM yyyy')", "Fri, 3 May 2024")],
     fails=True,
     zoned=with_timestamps,
@@ -168,7 +168,7 @@ _FROM_UNIXTIME = "from_unixtime(seconds bigint, [pattern string]) -> string"
 @INSTANTS.bound(
     _FROM_UNIXTIME,
     resolver=patterned(_FROM_UNIXTIME),
-    summary="The time of seconds since 1970, as a text.",
+    summary="Format seconds since 1970 as a time.",
     examples=[("from_unixtime(0)", "1970-01-01 00:00:00")],
     fails=True,
     zoned=lambda _arguments, _result: True,
@@ -199,30 +199,36 @@ def _whole_seconds(micros: int) -> int:
 
 for _name in ("unix_timestamp", "to_unix_timestamp"):
     INSTANTS.bound(
-        summary=f"Whole seconds since 1970, of a time or of a text by a pattern (`{_PLAIN}` if none is named).",
+        summary=(
+            f"Return the whole seconds since 1970 of a time, or of a text that a pattern reads (default: `{_PLAIN}`)."
+        ),
         examples=[(f"{_name}('2024-02-09 13:05:06')", "1707483906")],
         resolver=_unix_types,
         name=_name,
         fails=True,
         zoned=from_text,
     )(_unix_timestamp)
-for _name, _unit in (("unix_seconds", SECOND), ("unix_millis", 1000), ("unix_micros", 1)):
+for _name, _unit, _word in (
+    ("unix_seconds", SECOND, "seconds"),
+    ("unix_millis", 1000, "milliseconds"),
+    ("unix_micros", 1, "microseconds"),
+):
     INSTANTS.function(
         f"{_name}(value timestamp) -> bigint",
         f"{_name}(value timestamp_ntz) -> bigint",
-        summary=f"Whole {_name[5:]} since 1970, rounded down.",
+        summary=f"Return the whole {_word} since 1970, rounded down.",
         examples=[(f"{_name}(TIMESTAMP '1970-01-01 00:00:01.5')", str(1_500_000 // _unit))],
         exact=True,
     )(lambda value, unit=_unit: value // unit)
 INSTANTS.function(
     "unix_date(value date) -> int",
-    summary="Days since 1970-01-01.",
+    summary="Return the number of days since 1970-01-01.",
     examples=[("unix_date(DATE '1970-01-06')", "5")],
     exact=True,
 )(lambda value: value)
 INSTANTS.function(
     "date_from_unix_date(days int) -> date",
-    summary="The date of days since 1970-01-01.",
+    summary="Return the date that is so many days after 1970-01-01.",
     examples=[("date_from_unix_date(5)", "1970-01-06")],
 )(lambda value: value)
 
@@ -234,7 +240,7 @@ def _one_numeric(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @INSTANTS.bound(
-    summary="The time of seconds since 1970, which may have a fraction.",
+    summary="Return the time that is so many seconds after 1970 began; they may have a fraction.",
     examples=[("timestamp_seconds(1.5)", "1970-01-01 00:00:01.5")],
     resolver=_one_numeric,
     name="timestamp_seconds",
@@ -260,7 +266,7 @@ def _timestamp_seconds(binding: Binding) -> Row:
 for _name, _unit in (("timestamp_millis", 1000), ("timestamp_micros", 1)):
     INSTANTS.function(
         f"{_name}(value whole) -> timestamp",
-        summary=f"The time of {_name[10:]}econds since 1970.".replace("millise", "millise"),
+        summary=f"Return the time that is so many {_name[10:-1]}seconds after 1970 began.",
         exact=True,
         examples=[(f"{_name}(1500)", "1970-01-01 00:00:01.5" if _unit > 1 else "1970-01-01 00:00:00.0015")],
         fails=True,
@@ -273,7 +279,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 @INSTANTS.bound(
     "timestampadd(unit string, count bigint, value timestamp) -> timestamp",
-    summary="A number of units later; the unit is a word: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, "
+    summary="Add units to a time. The unit is a word: MICROSECOND, MILLISECOND, SECOND, MINUTE, HOUR, DAY, WEEK, "
     "MONTH, QUARTER or YEAR.",
     examples=[("timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00")],
     fails=True,
@@ -295,7 +301,7 @@ def _timestampadd(binding: Binding) -> Row:
 
 @INSTANTS.bound(
     "timestampdiff(unit string, start timestamp, end timestamp) -> bigint",
-    summary="The whole units between two times; the unit is a word, as with timestampadd.",
+    summary="Return the number of whole units between two times; the units are those of timestampadd.",
     examples=[("timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')", "24")],
     zoned=with_timestamps,
 )
@@ -332,13 +338,13 @@ def _zone(name: str) -> dt.tzinfo:
 
 INSTANTS.function(
     "from_utc_timestamp(value timestamp, zone string) -> timestamp",
-    summary="A time of UTC as clocks of a zone show it.",
+    summary="Convert a time in UTC to the local time of a zone.",
     examples=[("from_utc_timestamp(TIMESTAMP '2024-07-01 10:00:00', 'Europe/Berlin')", "2024-07-01 12:00:00")],
     fails=True,
 )(lambda value, zone: to_local(value, _zone(zone)))
 INSTANTS.function(
     "to_utc_timestamp(value timestamp, zone string) -> timestamp",
-    summary="A time that clocks of a zone show, in UTC.",
+    summary="Convert the local time of a zone to UTC.",
     examples=[("to_utc_timestamp(TIMESTAMP '2024-07-01 10:00:00', 'Europe/Berlin')", "2024-07-01 08:00:00")],
     fails=True,
 )(lambda value, zone: from_local(value, _zone(zone)))
@@ -347,7 +353,7 @@ INSTANTS.function(
 @INSTANTS.bound(
     "convert_timezone(to string, value timestamp_ntz) -> timestamp_ntz",
     "convert_timezone(from string, to string, value timestamp_ntz) -> timestamp_ntz",
-    summary="The time that clocks of another zone show at the same moment.",
+    summary="Convert the local time of one zone to that of another.",
     examples=[("convert_timezone('Europe/Berlin', 'UTC', TIMESTAMP_NTZ '2024-07-01 10:00:00')", "2024-07-01 08:00:00")],
     fails=True,
     zoned=lambda arguments, _result: len(arguments) == 2,

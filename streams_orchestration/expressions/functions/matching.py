@@ -34,15 +34,17 @@ def _like_types(operands: Sequence[Operand]) -> Resolved | None:
 
 
 PATTERNS.bound(
-    summary="True if the whole text matches: `_` is any character, `%` any text; a backslash, or the character of "
-    "ESCAPE, takes the next one as it is.",
+    summary=(
+        "Return true if the whole text matches: `_` is any character, `%` any text. A backslash, or the "
+        "character of ESCAPE, quotes the next character."
+    ),
     examples=[("'Spark' LIKE 'S%k'", "true")],
     resolver=_like_types,
     name="like",
     fails=True,
 )(_matcher())
 PATTERNS.bound(
-    summary="As LIKE; capital and small letters are the same.",
+    summary="Return the same as LIKE, ignoring case.",
     examples=[("'Spark' ILIKE 's%K'", "true")],
     resolver=_like_types,
     name="ilike",
@@ -61,7 +63,7 @@ for _name, _example in (
 ):
     PATTERNS.function(
         f"{_name}(value string, pattern string) -> boolean",
-        summary="True if a part of the text matches a regular expression.",
+        summary="Return true if a part of the text matches a regular expression.",
         examples=[(_example, "true")],
         fails=True,
     )(_rlike)
@@ -76,7 +78,9 @@ def _group(match: re.Match[str], group: int) -> str:
 
 @PATTERNS.function(
     "regexp_extract(value string, pattern string, [group int]) -> string",
-    summary="The first match of a regular expression, or its group (1 if none is named); empty if there is none.",
+    summary=(
+        "Return a group (the first by default) of the first match of a regular expression; empty if nothing matches."
+    ),
     examples=[("regexp_extract('100-200', '(\\\\d+)-(\\\\d+)', 2)", "200")],
     fails=True,
 )
@@ -87,7 +91,7 @@ def _regexp_extract(value: str, pattern: str, group: int = 1) -> str:
 
 @PATTERNS.function(
     "regexp_extract_all(value string, pattern string, [group int]) -> array<string>",
-    summary="All matches of a regular expression, or their group (1 if none is named).",
+    summary="Return a group (the first by default) of every match of a regular expression.",
     examples=[("regexp_extract_all('a1b22', '(\\\\d+)')", "[1, 22]")],
     fails=True,
 )
@@ -97,7 +101,7 @@ def _regexp_extract_all(value: str, pattern: str, group: int = 1) -> tuple[str, 
 
 @PATTERNS.function(
     "regexp_replace(value string, pattern string, replacement string, [position int]) -> string",
-    summary="With a text in the place of every match from a position on; `$1` is the first group.",
+    summary="Replace every match at or after a position by a text, in which `$1` is the first group.",
     examples=[("regexp_replace('100-200', '(\\\\d+)', '<$1>')", "<100>-<200>")],
     fails=True,
 )
@@ -114,7 +118,7 @@ def _regexp_replace(value: str, pattern: str, by: str, position: int = 1) -> str
 
 PATTERNS.function(
     "regexp_count(value string, pattern string) -> int",
-    summary="How many matches there are.",
+    summary="Count the matches of a regular expression.",
     examples=[("regexp_count('a1b22', '\\\\d+')", "2")],
     fails=True,
 )(lambda value, pattern: sum(1 for _ in compiled(pattern).finditer(value)))
@@ -122,7 +126,7 @@ PATTERNS.function(
 
 @PATTERNS.function(
     "regexp_substr(value string, pattern string) -> string",
-    summary="The first match, or null.",
+    summary="Return the first match of a regular expression, or null.",
     examples=[("regexp_substr('a1b22', '\\\\d+')", "1")],
     fails=True,
 )
@@ -133,7 +137,7 @@ def _regexp_substr(value: str, pattern: str) -> str | None:
 
 @PATTERNS.function(
     "regexp_instr(value string, pattern string) -> int",
-    summary="The position of the first match, or 0.",
+    summary="Return the position of the first match of a regular expression, or 0.",
     examples=[("regexp_instr('a1b22', '\\\\d+')", "2")],
     fails=True,
 )
@@ -144,7 +148,7 @@ def _regexp_instr(value: str, pattern: str) -> int:
 
 @PATTERNS.function(
     "split(value string, pattern string, [limit int]) -> array<string>",
-    summary="The parts between matches of a regular expression, at most so many.",
+    summary="Split at the matches of a regular expression, into at most `limit` parts.",
     examples=[("split('a1b2c', '[0-9]')", "[a, b, c]")],
     fails=True,
 )

@@ -80,14 +80,14 @@ def _rounding(mode: str) -> Callable[[Binding], Row]:
 
 
 MATHEMATICS.bound(
-    summary="Rounded to a number of digits behind the point, which is a constant; halves go away from zero.",
+    summary="Round to a constant number of digits after the decimal point; halves are rounded away from zero.",
     examples=[("round(2.5)", "3"), ("round(25, -1)", "30")],
     resolver=_rounded,
     name="round",
     fails=True,
 )(_rounding(decimal.ROUND_HALF_UP))
 MATHEMATICS.bound(
-    summary="Rounded likewise; halves go to the even neighbour.",
+    summary="Round to a constant number of digits after the decimal point; halves are rounded to the even neighbour.",
     examples=[("bround(2.5)", "2")],
     resolver=_rounded,
     name="bround",
@@ -120,8 +120,14 @@ def _bound_whole(of_float: Callable[[float], int], mode: str) -> Callable[[Bindi
 
 
 for _names, _of, _mode, _summary, _value in (
-    (("ceil", "ceiling"), math.ceil, decimal.ROUND_CEILING, "The smallest whole number that is not below.", "3"),
-    (("floor",), math.floor, decimal.ROUND_FLOOR, "The largest whole number that is not above.", "2"),
+    (
+        ("ceil", "ceiling"),
+        math.ceil,
+        decimal.ROUND_CEILING,
+        "Return the smallest whole number that is not below the value.",
+        "3",
+    ),
+    (("floor",), math.floor, decimal.ROUND_FLOOR, "Return the largest whole number that is not above the value.", "2"),
 ):
     for _name in _names:
         MATHEMATICS.bound(summary=_summary, examples=[(f"{_name}(2.5)", _value)], resolver=_to_whole, name=_name)(
@@ -161,7 +167,7 @@ def _logarithm(function: Callable[[float], float], least: float = 0.0) -> Callab
     return row
 
 
-_of_double("sqrt", math.sqrt, "The square root.", ("sqrt(4)", "2.0"))
+_of_double("sqrt", math.sqrt, "Return the square root.", ("sqrt(4)", "2.0"))
 
 
 def _cube_root(value: float) -> float:
@@ -169,24 +175,24 @@ def _cube_root(value: float) -> float:
     return root - (root * root * root - value) / (3 * root * root) if root and math.isfinite(root) else root
 
 
-_of_double("cbrt", _cube_root, "The cube root.", ("cbrt(27)", "3.0"))
-_of_double("exp", math.exp, "e to the power of the number.", ("exp(0)", "1.0"))
-_of_double("expm1", math.expm1, "e to the power of the number, less one.", ("expm1(0)", "0.0"))
-_of_double("sin", math.sin, "The sine of an angle in radians.", ("sin(0)", "0.0"))
-_of_double("cos", math.cos, "The cosine of an angle in radians.", ("cos(0)", "1.0"))
-_of_double("tan", math.tan, "The tangent of an angle in radians.", ("tan(0)", "0.0"))
-_of_double("asin", math.asin, "The angle in radians that has this sine.", ("asin(0)", "0.0"))
-_of_double("acos", math.acos, "The angle in radians that has this cosine.", ("acos(1)", "0.0"))
-_of_double("atan", math.atan, "The angle in radians that has this tangent.", ("atan(0)", "0.0"))
-_of_double("sinh", math.sinh, "The hyperbolic sine.", ("sinh(0)", "0.0"))
-_of_double("cosh", math.cosh, "The hyperbolic cosine.", ("cosh(0)", "1.0"))
-_of_double("tanh", math.tanh, "The hyperbolic tangent.", ("tanh(0)", "0.0"))
-_of_double("degrees", lambda value: value * (180.0 / math.pi), "Radians as degrees.", ("degrees(0)", "0.0"))
-_of_double("radians", lambda value: value * (math.pi / 180.0), "Degrees as radians.", ("radians(0)", "0.0"))
+_of_double("cbrt", _cube_root, "Return the cube root.", ("cbrt(27)", "3.0"))
+_of_double("exp", math.exp, "Return e to the power of the number.", ("exp(0)", "1.0"))
+_of_double("expm1", math.expm1, "Return e to the power of the number, minus one.", ("expm1(0)", "0.0"))
+_of_double("sin", math.sin, "Return the sine of an angle in radians.", ("sin(0)", "0.0"))
+_of_double("cos", math.cos, "Return the cosine of an angle in radians.", ("cos(0)", "1.0"))
+_of_double("tan", math.tan, "Return the tangent of an angle in radians.", ("tan(0)", "0.0"))
+_of_double("asin", math.asin, "Return the angle in radians that has this sine.", ("asin(0)", "0.0"))
+_of_double("acos", math.acos, "Return the angle in radians that has this cosine.", ("acos(1)", "0.0"))
+_of_double("atan", math.atan, "Return the angle in radians that has this tangent.", ("atan(0)", "0.0"))
+_of_double("sinh", math.sinh, "Return the hyperbolic sine.", ("sinh(0)", "0.0"))
+_of_double("cosh", math.cosh, "Return the hyperbolic cosine.", ("cosh(0)", "1.0"))
+_of_double("tanh", math.tanh, "Return the hyperbolic tangent.", ("tanh(0)", "0.0"))
+_of_double("degrees", lambda value: value * (180.0 / math.pi), "Convert radians to degrees.", ("degrees(0)", "0.0"))
+_of_double("radians", lambda value: value * (math.pi / 180.0), "Convert degrees to radians.", ("radians(0)", "0.0"))
 _of_double(
     "rint",
     lambda value: math.copysign(round(value), value) if math.isfinite(value) else value,
-    "The nearest whole number, as a double; halves go to the even one.",
+    "Return the nearest whole number as a double; halves are rounded to the even neighbour.",
     ("rint(2.5)", "2.0"),
 )
 
@@ -195,7 +201,7 @@ def _sign(value: float) -> float:
     return value if value == 0 or math.isnan(value) else math.copysign(1.0, value)
 
 
-_of_double("signum", _sign, "-1, 0 or 1 by the sign.", ("signum(-5)", "-1.0"), aliases=["sign"])
+_of_double("signum", _sign, "Return the sign as -1, 0 or 1.", ("signum(-5)", "-1.0"), aliases=["sign"])
 
 for _name, _row, _example in (
     ("ln", _logarithm(math.log), ("ln(1)", "0.0")),
@@ -205,7 +211,7 @@ for _name, _row, _example in (
 ):
     MATHEMATICS.function(
         f"{_name}(value double) -> double",
-        summary="The logarithm; null where there is none.",
+        summary="Return the logarithm; null where there is none.",
         examples=[_example],
     )(_row)
 
@@ -213,7 +219,7 @@ for _name, _row, _example in (
 @MATHEMATICS.function(
     "log(value double) -> double",
     "log(base double, value double) -> double",
-    summary="The natural logarithm, or the one to a base; null where there is none.",
+    summary="Return the natural logarithm, or the logarithm to a base; null where there is none.",
     examples=[("log(2, 8)", "3.0")],
 )
 def _log(*values: float) -> float | None:
@@ -241,28 +247,30 @@ def _power(base: float, exponent: float) -> float:
 for _name in ("power", "pow"):
     MATHEMATICS.function(
         f"{_name}(base double, exponent double) -> double",
-        summary="The power.",
+        summary="Return the first number to the power of the second.",
         examples=[(f"{_name}(2, 3)", "8.0")],
     )(_power)
 MATHEMATICS.function(
-    "atan2(y double, x double) -> double", summary="The angle in radians of a point.", examples=[("atan2(0, 1)", "0.0")]
+    "atan2(y double, x double) -> double",
+    summary="Return the angle in radians between the x axis and the point (x, y).",
+    examples=[("atan2(0, 1)", "0.0")],
 )(math.atan2)
 MATHEMATICS.function(
     "hypot(x double, y double) -> double",
-    summary="The distance of a point from the origin.",
+    summary="Return the distance of the point (x, y) from the origin.",
     examples=[("hypot(3, 4)", "5.0")],
 )(math.hypot)
-MATHEMATICS.function("pi() -> double", summary="The number pi.", examples=[("pi()", "3.141592653589793")])(
+MATHEMATICS.function("pi() -> double", summary="Return the number pi.", examples=[("pi()", "3.141592653589793")])(
     lambda: math.pi
 )
-MATHEMATICS.function("e() -> double", summary="Euler's number.", examples=[("e()", "2.718281828459045")])(
+MATHEMATICS.function("e() -> double", summary="Return Euler's number.", examples=[("e()", "2.718281828459045")])(
     lambda: math.e
 )
 
 
 @MATHEMATICS.function(
     "factorial(value int) -> bigint",
-    summary="The factorial of 0 to 20; null for others.",
+    summary="Return the factorial of a number from 0 to 20; null for any other number.",
     examples=[("factorial(5)", "120")],
 )
 def _factorial(value: int) -> int | None:
@@ -271,7 +279,10 @@ def _factorial(value: int) -> int | None:
 
 @MATHEMATICS.function(
     "width_bucket(value double, low double, high double, buckets bigint) -> bigint",
-    summary="The number of the bucket of equal width that holds a value, from 1; 0 and one more than all for others.",
+    summary=(
+        "Return the number of the equal-width bucket that holds the value, from 1; 0 below all buckets, "
+        "their number plus one above."
+    ),
     examples=[("width_bucket(5, 0, 10, 5)", "3")],
 )
 def _width_bucket(value: float, low: float, high: float, buckets: int) -> int | None:
@@ -290,7 +301,7 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @MATHEMATICS.function(
     "conv(number string, from int, to int) -> string",
-    summary="A whole number of one base, written in another one.",
+    summary="Convert the digits of a whole number from one base to another.",
     examples=[("conv('ff', 16, 10)", "255")],
     fails=True,
 )
@@ -325,7 +336,7 @@ def _conv(number: str, source: int, target: int) -> str | None:
 
 @MATHEMATICS.bound(
     "format_number(value number, digits int) -> string",
-    summary="The number with commas between thousands, rounded half to even to digits behind the point.",
+    summary="Return the number as text with commas between thousands, rounded half to even to so many decimal places.",
     examples=[("format_number(12332.123456, 4)", "12,332.1235")],
     exact=True,
     fails=True,

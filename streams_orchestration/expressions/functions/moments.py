@@ -46,30 +46,36 @@ def iso_week(days: int) -> tuple[int, int]:
 
 
 _OF_DATES: dict[str, tuple[Callable[[int], int], str, str]] = {
-    "year": (lambda days: date_of(days)[0], "The year.", "2024"),
-    "quarter": (lambda days: (date_of(days)[1] + 2) // 3, "The quarter, from 1.", "2"),
-    "month": (lambda days: date_of(days)[1], "The month, from 1.", "5"),
-    "day": (lambda days: date_of(days)[2], "The day of the month.", "3"),
-    "dayofyear": (lambda days: days - days_of(date_of(days)[0], 1, 1) + 1, "The day of the year, from 1.", "124"),
-    "dayofweek": (lambda days: (days + 4) % 7 + 1, "The day of the week; 1 is Sunday.", "6"),
-    "weekday": (lambda days: (days + 3) % 7, "The day of the week; 0 is Monday.", "4"),
-    "weekofyear": (lambda days: iso_week(days)[1], "The week of ISO 8601.", "18"),
+    "year": (lambda days: date_of(days)[0], "Return the year.", "2024"),
+    "quarter": (lambda days: (date_of(days)[1] + 2) // 3, "Return the quarter, from 1.", "2"),
+    "month": (lambda days: date_of(days)[1], "Return the month, from 1.", "5"),
+    "day": (lambda days: date_of(days)[2], "Return the day of the month.", "3"),
+    "dayofyear": (
+        lambda days: days - days_of(date_of(days)[0], 1, 1) + 1,
+        "Return the day of the year, from 1.",
+        "124",
+    ),
+    "dayofweek": (lambda days: (days + 4) % 7 + 1, "Return the day of the week; 1 is Sunday.", "6"),
+    "weekday": (lambda days: (days + 3) % 7, "Return the day of the week; 0 is Monday.", "4"),
+    "weekofyear": (lambda days: iso_week(days)[1], "Return the week of ISO 8601.", "18"),
 }
 for _name, (_row, _summary, _value) in _OF_DATES.items():
     MOMENTS.function(
         f"{_name}(value date) -> int", summary=_summary, examples=[(f"{_name}(DATE '2024-05-03')", _value)]
     )(_row)
 MOMENTS.function(
-    "dayofmonth(value date) -> int", summary="The day of the month.", examples=[("dayofmonth(DATE '2024-05-03')", "3")]
+    "dayofmonth(value date) -> int",
+    summary="Return the day of the month.",
+    examples=[("dayofmonth(DATE '2024-05-03')", "3")],
 )(lambda days: date_of(days)[2])
 MOMENTS.function(
     "dayname(value date) -> string",
-    summary="The short name of the day.",
+    summary="Return the short name of the day.",
     examples=[("dayname(DATE '2024-05-03')", "Fri")],
 )(lambda days: DAYS[(days + 3) % 7][:3])
 MOMENTS.function(
     "monthname(value date) -> string",
-    summary="The short name of the month.",
+    summary="Return the short name of the month.",
     examples=[("monthname(DATE '2024-05-03')", "May")],
 )(lambda days: MONTHS[date_of(days)[1] - 1][:3])
 
@@ -96,7 +102,7 @@ for _name, _unit, _modulus in (("hour", HOUR, 24), ("minute", MINUTE, 60), ("sec
         return lambda value: local(value) // unit % modulus
 
     MOMENTS.bound(
-        summary=f"The {_name}.",
+        summary=f"Return the {_name}.",
         examples=[(f"{_name}({_MOMENT})", {"hour": "10", "minute": "11"}.get(_name, "12"))],
         resolver=_on_clock,
         name=_name,
@@ -170,7 +176,7 @@ def _date_part(binding: Binding) -> Row:
 
 for _name in ("date_part", "datepart"):
     MOMENTS.bound(
-        summary="A part of a point in time, as `EXTRACT(part FROM value)`: " + ", ".join(_PART_NAMES) + ".",
+        summary="Return a part of a point in time, as `EXTRACT(part FROM value)`: " + ", ".join(_PART_NAMES) + ".",
         examples=[(f"{_name}('doy', DATE '2024-12-30')", "365")],
         resolver=_extracted,
         name=_name,
@@ -179,7 +185,7 @@ for _name in ("date_part", "datepart"):
 
 MOMENTS.function(
     "last_day(value date) -> date",
-    summary="The last day of the month.",
+    summary="Return the last day of the month.",
     examples=[("last_day(DATE '2024-02-03')", "2024-02-29")],
 )(lambda days: days - date_of(days)[2] + days_of_month(*date_of(days)[:2]))
 _NAMES_OF_DAYS = {
@@ -189,7 +195,7 @@ _NAMES_OF_DAYS = {
 
 @MOMENTS.function(
     "next_day(value date, day string) -> date",
-    summary="The next such day of the week behind a date.",
+    summary="Return the first date after this one that is the named day of the week.",
     examples=[("next_day(DATE '2024-02-03', 'tue')", "2024-02-06")],
     fails=True,
 )
@@ -203,7 +209,7 @@ def _next_day(days: int, day: str) -> int:
 
 MOMENTS.function(
     "add_months(value date, months int) -> date",
-    summary="So many months later; a day that is not there becomes the last one.",
+    summary="Add months to a date; a day that the month does not have becomes its last day.",
     examples=[("add_months(DATE '2024-01-31', 1)", "2024-02-29")],
     fails=True,
 )(lambda days, months: checked(add_months(days, months), INT))
@@ -211,7 +217,9 @@ MOMENTS.function(
 
 @MOMENTS.bound(
     "months_between(one timestamp, other timestamp, [rounded boolean]) -> double",
-    summary="The months from the second time to the first, 31 days each where days differ; rounded to 8 digits.",
+    summary=(
+        "Return the months from the second time to the first. A fraction counts 31 days a month, rounded to 8 digits."
+    ),
     examples=[("months_between(DATE '2024-02-29', DATE '2024-01-31')", "1.0")],
     zoned=with_timestamps,
 )
@@ -253,7 +261,7 @@ def _days_and_number(operands: Sequence[Operand]) -> Resolved | None:
 
 for _name, _sign in (("date_add", 1), ("dateadd", 1), ("date_sub", -1)):
     MOMENTS.function(
-        summary="So many days later." if _sign > 0 else "So many days before.",
+        summary="Add days to a date." if _sign > 0 else "Subtract days from a date.",
         examples=[(f"{_name}(DATE '2024-01-31', 1)", "2024-02-01" if _sign > 0 else "2024-01-30")],
         resolver=_days_and_number,
         name=_name,
@@ -262,7 +270,7 @@ for _name, _sign in (("date_add", 1), ("dateadd", 1), ("date_sub", -1)):
 for _name in ("datediff", "date_diff"):
     MOMENTS.function(
         f"{_name}(end date, start date) -> int",
-        summary="The days from the second date to the first.",
+        summary="Return the number of days from the second date to the first.",
         examples=[(f"{_name}(DATE '2024-03-01', DATE '2024-02-01')", "29")],
     )(lambda end, start: end - start)
 
@@ -294,7 +302,10 @@ def first_day(days: int, unit: str) -> int:
 
 @MOMENTS.bound(
     "date_trunc(unit string, value timestamp) -> timestamp",
-    summary="The beginning of the year, quarter, month, week, day, hour, minute, second or millisecond; else null.",
+    summary=(
+        "Truncate a time to the year, quarter, month, week, day, hour, minute, second or millisecond; "
+        "null for another unit."
+    ),
     examples=[(f"date_trunc('hour', {_MOMENT})", "2024-05-03 10:00:00")],
     zoned=with_timestamps,
 )
@@ -313,7 +324,7 @@ def _date_trunc(binding: Binding) -> Row:
 
 @MOMENTS.function(
     "trunc(value date, unit string) -> date",
-    summary="The first day of the year, quarter, month or week; null for another unit.",
+    summary="Return the first day of the date's year, quarter, month or week; null for another unit.",
     examples=[("trunc(DATE '2024-05-03', 'month')", "2024-05-01")],
 )
 def _trunc(days: int, written: str) -> int | None:

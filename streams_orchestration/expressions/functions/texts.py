@@ -61,7 +61,7 @@ def _joined(binding: Binding) -> Row:
 
 for _name, _example in (("||", ("'a' || 1", "a1")), ("concat", ("concat('a', 1, true)", "a1true"))):
     TEXTS.bound(
-        summary="All arguments one behind the other: texts, binaries or arrays; null if one is null.",
+        summary="Concatenate the arguments: texts, binaries or arrays; null if one is null.",
         examples=[_example],
         resolver=_text_or_bytes,
         name=_name,
@@ -70,7 +70,7 @@ for _name, _example in (("||", ("'a' || 1", "a1")), ("concat", ("concat('a', 1, 
 
 @TEXTS.function(
     "concat_ws(separator string, values string...) -> string",
-    summary="The arguments that are not null, with a separator between them.",
+    summary="Concatenate the arguments that are not null, with a separator between them.",
     examples=[("concat_ws('-', 'a', NULL, 'b')", "a-b")],
     strict=False,
 )
@@ -82,7 +82,7 @@ for _name in ("length", "len", "char_length", "character_length"):
     TEXTS.function(
         f"{_name}(value string) -> int",
         f"{_name}(value binary) -> int",
-        summary="How many characters, or how many bytes of a binary.",
+        summary="Count the characters of a text, or the bytes of a binary.",
         examples=[(f"{_name}('Zoë')", "3")],
     )(len)
 
@@ -95,30 +95,30 @@ def bytes_of(value: str | bytes) -> bytes:
 TEXTS.function(
     "octet_length(value string) -> int",
     "octet_length(value binary) -> int",
-    summary="How many bytes in UTF-8.",
+    summary="Count the bytes of a text in UTF-8, or of a binary.",
     examples=[("octet_length('Zoë')", "4")],
 )(lambda value: len(bytes_of(value)))
 TEXTS.function(
     "bit_length(value string) -> int",
     "bit_length(value binary) -> int",
-    summary="How many bits in UTF-8.",
+    summary="Count the bits of a text in UTF-8, or of a binary.",
     examples=[("bit_length('Zoë')", "32")],
 )(lambda value: 8 * len(bytes_of(value)))
-named(TEXTS, ["upper", "ucase"], "(value string) -> string", "In capital letters.", ("upper('Spark')", "SPARK"))(
+named(TEXTS, ["upper", "ucase"], "(value string) -> string", "Convert to upper case.", ("upper('Spark')", "SPARK"))(
     str.upper
 )
-named(TEXTS, ["lower", "lcase"], "(value string) -> string", "In small letters.", ("lower('Spark')", "spark"))(
+named(TEXTS, ["lower", "lcase"], "(value string) -> string", "Convert to lower case.", ("lower('Spark')", "spark"))(
     str.lower
 )
 TEXTS.function(
     "initcap(value string) -> string",
-    summary="Every word with a capital letter; blanks divide words.",
+    summary="Convert each word's first letter to upper case, the rest to lower case; words are divided by blanks.",
     examples=[("initcap('sPark sql')", "Spark Sql")],
 )(lambda value: " ".join(word[:1].title() + word[1:].lower() for word in value.split(" ")))
 TEXTS.function(
     "reverse(value string) -> string",
     "reverse(values array<T>) -> array<T>",
-    summary="From the end to the beginning.",
+    summary="Reverse the characters of a text, or the elements of an array.",
     examples=[("reverse('Spark')", "krapS")],
 )(lambda value: value[::-1])
 
@@ -134,29 +134,32 @@ for _name in ("substring", "substr"):
     TEXTS.function(
         f"{_name}(value string, start int, [length int]) -> string",
         f"{_name}(value binary, start int, [length int]) -> binary",
-        summary="The part from a position on, from the end for a negative one. Also `(value FROM start FOR length)`.",
+        summary=(
+            "Return the part from a position on; a negative position counts from the end. Also `(value "
+            "FROM start FOR length)`."
+        ),
         examples=[(f"{_name}('Spark SQL', -3)", "SQL")],
     )(_part)
 TEXTS.function(
     "left(value string, length int) -> string",
     "left(value binary, length int) -> binary",
-    summary="The first characters.",
+    summary="Return the first `length` characters.",
     examples=[("left('Spark', 2)", "Sp")],
 )(lambda value, length: value[: max(length, 0)])
 TEXTS.function(
     "right(value string, length int) -> string",
-    summary="The last characters.",
+    summary="Return the last `length` characters.",
     examples=[("right('Spark', 2)", "rk")],
 )(lambda value, length: value[-length:] if length > 0 else "")
 TEXTS.function(
     "btrim(value string, [characters string]) -> string",
-    summary="Without blanks, or without characters of a set, at both ends.",
+    summary="Strip blanks, or the characters of a set, from both ends.",
     examples=[("btrim('_Spark_', '_')", "Spark")],
 )(lambda value, characters=" ": value.strip(characters) if characters else value)
-for _name, _strip, _where, _trimmed in (
-    ("trim", str.strip, "at both ends", "Spark"),
-    ("ltrim", str.lstrip, "at the beginning", "Spark_"),
-    ("rtrim", str.rstrip, "at the end", "_Spark"),
+for _name, _strip, _where, _word, _trimmed in (
+    ("trim", str.strip, "both ends", "BOTH", "Spark"),
+    ("ltrim", str.lstrip, "the beginning", "LEADING", "Spark_"),
+    ("rtrim", str.rstrip, "the end", "TRAILING", "_Spark"),
 ):
 
     def _trim(*arguments: str, strip: Callable[[str, str], str] = _strip) -> str:
@@ -166,7 +169,7 @@ for _name, _strip, _where, _trimmed in (
     TEXTS.function(
         f"{_name}(value string) -> string",
         f"{_name}(characters string, value string) -> string",
-        summary=f"Without blanks, or without characters of a set, {_where}. Also `TRIM(BOTH characters FROM value)`.",
+        summary=f"Strip blanks, or the characters of a set, from {_where}. Also `TRIM({_word} characters FROM value)`.",
         examples=[(f"{_name}('_', '_Spark_')", _trimmed)],
     )(_trim)
 for _name, _before, _padded in (("lpad", True, "??hi"), ("rpad", False, "hi??")):
@@ -180,32 +183,35 @@ for _name, _before, _padded in (("lpad", True, "??hi"), ("rpad", False, "hi??"))
 
     TEXTS.function(
         f"{_name}(value string, length int, [pad string]) -> string",
-        summary=f"Filled {'in front' if _before else 'behind'}, or cut off, to a length.",
+        summary=f"Pad on the {'left' if _before else 'right'} to a length; a longer text is cut off on the right.",
         examples=[(f"{_name}('hi', 4, '?')", _padded)],
         fails=True,
     )(_pad)
 TEXTS.function(
     "repeat(value string, times int) -> string",
-    summary="Several times one behind the other.",
+    summary="Concatenate so many copies of a text.",
     examples=[("repeat('ab', 2)", "abab")],
     fails=True,
 )(lambda value, times: value * max(times, 0) if within_limit(len(value) * times) else "")
 TEXTS.function(
     "space(count int) -> string",
-    summary="So many blanks.",
+    summary="Return a text of `count` blanks.",
     examples=[("length(space(3))", "3")],
     fails=True,
 )(lambda count: " " * max(within_limit(count), 0))
 TEXTS.function(
     "replace(value string, search string, [replacement string]) -> string",
-    summary="With a text in the place of another one, wherever it stands.",
+    summary="Replace every occurrence of a text by another one.",
     examples=[("replace('aba', 'a', 'x')", "xbx")],
 )(lambda value, search, replacement="": value.replace(search, replacement) if search else value)
 
 
 @TEXTS.function(
     "translate(value string, from string, to string) -> string",
-    summary="Every character of a set becomes the one at the same place of another, or goes.",
+    summary=(
+        "Replace each character of one set by the character at the same place in another, or remove it "
+        "if there is none."
+    ),
     examples=[("translate('AaBb', 'abA', '12')", "1B2")],
 )
 def _translate(value: str, source: str, target: str) -> str:
@@ -228,7 +234,7 @@ def _overlaid(operands: Sequence[Operand]) -> Resolved | None:
 
 
 @TEXTS.function(
-    summary="With a text in the place of a part. Also `(value PLACING replacement FROM start FOR length)`.",
+    summary="Replace the part at a position by a text. Also `(value PLACING replacement FROM start FOR length)`.",
     examples=[("overlay('Spark', '_', 3)", "Sp_rk")],
     resolver=_overlaid,
     name="overlay",
@@ -240,7 +246,7 @@ def _overlay(value: Any, replacement: Any, start: int, length: int = -1) -> Any:
 
 TEXTS.function(
     "instr(value string, search string) -> int",
-    summary="The position of a text, or 0.",
+    summary="Return the first position of a text within another, from 1, or 0.",
     examples=[("instr('Spark', 'ar')", "3")],
 )(lambda value, search: value.find(search) + 1)
 
@@ -258,7 +264,9 @@ def _locate(search: str | None, value: str | None, start: int | None = 1) -> int
 for _name in ("position", "locate"):
     TEXTS.function(
         f"{_name}(search string, value string, [start int]) -> int",
-        summary="The position of a text from a position on, or 0. Also `(search IN value)`.",
+        summary=(
+            "Return the first position of a text within another, at or after a start, or 0. Also `(search IN value)`."
+        ),
         examples=[(f"{_name}('a', 'banana', 3)", "4")],
         strict=False,
     )(_locate)
@@ -270,16 +278,19 @@ for _name, _test, _example in (
     TEXTS.function(
         f"{_name}(value string, part string) -> boolean",
         f"{_name}(value binary, part binary) -> boolean",
-        summary={"contains": "True if the part is in it.", "startswith": "True if it begins with the part."}.get(
-            _name, "True if it ends with the part."
-        ),
+        summary={
+            ("contains"): "Return true if the value contains the part.",
+            "startswith": "Return true if the value begins with the part.",
+        }.get(_name, "Return true if the value ends with the part."),
         examples=[(f"{_name}('Spark', '{_example}')", "true")],
     )(_test)
 
 
 @TEXTS.function(
     "split_part(value string, separator string, part int) -> string",
-    summary="One part between separators, from 1, or from the end for a negative one; empty if there is none.",
+    summary=(
+        "Split at a separator and return one part, counted from 1, or from the end if negative; empty if there is none."
+    ),
     examples=[("split_part('11.12.13', '.', 3)", "13")],
     fails=True,
 )
@@ -294,7 +305,10 @@ def _split_part(value: str, separator: str, part: int) -> str:
 
 @TEXTS.function(
     "substring_index(value string, separator string, count int) -> string",
-    summary="Everything before so many separators; behind them, from the end, for a negative count.",
+    summary=(
+        "Return the text before the separator with number `count`; for a negative count, the text after "
+        "it, counted from the end."
+    ),
     examples=[("substring_index('a.b.c', '.', 2)", "a.b")],
 )
 def _substring_index(value: str, separator: str, count: int) -> str:
@@ -312,21 +326,21 @@ def _substring_index(value: str, separator: str, count: int) -> str:
 
 TEXTS.function(
     "ascii(value string) -> int",
-    summary="The code of the first character; 0 of an empty text.",
+    summary="Return the code point of the first character; 0 for an empty text.",
     examples=[("ascii('A')", "65")],
 )(lambda value: ord(value[0]) if value else 0)
 named(
     TEXTS,
     ["chr", "char"],
     "(code bigint) -> string",
-    "The character of a code below 256; empty for a negative one.",
+    "Return the character with this code modulo 256; empty for a negative code.",
     ("chr(65)", "A"),
 )(lambda code: "" if code < 0 else chr(code % 256))
 
 
 @TEXTS.function(
     "find_in_set(value string, list string) -> int",
-    summary="The place of a text in a list with commas, or 0.",
+    summary="Return the place of a text in a comma-separated list, from 1, or 0.",
     examples=[("find_in_set('ab', 'abc,b,ab')", "3")],
 )
 def _find_in_set(value: str, listed: str) -> int:
