@@ -13,8 +13,9 @@ from sqlalchemy.exc import DBAPIError
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.artifacts import StageMissingError
+from streams_orchestration.orchestration.asset_keys import KEYS, use_keys
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
-from streams_orchestration.orchestration.jobs import cancel_job, command_job, recorded_deployment_job, reset_job
+from streams_orchestration.orchestration.jobs import cancel_job, command_job, reset_job
 from streams_orchestration.orchestration.recompiling import keep_op
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
@@ -50,6 +51,7 @@ class Jobs:
     def __init__(self, home: Home, application: str) -> None:
         self._home = home
         self._application = application
+        use_keys(application, resource_of(home).artifacts.get(application, KEYS) or {})
 
     def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool) -> None:
         """Store what is compiled, write its wanted state, launch its hosts, wait for their heartbeats.
@@ -63,12 +65,12 @@ class Jobs:
             "write_wanted_state": {"fresh": fresh, "redeploys": False},
             "launch_hosts": {"asked_at": this_process_began()},
         }
-        job = command_job(self._application, self._keep(spec, compilation))
+        job = command_job(self._application, self._keep(spec, compilation), launched=False)
         self._run(job, config)
 
     def record_deployment(self, spec: Path, compilation: Compilation) -> None:
         """Show in Dagster what is deployed: store what is compiled, wait for heartbeats; it changes nothing else."""
-        job = recorded_deployment_job(self._application, self._keep(spec, compilation))
+        job = command_job(self._application, self._keep(spec, compilation), launched=True)
         self._run(job, {})
 
     def _keep(self, spec: Path, compilation: Compilation) -> dg.OpDefinition:

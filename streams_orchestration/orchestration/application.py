@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,14 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageMissingError
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import (
+    KEYS,
+    SpecChange,
+    changed,
+    other_keys,
+    unchanged,
+    use_keys,
+)
 from streams_orchestration.orchestration.available_schedule import available_schedule
 from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
 from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
@@ -60,20 +67,7 @@ from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.lineage.graph import lineage_graph, stage_lineage
 from streams_orchestration.runtime.observing.compilations import deployed_if_any
 
-SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
-
 logger = logging.getLogger(__name__)
-
-
-class KeyChangedError(StreamsRuntimeError):
-    """A user's function gives an asset of an application another key."""
-
-    def __init__(self, before: dg.AssetKey, after: dg.AssetKey) -> None:
-        super().__init__(
-            f"the key of {before.to_user_string()} cannot be changed to {after.to_user_string()}: jobs, sensors and "
-            "the command record what an application does under its own keys. Give the application another name "
-            "(`name`, or `application:` in its spec), or change group, tags, owners and kinds instead."
-        )
 
 
 def build_application_definitions(  # noqa: PLR0913 - each is a setting of its own
@@ -89,7 +83,7 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     timezone: str | None = None,
     gain: float = GAIN,
     rescale: Rescaling | None = None,
-    change: SpecChange = lambda asset: asset,
+    change: SpecChange = unchanged,
     watched: bool = True,
 ) -> dg.Definitions:
     """Return the assets, jobs, sensors and schedules of the application that a spec describes.
@@ -109,14 +103,15 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
         timezone: of these expressions, an IANA name; UTC by default.
         gain: predicted speed-up at which a sensor, off as well, applies a decoupling decision.
         rescale: when a sensor, off as well, changes the width of a parallel region.
-        change: called with every asset's spec, to add owners, tags, a group. It may not change keys.
+        change: called with every asset's spec, to change its key, group, owners or tags. Jobs, checks, sensors and
+            dependencies follow the keys.
         watched: with sensors of its own that reset what fails and observe the spec; False where one sensor of each kind
             serves many applications, see `failed_units_sensor` and `specs_sensor`.
 
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
         VariableMissingError: a setting of the resource is a variable that is not set.
-        KeyChangedError: `change` gives an asset another key.
+        SharedKeyError: `change` gives two assets one key.
     """
     resource, path = resource_of(home), Path(spec).absolute()
     key = resource_key or resource.key()
@@ -124,21 +119,22 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     store = resource.artifacts
     watched_spec = WatchedSpec(source.name, (path,))
     lineage = in_time(path, lambda: known_lineage(source, store))
-    stages = [
-        stage_asset(source, changed(change, stage_spec(source, stage, lineage.nodes[stage.name]["description"])))
-        for stage in STAGES
-    ]
+    compiling = [stage_spec(source, stage, lineage.nodes[stage.name]["description"]) for stage in STAGES]
+    specs = changed(source.name, change, [*compiling, *external_assets(lineage), *profiling_specs(source)])
+    keys = other_keys(source.name, specs)
+    use_keys(source.name, keys)
+    _keep_keys(store, source.name, keys)
+    stages = [stage_asset(source, stage, specs.pop(stage.name)) for stage in STAGES]
     compiled = [each for stage in stages for each in stage.keys]
     taking = available_job(source.name, recompile_op(source), key)
     measuring = profile_job(source.name, key)
     decoupling = decouple_job(source.name, decouple_op(source), key)
-    external = {each.key: changed(change, each) for each in [*external_assets(lineage), *profiling_specs(source)]}
     return dg.Definitions(
         assets=[
-            spec_asset(watched_spec, external.pop(asset_key(source.name, SPEC))),
+            spec_asset(watched_spec, specs.pop(SPEC)),
             *stages,
-            deployment_asset(source, external.pop(asset_key(source.name, "deployment"))),
-            *external.values(),
+            deployment_asset(source, specs.pop("deployment")),
+            *specs.values(),
         ],
         asset_checks=[spec_check(watched_spec), deployment_checks(source.name, key), state_check(source)],
         jobs=[
@@ -159,16 +155,13 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     )
 
 
-def changed(change: SpecChange, asset: dg.AssetSpec) -> dg.AssetSpec:
-    """Return the asset as a user's function has it.
-
-    Raises:
-        KeyChangedError: under another key.
-    """
-    result = change(asset)
-    if result.key != asset.key:
-        raise KeyChangedError(asset.key, result.key)
-    return result
+def _keep_keys(store: ArtifactStore, application: str, keys: dict[str, list[str]]) -> None:
+    """Store the keys that differ from the application's own, for commands, which build no definitions."""
+    try:
+        if (store.get(application, KEYS) or {}) != keys:
+            store.put(application, KEYS, keys)
+    except (OSError, StreamsRuntimeError) as error:
+        logger.warning("%s: commands record under its own keys: %s", application, error)
 
 
 def watched_specs(files: Iterable[Path]) -> dict[str, WatchedSpec]:
@@ -215,7 +208,7 @@ def built_alone(
             logger.exception("%s cannot be built", spec.application)
             known = isinstance(error, StreamsRuntimeError)
             spec = replace(spec, problem=str(error) if known else f"{type(error).__name__}: {error}")
-    faulty = faulty_definitions(spec, [cancel_job(spec.application, resource_key)])
+    faulty = faulty_definitions(spec, [cancel_job(spec.application, resource_key)], settings.get("change", unchanged))
     return spec, dg.Definitions.merge(faulty, dg.Definitions(resources={resource_key: resource}))
 
 

@@ -1,10 +1,127 @@
-"""Names of the assets of an application."""
+"""Keys of the assets of an application: its own keys, or those that a user's function gives its assets.
+
+An asset's own key has the application and the node of its lineage, `flights/sinks/Delays`. Definitions may give it
+another one. Events are recorded under the keys of the definitions that this process has built last, or under those
+that the state directory keeps, where a command builds no definitions.
+"""
+
+# pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
 import dagster as dg
 
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
-def asset_key(application: str, name: str) -> dg.AssetKey:
-    """The asset of a stage, or of a node of the lineage: `pes/pe_0` of `flights` is `flights/pes/pe_0`."""
-    return dg.AssetKey([application, *name.split("/", 1)])
+APPLICATION_TAG = "streams/application"
+NODE = "streams/node"
+"""Metadata of every asset: its node in the lineage of its application, `sinks/Delays`."""
+LINEAGE = "dagster/column_lineage"
+KEYS = "asset_keys"
+"""Name of the document in which the state directory keeps the keys that differ from an application's own."""
+
+SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
+_GIVEN: dict[str, Mapping[str, dg.AssetKey]] = {}
+"""Application -> node -> key, of the definitions that this process has built last."""
+
+
+class SharedKeyError(StreamsRuntimeError):
+    """A user's function gives two assets of an application one key."""
+
+    def __init__(self, first: dg.AssetKey, second: dg.AssetKey, key: dg.AssetKey) -> None:
+        super().__init__(
+            f"{first.to_user_string()} and {second.to_user_string()} are both given the key {key.to_user_string()}. "
+            "Let `change`, `get_asset_spec` or `translation` give each asset a key of its own, such as its key with a "
+            "prefix."
+        )
+
+
+def unchanged(asset: dg.AssetSpec) -> dg.AssetSpec:
+    """Return the asset as it is: the function of a user who changes nothing."""
+    return asset
+
+
+def own_key(application: str, node: str) -> dg.AssetKey:
+    """Return the key that an asset has unless definitions give it another one.
+
+    Args:
+        application: its name.
+        node: a stage, or a node of the lineage: `pes/pe_0` of `flights` is `flights/pes/pe_0`.
+    """
+    return dg.AssetKey([application, *node.split("/", 1)])
+
+
+def asset_key(application: str, node: str) -> dg.AssetKey:
+    """Return the key of an asset, as the definitions of this process have it.
+
+    Args:
+        application: its name.
+        node: a stage, or a node of the lineage.
+    """
+    return _GIVEN.get(application, {}).get(node) or own_key(application, node)
+
+
+def use_keys(application: str, keys: Mapping[str, Iterable[str]]) -> None:
+    """Record the events of an application under these keys from now on.
+
+    Args:
+        application: its name.
+        keys: node -> parts of its key; a node that is left out has its own key.
+    """
+    _GIVEN[application] = {node: dg.AssetKey(list(parts)) for node, parts in keys.items()}
+
+
+def other_keys(application: str, specs: Mapping[str, dg.AssetSpec]) -> dict[str, list[str]]:
+    """Return node -> parts of its key, of the assets whose key is not their own.
+
+    Args:
+        application: its name.
+        specs: node -> asset.
+    """
+    return {node: list(each.key.path) for node, each in specs.items() if each.key != own_key(application, node)}
+
+
+def changed(application: str, change: SpecChange, own: Iterable[dg.AssetSpec]) -> dict[str, dg.AssetSpec]:
+    """Return node -> asset, as a user's function has it; dependencies and columns follow the keys.
+
+    Args:
+        application: its name.
+        change: the user's function.
+        own: all assets, with their own keys.
+
+    Raises:
+        SharedKeyError: two assets have one key.
+    """
+    specs: dict[str, dg.AssetSpec] = {}
+    keys: dict[dg.AssetKey, dg.AssetKey] = {}
+    taken: dict[dg.AssetKey, dg.AssetKey] = {}
+    for each in own:
+        node = "/".join(each.key.path[1:])
+        mark: dict[str, Any] = {"metadata": {NODE: node}, "tags": {APPLICATION_TAG: application}}
+        spec = change(each.merge_attributes(**mark)).merge_attributes(**mark)
+        if spec.key in taken:
+            raise SharedKeyError(taken[spec.key], each.key, spec.key)
+        taken[spec.key] = each.key
+        keys[each.key] = spec.key
+        specs[node] = spec
+    if all(before == after for before, after in keys.items()):
+        return specs
+    return {node: _following(spec, keys) for node, spec in specs.items()}
+
+
+def _following(spec: dg.AssetSpec, keys: Mapping[dg.AssetKey, dg.AssetKey]) -> dg.AssetSpec:
+    """Return the asset downstream of the keys that others have now."""
+    deps = [dg.AssetDep(keys.get(d.asset_key, d.asset_key), partition_mapping=d.partition_mapping) for d in spec.deps]
+    spec = spec.replace_attributes(deps=deps)
+    value = spec.metadata.get(LINEAGE)
+    lineage = value.column_lineage if isinstance(value, dg.TableColumnLineageMetadataValue) else value
+    if not isinstance(lineage, dg.TableColumnLineage):
+        return spec
+    columns = {
+        column: [dg.TableColumnDep(keys.get(each.asset_key, each.asset_key), each.column_name) for each in origins]
+        for column, origins in lineage.deps_by_column.items()
+    }
+    return spec.merge_attributes(metadata={LINEAGE: dg.TableColumnLineage(columns)})

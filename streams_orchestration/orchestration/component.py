@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import dagster as dg
+from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 from pydantic import Field, PrivateAttr, SkipValidation, model_validator
 
 from streams_orchestration.compiler.compiling import compile_spec
@@ -23,6 +24,7 @@ from streams_orchestration.orchestration.application import (
     own_sensors,
     watched_specs,
 )
+from streams_orchestration.orchestration.asset_keys import changed
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
@@ -165,6 +167,10 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     measure: str | None = Field(
         default=None, description="Cron expression of the profile schedule, which starts off; hourly by default."
     )
+    translation: Annotated[
+        TranslationFn[dg.AssetSpec] | None,
+        TranslationFnResolver[dg.AssetSpec](template_vars_for_translation_fn=lambda spec: {"spec": spec}),
+    ] = Field(default=None, description="Attributes of assets, such as key_prefix, group_name and owners.")
     timezone: str | None = Field(default=None, description="Of these expressions, an IANA name; UTC by default.")
     strict: bool = Field(
         default=False, description="Errors of the spec fail the load, and so `dg check defs`, not just its check."
@@ -192,8 +198,11 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         )
 
     def get_asset_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
-        """Override to change an asset's group, owners, tags or automation; another key is an error."""
-        return spec
+        """Return an asset as it is shown: as `translation` has it, unless this is overridden.
+
+        Key, group, owners, tags, kinds, description and automation may change. What refers to the asset follows a key.
+        """
+        return spec if self.translation is None else self.translation(spec, spec)
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return all definitions of the application; the first application's include the sensors for all of them.
@@ -252,7 +261,9 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
             try:
                 source = ApplicationSource(spec.application, spec.files[0], self._options(None), key)
                 lineage = in_time(source.spec, lambda: known_lineage(source, resource.artifacts))
-                self._known_exports = links(external_assets(lineage), "exports")
+                self._known_exports = links(
+                    changed(spec.application, self.get_asset_spec, external_assets(lineage)).values(), "exports"
+                )
             except StreamsRuntimeError:  # which the application shows at its spec
                 self._known_exports = []
         return self._known_exports

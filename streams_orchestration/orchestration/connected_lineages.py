@@ -9,6 +9,7 @@ from typing import Any, cast
 import dagster as dg
 
 from streams_orchestration.model.subscription import is_about
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, NODE
 from streams_orchestration.orchestration.lineage_assets import LINK
 
 logger = logging.getLogger(__name__)
@@ -17,14 +18,14 @@ logger = logging.getLogger(__name__)
 def links(assets: Iterable[object], kind: str) -> list[dg.AssetSpec]:
     """Return the `imports` or the `exports` among the assets of an application."""
     specs = (asset for asset in assets if isinstance(asset, dg.AssetSpec))
-    return [spec for spec in specs if LINK in spec.metadata and spec.key.path[1] == kind]
+    return [spec for spec in specs if LINK in spec.metadata and _kind(spec) == kind]
 
 
 def connection_of(exports: Collection[dg.AssetSpec]) -> Callable[[dg.AssetSpec], dg.AssetSpec]:
     """Return a function that makes an Import depend on those of these Exports that it would connect with."""
 
     def connect(spec: dg.AssetSpec) -> dg.AssetSpec:
-        if LINK not in spec.metadata or spec.key.path[1] != "imports":
+        if LINK not in spec.metadata or _kind(spec) != "imports":
             return spec
         keys = [export.key for export in exports if _is_about(spec, export)]
         return spec.merge_attributes(deps=keys) if keys else spec
@@ -34,10 +35,20 @@ def connection_of(exports: Collection[dg.AssetSpec]) -> Callable[[dg.AssetSpec],
 
 def _is_about(wanted: dg.AssetSpec, export: dg.AssetSpec) -> bool:
     try:
-        return is_about(_parameters(wanted), wanted.key.path[0], _parameters(export), export.key.path[0])
+        return is_about(_parameters(wanted), _application(wanted), _parameters(export), _application(export))
     except ValueError as error:  # reported when the application is to run
         logger.debug("%s: %s", wanted.key, error)
         return False
+
+
+def _application(spec: dg.AssetSpec) -> str:
+    return spec.tags[APPLICATION_TAG]
+
+
+def _kind(spec: dg.AssetSpec) -> str:
+    """Return the kind of node that an asset of an application is; its key may be any."""
+    node = spec.metadata[NODE]
+    return str(node.value if isinstance(node, dg.TextMetadataValue) else node).partition("/")[0]
 
 
 def _parameters(spec: dg.AssetSpec) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.assignment_document import assignment_from_mapping
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key
 from streams_orchestration.orchestration.definition_names import job_name, sensor_name
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.jobs import job_tags
@@ -143,7 +143,7 @@ def gain_sensor(
         default_status=dg.DefaultSensorStatus.STOPPED,
         description=f"Applies a decision that promises {application} at least {gain:g} times what it takes now. "
         "State, positions and results are kept; a decision that would lose state is refused.",
-        tags={"streams/application": application},
+        tags={APPLICATION_TAG: application},
     )
     @under_key(key)
     def decoupling_gain(

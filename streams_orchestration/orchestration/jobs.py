@@ -14,10 +14,9 @@ from functools import cache
 import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.ops import (
-    APPLICATION_TAG,
     await_heartbeats,
     await_taken,
     await_unit,
@@ -114,50 +113,30 @@ def available_job(application: str, recompile: dg.OpDefinition, key: str = RESOU
     return available
 
 
-def command_job(application: str, keep: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
-    """Return the job of `streams deploy`, which has compiled the application already.
+def command_job(application: str, keep: dg.OpDefinition, *, launched: bool) -> dg.JobDefinition:
+    """Return the job of a command, which has compiled the application already.
 
     It stands under the name of the job that compiles and deploys.
 
     Args:
         application: its name.
         keep: the op that stores what the command has compiled.
-        key: of the resource.
+        launched: the command has launched the hosts, too, while Dagster was being loaded.
     """
 
     @dg.job(
         name=job_name(application, "redeploy"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
-        description=f"Deploy {application} as it was compiled.",
+        description=f"Deploy {application} as a command has compiled it, or record that the command has deployed it.",
     )
     def deploy() -> None:
         kept = keep.alias("compile_stages")()
-        await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)(kept)))
+        if not launched:
+            kept = launch_hosts(RESOURCE_KEY)(write_wanted_state(RESOURCE_KEY)(kept))
+        await_heartbeats(RESOURCE_KEY)(kept)
 
     return deploy
-
-
-def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDefinition:
-    """Return the job that records a deployment of `streams run`, which was launched while Dagster was being loaded.
-
-    It stands under the name of the job that would have done it.
-
-    Args:
-        application: its name.
-        keep: the op that stores what the command has compiled.
-    """
-
-    @dg.job(
-        name=job_name(application, "redeploy"),
-        executor_def=dg.in_process_executor,
-        tags=job_tags(application),
-        description=f"Show how {application} was compiled, and that what was deployed works.",
-    )
-    def recorded() -> None:
-        await_heartbeats(RESOURCE_KEY)(keep.alias("compile_stages")())
-
-    return recorded
 
 
 def cancel_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:

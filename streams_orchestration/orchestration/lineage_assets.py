@@ -11,7 +11,7 @@ import networkx as nx
 
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.schema import parse_schema
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, LINEAGE, own_key
 from streams_orchestration.orchestration.console_links import console_metadata
 from streams_orchestration.orchestration.lineage import whole_row_columns
 from streams_orchestration.orchestration.spec_state import spec_kind
@@ -30,12 +30,12 @@ def external_assets(graph: nx.DiGraph[str]) -> list[dg.AssetSpec]:
     application = graph.graph["application"]
     return [
         dg.AssetSpec(
-            key=asset_key(application, node),
-            deps=[asset_key(application, source) for source in graph.predecessors(node)],
+            key=own_key(application, node),
+            deps=[own_key(application, source) for source in graph.predecessors(node)],
             group_name=application,
             description=facts["description"],
             kinds=_kinds(facts),
-            tags={"streams/application": application, "streams/layer": LAYERS.get(facts["kind"], "data")},
+            tags={APPLICATION_TAG: application, "streams/layer": LAYERS.get(facts["kind"], "data")},
             metadata=_metadata(facts)
             | _standard_metadata(application, facts)
             | console_metadata(application, node, facts),
@@ -66,10 +66,10 @@ def _standard_metadata(application: str, facts: Mapping[str, Any]) -> dict[str, 
         shown["dagster/column_schema"] = dg.TableSchema(columns)
     if facts.get("columns"):
         deps = {
-            column: [dg.TableColumnDep(asset_key(application, node), name) for node, name in sorted(origin.columns)]
+            column: [dg.TableColumnDep(own_key(application, node), name) for node, name in sorted(origin.columns)]
             for column, origin in facts["columns"].items()
         }
-        shown["dagster/column_lineage"] = dg.TableColumnLineage(deps)
+        shown[LINEAGE] = dg.TableColumnLineage(deps)
         if whole := whole_row_columns(facts):
             shown[WHOLE_ROWS] = whole
     if (place := facts.get("place")) is not None:

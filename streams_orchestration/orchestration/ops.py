@@ -13,6 +13,7 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.model.printable import printable
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.definition_names import job_name
@@ -36,7 +37,6 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import FailedAgainError, failed_units
 from streams_orchestration.runtime.units.healing import Known, heal
 
-APPLICATION_TAG = "streams/application"
 """Tag of every asset, and of the runs of every job, of an application; the ops are shared and read whom they serve."""
 
 CLAIMED_TAG = "streams/claimed"

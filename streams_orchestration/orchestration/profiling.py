@@ -24,10 +24,10 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key, own_key
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.jobs import PROFILING_POOL, PROFILING_TAGS, job_tags
-from streams_orchestration.orchestration.ops import AFTER, APPLICATION_TAG, NOTHING, application_of
+from streams_orchestration.orchestration.ops import AFTER, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (
     decision_metadata,
     outcome_metadata,
@@ -68,8 +68,8 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
 
     def spec(name: str, after: list[str], description: str) -> dg.AssetSpec:
         return dg.AssetSpec(
-            key=[source.name, name],
-            deps=[asset_key(source.name, each) for each in after],
+            key=own_key(source.name, name),
+            deps=[own_key(source.name, each) for each in after],
             group_name=f"{source.name}_profiling",
             description=f"{description} Made by job {job_name(source.name, 'profile')}.",
             kinds={"json"},
@@ -165,7 +165,9 @@ def _pause(seconds: float) -> bool:
 
 def _made(application: str, name: str, document: Any, metadata: dict[str, dg.MetadataValue]) -> dg.AssetMaterialization:
     version = content_version(json.dumps(document, sort_keys=True).encode())
-    return dg.AssetMaterialization([application, name], metadata=metadata, tags={"dagster/data_version": version})
+    return dg.AssetMaterialization(
+        asset_key(application, name), metadata=metadata, tags={"dagster/data_version": version}
+    )
 
 
 def _stored_profile(store: ArtifactStore, application: str) -> Profile:

@@ -20,6 +20,7 @@ from typing import Any
 import dagster as dg
 
 from streams_orchestration.operators.formats.texts import plain
+from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.cut_checks import Judgement
 from streams_orchestration.orchestration.epochs import (
     EPOCH,
@@ -97,7 +98,7 @@ def deployment_event(
     if metrics.operators:
         metadata["streams/operators"] = _operators(metrics)
     return dg.AssetObservation(
-        [status.application, "deployment"],
+        asset_key(status.application, "deployment"),
         description=f"{status.application} is {status.shown_state}"
         + (", and is reset again and again" if "streams/unstable" in metadata else ""),
         metadata={**metadata, **(more or {})},
@@ -230,7 +231,7 @@ def pe_event(
         metadata |= {EPOCH: dg.MetadataValue.int(unit.shown), **recovery_metadata(unit, metrics.at)}
     unstable = unit is not None and recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
-        [status.application, "pes", f"pe_{pe.id}"],
+        asset_key(status.application, f"pes/pe_{pe.id}"),
         description=f"PE {pe.id} is {state}{', and is reset again and again' if unstable else ''}",
         metadata=metadata,
         tags={} if unit is None else _tags(unit.shown, metrics),
@@ -252,7 +253,7 @@ def _stream_events(
         waiting = max((reader.lag_tuples for channel in channels for reader in channel.readers), default=0)
         epoch = min(shown.get(channel.pe, 0) for channel in channels)
         yield dg.AssetMaterialization(
-            [status.application, "streams", name],
+            asset_key(status.application, f"streams/{name}"),
             description=f"{rows} rows, {waiting} of them wait to be read",
             metadata={
                 "dagster/row_count": dg.MetadataValue.int(rows),
@@ -278,7 +279,7 @@ def sink_event(
     if rows:
         metadata["streams/first_rows"] = _preview(rows)
     return dg.AssetMaterialization(
-        [application, "sinks", sink.operator],
+        asset_key(application, f"sinks/{sink.operator}"),
         description=f"{sink.rows} rows in {sink.files} {'epochs' if sink.path is None else 'files'}",
         metadata=metadata,
         tags=_tags(sink.epoch, metrics),

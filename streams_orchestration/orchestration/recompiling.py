@@ -133,13 +133,19 @@ def _materialization(
     """Return the event of a stage with the versions that Dagster records for assets, so that it finds outdated ones."""
     inputs = store.read(source.name, stage.name).inputs
     return dg.AssetMaterialization(
-        [source.name, stage.name],
+        asset_key(source.name, stage.name),
         metadata=result.metadata,
         tags={
             "dagster/data_version": result.data_version,
             "dagster/data_version_is_user_provided": "true",
             "dagster/code_version": stage_spec(source, stage).code_version or "",
-            **{f"dagster/input_data_version/{source.name}/{name}": version for name, version in inputs.items()},
-            **{f"dagster/input_event_pointer/{source.name}/{name}": "NULL" for name in inputs},
+            **{
+                f"dagster/input_data_version/{asset_key(source.name, name).to_user_string()}": version
+                for name, version in inputs.items()
+            },
+            **{
+                f"dagster/input_event_pointer/{asset_key(source.name, name).to_user_string()}": "NULL"
+                for name in inputs
+            },
         },
     )

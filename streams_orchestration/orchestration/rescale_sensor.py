@@ -13,9 +13,9 @@ from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.definition_names import job_name, sensor_name
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.ops import APPLICATION_TAG
 from streams_orchestration.orchestration.profiling import PROFILE
 from streams_orchestration.orchestration.region_widths import Rescaling, WidthChange, region_loads, width_change
 from streams_orchestration.orchestration.reset_runs import UNDER_WAY

@@ -14,12 +14,12 @@ from typing import Final
 import dagster as dg
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
-from streams_orchestration.orchestration.ops import APPLICATION_TAG, ResetUnit
+from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key

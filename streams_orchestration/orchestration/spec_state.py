@@ -9,6 +9,7 @@ its error as a failed check of its asset `spec`, and all others work.
 # Dagster reads the annotations of resources here, so they may not be turned into text.
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,21 @@ from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of, is_python
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.artifacts import SPEC
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import (
+    APPLICATION_TAG,
+    SpecChange,
+    asset_key,
+    changed,
+    other_keys,
+    own_key,
+    unchanged,
+    use_keys,
+)
 from streams_orchestration.orchestration.summaries import check_result, diagnostics_table
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+logger = logging.getLogger(__name__)
 
 CHECK = "spec_is_valid"
 LOAD_SECONDS = 10.0
@@ -166,23 +178,32 @@ def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
     return check
 
 
-def faulty_definitions(spec: WatchedSpec, jobs: Sequence[dg.JobDefinition]) -> dg.Definitions:
+def faulty_definitions(
+    spec: WatchedSpec, jobs: Sequence[dg.JobDefinition], change: SpecChange = unchanged
+) -> dg.Definitions:
     """Return the definitions of an application that cannot be built: its spec, which fails its check, and some jobs.
 
     Args:
         spec: with the problem.
         jobs: those that need no spec, since the application may be running.
+        change: the user's function for its asset.
     """
     places = ", ".join(map(str, spec.files))
     asset = dg.AssetSpec(
-        key=asset_key(spec.application, SPEC),
+        key=own_key(spec.application, SPEC),
         group_name=spec.application,
         kinds={spec_kind(str(spec.files[0]))},
         description=f"{spec.application} cannot be built from {places}: {spec.problem}",
-        tags={"streams/application": spec.application, "streams/layer": "compilation"},
+        tags={APPLICATION_TAG: spec.application, "streams/layer": "compilation"},
         metadata={"streams/location": places},
     )
-    return dg.Definitions(assets=[asset], asset_checks=[spec_check(spec)], jobs=jobs)
+    try:
+        specs = changed(spec.application, change, [asset])
+    except Exception:  # it may be the fault that is shown
+        logger.exception("%s: its asset is shown unchanged", spec.application)
+        specs = changed(spec.application, unchanged, [asset])
+    use_keys(spec.application, other_keys(spec.application, specs))
+    return dg.Definitions(assets=[*specs.values()], asset_checks=[spec_check(spec)], jobs=jobs)
 
 
 def specs_sensor(specs: Mapping[str, WatchedSpec], name: str = SENSOR) -> dg.SensorDefinition:

@@ -17,12 +17,11 @@ from streams_orchestration.compiler.plan import section
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
-from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of, in_order
 from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions
@@ -238,24 +237,23 @@ def stage_spec(source: ApplicationSource, stage: Stage, description: str | None 
     inputs = stage.inputs or (SPEC,)
     own = spec_version(source).get(SPEC, "missing")[:12]
     return dg.AssetSpec(
-        key=[source.name, stage.name],
-        deps=[asset_key(source.name, name) for name in inputs],
+        key=own_key(source.name, stage.name),
+        deps=[own_key(source.name, name) for name in inputs],
         group_name=source.name,
         description=description or stage.description,
         kinds={"json"},
         code_version=f"{code_version()}-{own}" if not stage.inputs else code_version(),
-        tags={"streams/application": source.name, "streams/layer": "compilation"},
+        tags={APPLICATION_TAG: source.name, "streams/layer": "compilation"},
     )
 
 
-def stage_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefinition:
-    """The asset that compiles a stage, with its blocking checks; the stage is the last part of the spec's key.
+def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> dg.AssetsDefinition:
+    """The asset that compiles a stage, with its blocking checks.
 
     One definition for each stage, not one for all: a blocking check inside a shared one would stop its siblings
     instead of those downstream (dagster#20659).
     """
-    stage = BY_NAME[spec.key.path[-1]]
-    define = dg.multi_asset(name="__".join(spec.key.path), specs=[spec], check_specs=checks_of(spec.key, stage))
+    define = dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
 
     def results(result: StageResult) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)

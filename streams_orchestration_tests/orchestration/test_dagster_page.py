@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.orchestration.asset_keys import use_keys
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration_tests.commands import LIMIT, LOOK_SECONDS
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
@@ -104,6 +105,15 @@ def test_the_settings_of_the_component_are_those_of_its_schedule(project: Path, 
     with loaded(project, monkeypatch) as defs:
         schedule = defs.resolve_schedule_def("numbers__redeploy")
         assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 3 * * *", "Europe/Berlin")
+
+
+def test_assets_have_the_keys_groups_and_owners_of_the_translation(project: Path, monkeypatch: pytest.MonkeyPatch):
+    (project / DEFS).write_text(files()[DEFS][2])
+    with loaded(project, monkeypatch) as defs:
+        specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+    use_keys("numbers", {})
+    sink = specs["plant/numbers/sinks/Results"]
+    assert (sink.group_name, sink.owners, sink.metadata["streams/node"]) == ("plant", ["team:data"], "sinks/Results")
 
 
 def test_the_job_and_the_selection_run_the_application(

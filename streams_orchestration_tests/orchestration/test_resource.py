@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration import StreamsApplicationComponent, StreamsResource, application
-from streams_orchestration.orchestration.application import KeyChangedError, build_application_definitions
+from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.orchestration.resource import VariableMissingError, resource_of
 from streams_orchestration.runtime.catalog.address import catalog_url
@@ -151,13 +151,6 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
 def test_a_setting_that_is_misspelt_is_refused():
     with pytest.raises(ValidationError, match="catalogue"):
         StreamsResource.model_validate({"catalogue": "sqlite:////there.db"})
-
-
-def test_a_key_cannot_be_changed(spec: Path, home: Home):
-    with pytest.raises(KeyChangedError, match="the key of demo/logical_graph cannot be changed to lake/demo/logical"):
-        build_application_definitions(
-            spec, home, change=lambda each: each.replace_attributes(key=each.key.with_prefix("lake"))
-        )
 
 
 def component(sandbox: Any, name: str, **attributes: object) -> None:

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.plan import plan_document
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.orchestration import stage_assets
+from streams_orchestration.orchestration import application
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import RUNS_HERE
@@ -125,7 +125,7 @@ def test_a_failed_check_stops_what_is_downstream(spec: Path, home: Home, monkeyp
         yield "Numbers is in 2 PEs"
 
     fusion = replace(BY_NAME["fusion_plan"], invariant=pes_partition_operators)
-    monkeypatch.setattr(stage_assets, "BY_NAME", {**BY_NAME, "fusion_plan": fusion})
+    monkeypatch.setattr(application, "STAGES", [*{**BY_NAME, "fusion_plan": fusion}.values()])
     result = materialize(build_application_definitions(spec, home))
     assert not result.success
     done = set(versions(result))

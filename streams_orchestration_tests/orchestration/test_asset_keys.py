@@ -1,0 +1,148 @@
+"""Assets of applications under keys that a user gives them, and all that follows the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import yaml
+from dagster.components.testing import create_defs_folder_sandbox
+
+from streams_orchestration.compiler.stages import BY_NAME
+from streams_orchestration.orchestration import StreamsApplicationComponent, epochs_sensor
+from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.asset_keys import (
+    APPLICATION_TAG,
+    NODE,
+    SharedKeyError,
+    asset_key,
+    changed,
+    own_key,
+    use_keys,
+)
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
+from streams_orchestration_tests.orchestration.statuses import running
+
+
+def in_lake(asset: dg.AssetSpec) -> dg.AssetSpec:
+    return asset.replace_attributes(key=asset.key.with_prefix("lake"), group_name="lake", tags={"tier": "1"})
+
+
+@pytest.fixture(autouse=True)
+def own_keys_again() -> Iterator[None]:
+    yield
+    for application in ("demo", "low", "high", "reader"):
+        use_keys(application, {})
+
+
+@pytest.fixture
+def renamed(spec: Path, home: Home) -> dg.Definitions:
+    return build_application_definitions(spec, home, change=in_lake)
+
+
+def specs_of(defs: dg.Definitions) -> dict[str, dg.AssetSpec]:
+    return {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
+
+
+def test_dependencies_checks_and_columns_follow_the_keys(renamed: dg.Definitions):
+    dg.Definitions.validate_loadable(renamed)
+    specs = specs_of(renamed)
+    assert {key.split("/")[0] for key in specs} == {"lake"}
+    assert {f"lake/demo/{stage}" for stage in BY_NAME} <= specs.keys()
+    assert {dep.asset_key.path[0] for spec in specs.values() for dep in spec.deps} == {"lake"}
+    assert {each.group_name for each in specs.values()} == {"lake"}
+    assert all(each.tags[APPLICATION_TAG] == "demo" and each.tags["tier"] == "1" for each in specs.values())
+    checked = {key.asset_key.path[0] for each in renamed.asset_checks or () for key in each.check_keys}  # pyright: ignore
+    assert checked == {"lake"}
+    lineage = specs["lake/demo/sinks/Results"].metadata["dagster/column_lineage"]
+    columns = getattr(lineage, "column_lineage", lineage).deps_by_column
+    assert {each.asset_key.path[0] for origins in columns.values() for each in origins} == {"lake"}
+
+
+def test_runs_record_under_the_keys(renamed: dg.Definitions, runtime: Runtime):
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert renamed.resolve_job_def("demo__redeploy").execute_in_process(instance=instance).success
+        assert renamed.resolve_job_def("demo__cancel").execute_in_process(instance=instance).success
+        recorded = {key.to_user_string() for key in instance.all_asset_keys()}
+    assert runtime.status is not None
+    assert {"lake/demo/deployment", "lake/demo/deployment_plan", "lake/demo/pes/pe_0"} <= recorded
+    assert all(key.startswith("lake/demo/") for key in recorded)
+
+
+def test_the_sensor_records_under_the_keys_and_conditions_count_its_epochs(renamed: dg.Definitions, runtime: Runtime):
+    runtime.status = running()
+    sensor = renamed.resolve_sensor_def("demo__failed_units")
+    key = dg.AssetKey(["lake", "demo", "pes", "pe_0"])
+    after = epochs_sensor(key, job=renamed.resolve_job_def("demo__cancel"), epochs=1)
+    with dg.DagsterInstance.ephemeral() as instance:
+        context = dg.build_sensor_context(
+            instance=instance, resources=dict(renamed.resources or {}), repository_def=renamed.get_repository_def()
+        )
+        events = sensor.evaluate_tick(context).asset_events
+        for event in events:
+            instance.report_runless_asset_event(event)  # pyright: ignore[reportArgumentType]
+        requested = after.evaluate_tick(dg.build_sensor_context(instance=instance)).run_requests
+    assert {event.asset_key.path[0] for event in events} == {"lake"}
+    assert requested
+
+
+def test_commands_record_under_the_keys_that_the_state_directory_keeps(spec: Path, home: Home, renamed: dg.Definitions):
+    from streams_orchestration.cli.jobs import Jobs
+
+    use_keys("demo", {})  # as in a process of its own
+    Jobs(home, "demo")
+    assert asset_key("demo", "sinks/Results").path == ["lake", "demo", "sinks", "Results"]
+    build_application_definitions(spec, home)
+    use_keys("demo", {"spec": ["old"]})
+    Jobs(home, "demo")
+    assert asset_key("demo", "spec") == own_key("demo", "spec")
+
+
+def test_two_assets_of_one_key_are_an_error(spec: Path, home: Home):
+    with pytest.raises(SharedKeyError, match=r"demo/logical_graph and demo/\w+ are both given the key one\. Let"):
+        build_application_definitions(spec, home, change=lambda each: each.replace_attributes(key="one"))
+
+
+def test_a_function_may_go_by_the_node():
+    asset = dg.AssetSpec(own_key("demo", "sinks/Results"))
+    specs = changed("demo", lambda each: each.replace_attributes(key=str(each.metadata[NODE]).split("/")), [asset])
+    assert specs["sinks/Results"].key.path == ["sinks", "Results"]
+
+
+def scaffolded(sandbox: Any, tmp_path: Path, name: str, text: str) -> None:
+    path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
+    (path / "application.yaml").write_text(text)
+    written = yaml.safe_load((path / "defs.yaml").read_text())
+    written["attributes"] |= {"home": str(tmp_path / "home"), "translation": {"key_prefix": f"of_{name}"}}
+    (path / "defs.yaml").write_text(yaml.safe_dump(written))
+
+
+def test_imports_depend_on_exports_whose_keys_have_a_prefix(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        for name, level in (("low", 1), ("high", 2)):
+            scaffolded(sandbox, tmp_path, name, EXPORTING.format(name=name, level=level))
+        scaffolded(sandbox, tmp_path, "reader", IMPORTING)
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+            specs = specs_of(defs)
+            sensor = next(each for each in defs.sensors or () if each.name == "specs")
+            with dg.DagsterInstance.ephemeral() as instance:
+                observed = sensor.evaluate_tick(dg.build_sensor_context(instance=instance, definitions=defs))
+    (dep,) = specs["of_reader/reader/imports/In"].deps
+    assert dep.asset_key.path == ["of_high", "high", "exports", "Out"]
+    keys = {event.asset_key.path[0] for event in observed.asset_events}
+    assert keys == {"of_low", "of_high", "of_reader"}
+
+
+def test_a_faulty_application_keeps_its_keys_with_a_prefix(tmp_path: Path):
+    with create_defs_folder_sandbox() as sandbox:
+        scaffolded(sandbox, tmp_path, "one", DEMO)
+        scaffolded(sandbox, tmp_path, "two", DEMO)  # describes the same application
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+            assert {key for key in specs_of(defs) if key.endswith("demo/spec")} == {"of_one/demo/spec"}
