@@ -18,7 +18,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.compiler.redeployment.preview import preview
 from streams_orchestration.operators.durable_files import write_durably
-from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime.programs.batches import StoredState
 from streams_orchestration.runtime.redeployment.carrying import Carrier, CommonCut
 from streams_orchestration.runtime.storage.home import Home

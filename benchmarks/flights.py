@@ -30,7 +30,7 @@ from benchmarks.application import run as run_application
 from benchmarks.harness import Row
 from benchmarks.peers.answer import RESULT
 from benchmarks.start import archive_classes
-from streams_orchestration.operators.files import resolve_input
+from streams_orchestration.operators.storage.input_files import resolve_input
 from streams_orchestration.runtime.storage.home import Home
 
 SPEC = Path(__file__).parents[1] / "specs" / "flights.yaml"

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from streams_orchestration.operators import Operator, State, TupleBatch
 from streams_orchestration.operators.contract import Offset, Parameters, ProducedTo, SourceOperator
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.rescaling import StateKeys
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.rescaling import StateKeys
 
 ROUNDS = 60
 """Of `Digest`, for every tuple."""

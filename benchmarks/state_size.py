@@ -21,11 +21,11 @@ import pyarrow as pa
 from benchmarks.harness import Row, memory, seconds
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.dict_state import DictState
-from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.join import Join
-from streams_orchestration.operators.state import State, dump_state, load_state
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.state import State, dump_state, load_state
 from streams_orchestration.operators.testing import OperatorHarness
 
 KEYS, CHANGED = 1_000_000, 1_000

@@ -16,7 +16,7 @@ from streams_orchestration.compiler.column_uses import FILTER, GROUP_BY, JOIN, S
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.tree import attributes
 from streams_orchestration.expressions.typing import typed
-from streams_orchestration.operators.windows import parse_window
+from streams_orchestration.operators.windows.clause import parse_window
 
 _CONDITIONS: Mapping[str, Mapping[str, tuple[int, Use]]] = {
     "DeDuplicate": {"key": (0, FILTER)},

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
         SourceOperator,
     )
     from streams_orchestration.operators.delivery_key import DeliveryKey
-    from streams_orchestration.operators.dict_state import DictState
     from streams_orchestration.operators.epoch_sink import EpochSink
     from streams_orchestration.operators.errors import DataError, OutsideError, RefusedError
     from streams_orchestration.operators.function import operator
-    from streams_orchestration.operators.keyed_state import KeyedState
     from streams_orchestration.operators.metrics import Counter, Gauge, Metrics
-    from streams_orchestration.operators.rescaling import PortKeys, RescaleError, Route, Sharding
-    from streams_orchestration.operators.state import State
-    from streams_orchestration.operators.tuple_log import TupleLog
+    from streams_orchestration.operators.states.dict_state import DictState
+    from streams_orchestration.operators.states.keyed_state import KeyedState
+    from streams_orchestration.operators.states.rescaling import PortKeys, RescaleError, Route, Sharding
+    from streams_orchestration.operators.states.state import State
+    from streams_orchestration.operators.states.tuple_log import TupleLog
 
 __all__ = [
     "Counter",
@@ -61,20 +61,20 @@ _MODULES = {
     "Counter": "metrics",
     "DataError": "errors",
     "DeliveryKey": "delivery_key",
-    "DictState": "dict_state",
+    "DictState": "states.dict_state",
     "EpochSink": "epoch_sink",
     "Gauge": "metrics",
-    "KeyedState": "keyed_state",
+    "KeyedState": "states.keyed_state",
     "Metrics": "metrics",
     "OutsideError": "errors",
-    "PortKeys": "rescaling",
+    "PortKeys": "states.rescaling",
     "RefusedError": "errors",
-    "RescaleError": "rescaling",
-    "Route": "rescaling",
-    "Sharding": "rescaling",
-    "State": "state",
+    "RescaleError": "states.rescaling",
+    "Route": "states.rescaling",
+    "Sharding": "states.rescaling",
+    "State": "states.state",
     "TupleBatch": "batch",
-    "TupleLog": "tuple_log",
+    "TupleLog": "states.tuple_log",
     "operator": "function",
 }
 """Name -> its module where that is not `contract`."""

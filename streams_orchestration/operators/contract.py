@@ -15,7 +15,8 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext, Punctuation
 from streams_orchestration.operators.errors import ResultError
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.rescaling import (
+from streams_orchestration.operators.results import check_offset, check_port, check_tuples, described
+from streams_orchestration.operators.states.rescaling import (
     PortKeys,
     Route,
     Sharding,
@@ -24,8 +25,7 @@ from streams_orchestration.operators.rescaling import (
     declared_sharding,
     divide_declared,
 )
-from streams_orchestration.operators.results import check_offset, check_port, check_tuples, described
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.port import File
 
 Offset = dict[str, Any]

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.rescaling import Sharding
+from streams_orchestration.operators.states.rescaling import Sharding
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

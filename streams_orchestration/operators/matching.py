@@ -11,12 +11,12 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.errors import UnknownAttributeError
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.keys import distinct, key_batch, key_schema
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.rescaling import Sharding
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
 
 _RANK = "@rank"
 """Column of the tuples that wait: how many of their key came to their port before. No attribute has such a name."""

@@ -22,7 +22,7 @@ from streams_orchestration.operators.contract import (
 from streams_orchestration.operators.implementation import make_operator, wrong_method
 from streams_orchestration.operators.region import RegionRole
 from streams_orchestration.operators.results import check_nothing, check_state
-from streams_orchestration.operators.state import dump_state, load_state, plain_digest
+from streams_orchestration.operators.states.state import dump_state, load_state, plain_digest
 
 Row = tuple[Any, ...]
 Checkpoint = tuple[tuple[int, bytes], ...]

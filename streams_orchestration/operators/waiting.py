@@ -8,9 +8,9 @@ from typing import Any
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Punctuation
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.rescaling import Sharding
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
 
 
 class Waiting:

@@ -9,16 +9,16 @@ from typing import ClassVar
 
 from streams_orchestration.operators import Operator, State, TupleBatch
 from streams_orchestration.operators.contract import Offset, ProducedTo, SourceOperator
-from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.rescaling import StateKeys
 from streams_orchestration.operators.standard.beacon import Beacon, BeaconParameters
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.file_source_parameters import FileSourceParameters
 from streams_orchestration.operators.standard.kafka_source import KafkaSource
 from streams_orchestration.operators.standard.sql_source import SqlSource
 from streams_orchestration.operators.standard.sql_source_parameters import SqlSourceParameters
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.rescaling import StateKeys
 from streams_orchestration_tests.runtime.sample_operators import KeyedTotals, RunningTotals
 
 BEGINNING = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

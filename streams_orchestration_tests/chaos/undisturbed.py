@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from streams_orchestration.builder.testing import spark_engine
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.operators.dict_state import DictState
-from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.tasks.state_files import read_state

@@ -15,7 +15,7 @@ from streams_orchestration.cli.jobs import last_options
 from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.operators.keyed_state import KeyedState
+from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files.csv_blocks import Block, CsvBlocks, whole_rows
+from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
-from streams_orchestration.operators.standard.csv_blocks import Block, CsvBlocks, whole_rows
-from streams_orchestration.operators.standard.csv_file import CsvFile
 
 TEXTS = pa.schema([("a", pa.string()), ("b", pa.string())])
 VALUE = st.sampled_from(["", "x", "yz", '"q"', '"a\nb"', '"a,b"', '"say ""so"""', '""', '""""', '5" pipe', "NA"])

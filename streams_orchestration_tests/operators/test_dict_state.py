@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators.dict_state import DictState
+from streams_orchestration.operators.states.dict_state import DictState
 
 KEY = st.one_of(st.sampled_from(["a", "b"]), st.integers(0, 2), st.tuples(st.sampled_from("ab"), st.integers(0, 1)))
 ACTIONS = st.lists(st.tuples(KEY, st.one_of(st.none(), st.integers(), st.lists(st.text(max_size=2)))), max_size=12)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files.csv_file import CsvFile
+from streams_orchestration.operators.files.csv_sieve import CsvSieve
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
-from streams_orchestration.operators.standard.csv_file import CsvFile
-from streams_orchestration.operators.standard.csv_sieve import CsvSieve
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.operators import DataError, OutsideError
 from streams_orchestration.operators.databases.errors import DatabaseAwayError
-from streams_orchestration.operators.http.client import HttpAwayError
+from streams_orchestration.operators.http_client import HttpAwayError
 from streams_orchestration.operators.kafka.client import KafkaAwayError
 from streams_orchestration.operators.messages.registry import RegistryAwayError
 from streams_orchestration.operators.outside import is_outside

@@ -8,11 +8,7 @@ import pytest
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.contract import Operator, OperatorContext, SourceOperator
-from streams_orchestration.operators.conversion import ConversionError, converted
-from streams_orchestration.operators.dict_state import DictState
-from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.rescaling import Sharding
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.beacon import Beacon
 from streams_orchestration.operators.standard.custom import Custom
@@ -24,7 +20,11 @@ from streams_orchestration.operators.standard.join import Join
 from streams_orchestration.operators.standard.merge import Merge
 from streams_orchestration.operators.standard.metrics_sink import MetricsSink
 from streams_orchestration.operators.standard.parse import Parse
-from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.states.conversion import ConversionError, converted
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.tuple_log import TupleLog
 
 ROW = arrow_schema("k string, g int, x double, t timestamp")
 CONTEXT = OperatorContext("Op", inputs=(ROW, ROW), outputs=(ROW,))

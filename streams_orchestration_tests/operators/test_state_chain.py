@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators import state as state_module
-from streams_orchestration.operators.dict_state import DictState
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.state import LONGEST, SHARE, SMALL, StateError, dump_state, load_state
+from streams_orchestration.operators.states import state as state_module
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.state import LONGEST, SHARE, SMALL, StateError, dump_state, load_state
 from streams_orchestration_tests.examples import examples
 
 Chain = list[tuple[int, bytes]]

@@ -72,7 +72,7 @@ def test_a_checkpoint_drains_first():
 
 
 def test_a_restart_goes_through_what_changed_where_that_is_stored(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
+    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
     harness = OperatorHarness(DeDuplicate, [ROW], [ROW], parameters={"key": "n"})
     harness.send([("a", n) for n in range(1000)]).restart().send([("a", 1000)])
     stored = harness.checkpoint()

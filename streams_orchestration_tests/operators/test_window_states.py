@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams_orchestration.operators import state as state_module
-from streams_orchestration.operators import tuple_log
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.operators.standard.aggregate import Aggregate
 from streams_orchestration.operators.standard.join import Join
+from streams_orchestration.operators.states import state as state_module
+from streams_orchestration.operators.states import tuple_log
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.operators.harness import Bench, Row
 

@@ -24,7 +24,7 @@ FUSIONS: list[dict[str, Any]] = [{"fusion": "manual", "pes": n} for n in (1, 3, 
 
 @pytest.fixture(autouse=True)
 def small_states_are_stored_as_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
+    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
 
 
 @functools.cache

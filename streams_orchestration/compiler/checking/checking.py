@@ -24,10 +24,10 @@ from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import FaultyExpressionError, UnknownAttributeError
 from streams_orchestration.operators.expressions import Noted, noted
 from streams_orchestration.operators.faults import all_faults
-from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.implementation import ImplementationError, wrong_method
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.parameter_errors import parameter_errors
+from streams_orchestration.operators.storage.input_files import resolve_inputs
 
 
 def check_parameters(done: Stages) -> list[Diagnostic]:

@@ -15,11 +15,26 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.databases.connecting import engine_of
 from streams_orchestration.operators.databases.errors import DatabaseError, explained
-from streams_orchestration.operators.databases.table_identity import TableIdentity, table_identity
 
 CHUNK = 10_000
 """Rows that come from the database in one piece."""
 _COLON = re.compile(r"(?<![:\\]):(?!:)")
+_POSTGRESQL = sa.text("SELECT oid FROM pg_class WHERE oid = to_regclass(:name) AND relkind IN ('r', 'p')")
+_SQLITE = sa.text("SELECT schema_version FROM pragma_schema_version")
+_MYSQL = sa.text(
+    "SELECT CREATE_TIME FROM INFORMATION_SCHEMA.TABLES "
+    "WHERE TABLE_NAME = :name AND TABLE_SCHEMA = COALESCE(:owner, DATABASE())"
+)
+"""The catalog of PostgreSQL numbers its tables. MariaDB and MySQL keep the time of creation, which ALTER may change.
+SQLite has a number that each change of the schema raises. Where those change, the rows that were read decide."""
+
+
+class TableIdentity(NamedTuple):
+    """The identity of a table. An offset holds it, so that a table that was dropped and created again is noticed."""
+
+    sign: str
+    exact: bool
+    """Whether another sign always means another table."""
 
 
 class Range(NamedTuple):
@@ -193,3 +208,22 @@ def _relation(table: str | None, query: str | None) -> Any:
         return sa.table(name, schema=owner or None)
     text = _COLON.sub(r"\\:", str(query).strip().rstrip(";"))
     return sa.text(text).columns().subquery("rows_of_the_query")
+
+
+def table_identity(connection: Connection, table: str) -> TableIdentity | None:
+    """Return the identity of a table, or None for a view.
+
+    Args:
+        connection: A connection to the database of the table.
+        table: The name of the table, after the name of its schema and a dot where one is needed.
+    """
+    owner, _, name = table.rpartition(".")
+    match connection.dialect.name:
+        case "postgresql":
+            quoted = connection.dialect.identifier_preparer.format_table(sa.table(name, schema=owner or None))
+            sign, exact = connection.scalar(_POSTGRESQL, {"name": quoted}), True
+        case "sqlite":
+            sign, exact = connection.scalar(_SQLITE), False
+        case _:
+            sign, exact = connection.scalar(_MYSQL, {"name": name, "owner": owner or None}), False
+    return None if sign is None else TableIdentity(str(sign), exact)

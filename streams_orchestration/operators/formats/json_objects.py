@@ -10,9 +10,9 @@ from typing import Any
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import shortened
 from streams_orchestration.operators.formats.checks import utf8_fault
+from streams_orchestration.operators.formats.misfits import form_of, is_read
 from streams_orchestration.operators.formats.texts import values_of
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.misfits import form_of, is_read
 
 Read = Callable[[Any], Any]
 """From a value of JSON that is not null to what Arrow takes; raises ValueError when it is no value of the type."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams_orchestration.operators.rescaling import RescaleError
+from streams_orchestration.operators.states.rescaling import RescaleError
 
 Partition = tuple[str, int]
 """Topic and number."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.operators.kafka.client import (
     REACH_SECONDS,
     Cluster,
+    KafkaAwayError,
     KafkaParameters,
     KafkaRefusedError,
 )
-from streams_orchestration.operators.kafka.offsets import Partition
+from streams_orchestration.operators.kafka.offsets import Partition, Positions
 
 MOST_AT_ONCE = 5_000
 """Messages that are taken from the library in one call; they are decoded while the processor's caches hold them."""
@@ -237,3 +238,25 @@ class KafkaReader:
 def shown(partition: Partition) -> str:
     """A partition in errors."""
     return f"topic {partition[0]}, partition {partition[1]}"
+
+
+def made_anew(reader: KafkaReader, positions: Positions, topics: Iterable[str]) -> Iterator[str]:
+    """Yield the topics that were deleted and created again since the positions were taken.
+
+    The positions get the new ids.
+
+    Raises:
+        KafkaAwayError, KafkaRefusedError: the cluster does not answer with ids, though it did earlier.
+    """
+    names = sorted(topics)
+    try:
+        ids = reader.topic_ids(names) if names else {}
+    except (KafkaAwayError, KafkaRefusedError):
+        if positions.topics:
+            raise
+        return  # the cluster may have no ids
+    for topic, id in ids.items():
+        known = positions.topics.get(topic, id)
+        if known != id:
+            yield topic
+        positions.topics[topic] = id

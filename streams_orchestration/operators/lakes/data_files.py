@@ -19,8 +19,8 @@ from streams_orchestration.operators.contract import PendingFile
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import durable
 from streams_orchestration.operators.epoch_sink import WaitingFileError
+from streams_orchestration.operators.files.partitions import partitioned
 from streams_orchestration.operators.libraries import pa, pq
-from streams_orchestration.operators.standard.partitions import partitioned
 
 SMALL_BYTES = 16 << 20
 """Tuples that take less memory wait as Arrow, and become a data file with others of their epoch and partition."""

@@ -19,6 +19,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.expressions import evaluate, parse_condition
+from streams_orchestration.operators.files.partitions import partition_values
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     Statistics,
@@ -33,7 +34,6 @@ from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTab
 from streams_orchestration.operators.lakes.on_disk import REPEATED, delta_files, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.standard.partitions import partition_values
 from streams_orchestration.operators.undeliverable import SetAside
 
 _UNSUPPORTED = "nsupported"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -18,6 +20,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 from pyiceberg.io import PY_IO_IMPL
+from pyiceberg.io.pyarrow import ArrowProjectionVisitor
 from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
 from pyiceberg.schema import assign_fresh_schema_ids
 from pyiceberg.table import Table, Transaction
@@ -36,7 +39,6 @@ from streams_orchestration.operators.lakes.data_files import (
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
 from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import DURABLE, load_catalog, without_secrets
-from streams_orchestration.operators.lakes.iceberg_nulls import keep_nulls
 from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.undeliverable import SetAside
@@ -45,6 +47,7 @@ MARK = "streams.delivered."
 """Properties of the table that begin so have the last epoch of each sink in each life, and the day of its commit."""
 KEPT = timedelta(days=30)
 """So long after its last commit a mark stays; marks of lives that are over would be ever more."""
+_KEEPS_NULLS = "_keeps_nulls"
 
 
 class IcebergTarget(LakeTarget):
@@ -225,3 +228,28 @@ def _has_new_columns(table: Table) -> bool:
 def _other_transforms(table: Table) -> bool:
     """Is it partitioned by more than values of columns, so that the library has to part the rows."""
     return any(not isinstance(field.transform, IdentityTransform) for field in table.spec().fields)
+
+
+def keep_nulls() -> None:
+    """Patch pyiceberg in this process so that null lists and maps stay null when it writes or rewrites rows.
+
+    It builds lists and maps of structs without their nulls (apache/iceberg-python#3833), so a null becomes
+    an empty one. A version that keeps the nulls is left unchanged.
+    """
+    for name in ("list", "map"):
+        method = getattr(ArrowProjectionVisitor, name)
+        if not hasattr(method, _KEEPS_NULLS):
+            setattr(ArrowProjectionVisitor, name, _keeping_nulls(method))
+
+
+def _keeping_nulls(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def keeping(self: Any, kind: Any, values: Any, *parts: Any) -> Any:
+        made = method(self, kind, values, *parts)
+        if made is None or values is None or made.null_count == values.null_count:
+            return made
+        rows = pa.array(np.arange(len(made)), mask=np.asarray(values.is_null()))
+        return made.take(rows)
+
+    setattr(keeping, _KEEPS_NULLS, True)
+    return keeping

@@ -15,12 +15,12 @@ from streams_orchestration.operators.contract import OperatorContext, Parameters
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import EpochSink, waiting_directory
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.files.partitions import check_partitions
 from streams_orchestration.operators.lakes.data_files import DataFileWriter, gathered
 from streams_orchestration.operators.lakes.fitting import WantedTable
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.packages import require_package
-from streams_orchestration.operators.standard.partitions import check_partitions
 from streams_orchestration.operators.target_columns import target_columns
 from streams_orchestration.operators.undeliverable import OnUndeliverable
 

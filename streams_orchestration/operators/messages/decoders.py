@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files.rows import RawRow, sift
 from streams_orchestration.operators.formats.checks import UnfitValueError, utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import BLANK, check_json_schema, read_objects
+from streams_orchestration.operators.formats.misfits import text_misfit
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.misfits import text_misfit
-from streams_orchestration.operators.standard.file_rows import RawRow, sift
 
 PLAIN = CsvDialect()
 _MARK = b"\xef\xbb\xbf"

@@ -15,22 +15,22 @@ from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression, column_expression
 from streams_orchestration.operators.failed_tuples import REASON, Sieve, check_failure_port
 from streams_orchestration.operators.faults import report, reported
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.keys import distinct, key_batch, key_schema, normalised
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.partition_eviction import Evicted, PartitionEviction
-from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding, names_in
-from streams_orchestration.operators.sliding_windows import Firings, SlidingWindows
 from streams_orchestration.operators.standard.aggregate_parameters import AggregateParameters
 from streams_orchestration.operators.standard.group_results import GroupResults
 from streams_orchestration.operators.standard.measure import parse_measure
 from streams_orchestration.operators.standard.value_measures import Measure
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tumbling_windows import TumblingWindows
-from streams_orchestration.operators.window_ranges import groups_of, whole_windows
-from streams_orchestration.operators.window_rescaling import WindowShape
-from streams_orchestration.operators.windows import Window, parse_window
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import distinct, key_batch, key_schema, normalised
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, names_in
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.windows.clause import Window, parse_window
+from streams_orchestration.operators.windows.partition_eviction import Evicted, PartitionEviction
+from streams_orchestration.operators.windows.ranges import groups_of, whole_windows
+from streams_orchestration.operators.windows.rescaling import WindowShape
+from streams_orchestration.operators.windows.sliding import Firings, SlidingWindows
+from streams_orchestration.operators.windows.tumbling import TumblingWindows
 
 ROWS_AT_ONCE = 1_000_000
 """Rows of sliding windows that are laid out together, where windows overlap many times each."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, model_validator
 
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
-from streams_orchestration.operators.windows import parse_window
+from streams_orchestration.operators.windows.clause import parse_window
 
 
 class AggregateParameters(ExpressionParameters):

@@ -18,7 +18,7 @@ from streams_orchestration.operators.implementation import import_name
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.results import described, parts_of
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.tuple_outputs import TupleOutputs
 
 _EMPTIED = "@emptied"

@@ -17,13 +17,13 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
-from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding, divide_keyed, names_in, renamed
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding, divide_keyed, names_in, renamed
+from streams_orchestration.operators.states.state import State
 
 
 class DeDuplicateParameters(ExpressionParameters):

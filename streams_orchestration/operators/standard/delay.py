@@ -6,13 +6,13 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, Parameters, Punctuation
-from streams_orchestration.operators.deltas import comparable
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.waiting import Waiting, WaitingOperator
-from streams_orchestration.operators.windows import Policy
+from streams_orchestration.operators.windows.clause import Policy
+from streams_orchestration.operators.windows.deltas import comparable
 
 _TIME = "time"
 

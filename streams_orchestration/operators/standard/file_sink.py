@@ -18,6 +18,8 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext, PendingFile
 from streams_orchestration.operators.epoch_sink import waiting_directory
 from streams_orchestration.operators.errors import OutsideError, RefusedError, UnknownAttributeError
+from streams_orchestration.operators.files.part_formats import SinkFormat, header_line, merge_files, write_file
+from streams_orchestration.operators.files.partitions import check_partitions, partitioned
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
@@ -25,8 +27,6 @@ from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.outside import REFUSED_BY_SYSTEM
-from streams_orchestration.operators.standard.file_formats import SinkFormat, header_line, merge_files, write_file
-from streams_orchestration.operators.standard.partitions import check_partitions, partitioned
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import File, Storage, is_address

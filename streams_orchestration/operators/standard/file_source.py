@@ -15,11 +15,7 @@ from streams_orchestration.operators.contract import (
     SourceOperator,
 )
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.hold_up import HoldUp
-from streams_orchestration.operators.libraries import import_modules, pa
-from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.read_ahead import ReadAhead
-from streams_orchestration.operators.standard.file_identity import (
+from streams_orchestration.operators.files.identity import (
     FileIdentity,
     FilePart,
     can_grow,
@@ -29,11 +25,15 @@ from streams_orchestration.operators.standard.file_identity import (
     stored_identity,
     whole_lines,
 )
-from streams_orchestration.operators.standard.file_rows import Place, Rows
+from streams_orchestration.operators.files.rows import Place, Rows
+from streams_orchestration.operators.files.source_file import SourceFile
+from streams_orchestration.operators.hold_up import HoldUp
+from streams_orchestration.operators.libraries import import_modules, pa
+from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.read_ahead import ReadAhead
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters, FileSourceParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
-from streams_orchestration.operators.standard.source_file import SourceFile
 from streams_orchestration.operators.storage.port import File, StorageAwayError, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from streams_orchestration.operators.files.source_file import Format
 from streams_orchestration.operators.formats.csv_dialect import CsvParameters
-from streams_orchestration.operators.standard.source_file import Format
 from streams_orchestration.operators.storage.options import StorageOptions
 
 

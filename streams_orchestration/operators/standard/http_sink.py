@@ -16,7 +16,7 @@ from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import EpochSink
 from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
 from streams_orchestration.operators.formats.csv_writing import csv_header
-from streams_orchestration.operators.http.client import (
+from streams_orchestration.operators.http_client import (
     HttpAwayError,
     HttpContentError,
     HttpParameters,

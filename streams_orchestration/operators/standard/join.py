@@ -19,11 +19,11 @@ from streams_orchestration.operators.failed_tuples import ExpressionParameters, 
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.rescaling import PortKeys, Route, Sharding
 from streams_orchestration.operators.standard.join_side import JoinSide
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.windows import Policy, parse_window
+from streams_orchestration.operators.states.rescaling import PortKeys, Route, Sharding
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.windows.clause import Policy, parse_window
 
 PAIRS_AT_ONCE = 1_000_000
 """Candidates that are laid out together when every tuple meets every tuple."""

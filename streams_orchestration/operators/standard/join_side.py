@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams_orchestration.operators.deltas import comparable, left_by
-from streams_orchestration.operators.key_index import KeyIndex
-from streams_orchestration.operators.keys import key_batch, key_schema
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.rescaling import Route
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tuple_log import FEW, TupleLog
-from streams_orchestration.operators.window_rescaling import divide_log
-from streams_orchestration.operators.windows import Policy
+from streams_orchestration.operators.states.key_index import KeyIndex
+from streams_orchestration.operators.states.keys import key_batch, key_schema
+from streams_orchestration.operators.states.rescaling import Route
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import FEW, TupleLog
+from streams_orchestration.operators.windows.clause import Policy
+from streams_orchestration.operators.windows.deltas import comparable, left_by
+from streams_orchestration.operators.windows.rescaling import divide_log
 
 
 class JoinSide:

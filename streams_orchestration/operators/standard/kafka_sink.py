@@ -28,7 +28,6 @@ from streams_orchestration.operators.kafka.client import (
     MessagesRefusedError,
 )
 from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
-from streams_orchestration.operators.keys import normalised
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -43,6 +42,7 @@ from streams_orchestration.operators.messages.registered import (
 )
 from streams_orchestration.operators.messages.registry import Registry, RegistryParameters
 from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.states.keys import normalised
 from streams_orchestration.operators.undeliverable import REMEDY, OnUndeliverable, Undeliverable
 
 

@@ -22,9 +22,8 @@ from streams_orchestration.operators.kafka.client import (
 )
 from streams_orchestration.operators.kafka.metadata import check_metadata, metadata_column, metadata_faults
 from streams_orchestration.operators.kafka.offsets import Partition, Positions, divided, mine
-from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, shown
+from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRangeError, made_anew, shown
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
-from streams_orchestration.operators.kafka.topic_ids import made_anew
 from streams_orchestration.operators.libraries import import_modules, np, pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Decoded, decode
@@ -37,8 +36,8 @@ from streams_orchestration.operators.messages.registered import (
 from streams_orchestration.operators.messages.registry import Registry, RegistryAwayError
 from streams_orchestration.operators.packages import require_package
 from streams_orchestration.operators.read_ahead import ReadAhead
-from streams_orchestration.operators.rescaling import Route
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.rescaling import Route
+from streams_orchestration.operators.states.state import State
 
 LOGGED = 5
 """Bad messages that are logged one by one."""

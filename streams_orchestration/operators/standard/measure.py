@@ -26,7 +26,7 @@ from streams_orchestration.operators.standard.value_measures import (
     ValueMeasure,
     collect_list,
 )
-from streams_orchestration.operators.window_ranges import reduce_ranges
+from streams_orchestration.operators.windows.ranges import reduce_ranges
 
 FUNCTIONS: dict[str, OutputFunction] = {each.name: each for each in OUTPUT_FUNCTIONS}
 """The table of output functions by name."""

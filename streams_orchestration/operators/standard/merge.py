@@ -14,10 +14,10 @@ from streams_orchestration.operators.contract import Operator, OperatorContext, 
 from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.rescaling import Sharding
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tuple_log import TupleLog
-from streams_orchestration.operators.windows import Policy
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.windows.clause import Policy
 
 _VALUE = "@value"
 """Column of the tuples that wait: what they are ordered by. No attribute has such a name."""

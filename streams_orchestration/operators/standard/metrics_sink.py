@@ -17,8 +17,8 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.metrics import METRICS_LIMIT
-from streams_orchestration.operators.rescaling import Route, Sharding
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.rescaling import Route, Sharding
+from streams_orchestration.operators.states.state import State
 
 Texts = str | list[str]
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)

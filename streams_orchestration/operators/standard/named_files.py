@@ -6,13 +6,13 @@ from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.file_source import source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.standard.second_port import FileOutputs, check_second_port, is_file_port
+from streams_orchestration.operators.storage.input_files import resolve_input
 from streams_orchestration.operators.storage.port import File, StorageRefusedError, is_address
 from streams_orchestration.operators.storage.storages import storage_of
 

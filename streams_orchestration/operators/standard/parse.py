@@ -18,9 +18,9 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import MessageFormat, check_decodable, decode
-from streams_orchestration.operators.rescaling import Sharding
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
 
 RowFormat = Literal["csv", "line", "jsonl"]
 LONGEST_ROW_BYTES = 1 << 20

@@ -8,8 +8,8 @@ from typing import Any
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
+from streams_orchestration.operators.files.rows import Malformed
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.standard.file_rows import Malformed
 from streams_orchestration.operators.storage.port import File
 
 LOGGED = 5

@@ -16,15 +16,15 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 from streams_orchestration.operators.expressions import evaluate, parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.faults import report
-from streams_orchestration.operators.keys import distinct, key_batch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.rescaling import Sharding
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tumbling_windows import TumblingWindows
-from streams_orchestration.operators.tuple_log import TupleLog
-from streams_orchestration.operators.windows import Window, parse_window
+from streams_orchestration.operators.states.keys import distinct, key_batch
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.windows.clause import Window, parse_window
+from streams_orchestration.operators.windows.tumbling import TumblingWindows
 
 Order = Literal["ascending", "descending"]
 _WINDOW = "@window"

@@ -13,10 +13,10 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.expressions import parse_expression
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
-from streams_orchestration.operators.files import resolve_input
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.mentions import Mentions
+from streams_orchestration.operators.storage.input_files import resolve_input
 
 DEFAULT = "default"
 """The line of a mapping file for keys that have none."""

@@ -12,7 +12,7 @@ from streams_orchestration.operators.expressions import Condition, parse_conditi
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.waiting import WaitingOperator
 
 

@@ -6,9 +6,9 @@ from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.rescaling import Sharding
 from streams_orchestration.operators.standard.refused import REFUSED
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.rescaling import Sharding
+from streams_orchestration.operators.states.state import State
 
 
 class ThreadedSplit(Operator):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 from streams_orchestration.operators.arrow_types import is_text, type_name
 from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression
-from streams_orchestration.operators.keys import normalised
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.keys import normalised
 
 MAX_PRECISION = 38
 _EXACT = decimal.Context(prec=2 * MAX_PRECISION + 2, rounding=decimal.ROUND_HALF_UP)

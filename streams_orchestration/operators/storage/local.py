@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from streams_orchestration.operators.durable_files import make_directory, write_whole
-from streams_orchestration.operators.files import resolve_inputs
+from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration.operators.storage.port import File, Listed
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)

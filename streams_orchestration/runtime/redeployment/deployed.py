@@ -16,11 +16,11 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.compiler.redeployment.preview import NothingToDropError, preview
 from streams_orchestration.compiler.redeployment.states import StateFacts
 from streams_orchestration.compiler.stage_results import RestartPolicy
-from streams_orchestration.operators.dict_state import DictState
-from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import OperatorError, StreamsRuntimeError

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from streams_orchestration.operators.rescaling import PortKeys
+from streams_orchestration.operators.states.rescaling import PortKeys
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 

@@ -9,9 +9,9 @@ from typing import Any
 from streams_orchestration.compiler.pe_program import OperatorProgram, Split
 from streams_orchestration.compiler.redeployment.outcome import StateMove
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.conversion import ConversionError, converted
-from streams_orchestration.operators.rescaling import RescaleError
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.conversion import ConversionError, converted
+from streams_orchestration.operators.states.rescaling import RescaleError
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.redeployment.proof import prove
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute

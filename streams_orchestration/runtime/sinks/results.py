@@ -13,11 +13,11 @@ from polars.io.plugins import register_io_source
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.operators.formats.texts import frame_of
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.standard.file_source import source_file
 from streams_orchestration.operators.standard.file_source_parameters import FileParameters
-from streams_orchestration.operators.standard.partitions import NULL
 from streams_orchestration.runtime.sinks.sinks import SinkStatus
 
 

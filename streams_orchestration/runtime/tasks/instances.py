@@ -10,7 +10,7 @@ from streams_orchestration.model.secrets import remember_values
 from streams_orchestration.operators.arrow_types import arrow_schema, required_attributes
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.implementation import import_operator, make_operator
-from streams_orchestration.operators.state import plain_digest
+from streams_orchestration.operators.states.state import plain_digest
 from streams_orchestration.runtime.logs import operator_logger
 from streams_orchestration.runtime.programs.batches import BatchPlan, StoredState
 from streams_orchestration.runtime.storage.directories import Directories

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from streams_orchestration.operators.keys import hashable
 from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.states.keys import hashable
 
 _ROWS, _TEXTS = 1 << 16, 1 << 14
 """Tuples, and texts among them, that are hashed at once: what that takes stays in the processor's caches."""

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from streams_orchestration.operators.state import State, StateDump, StateError, dump_state, load_state
+from streams_orchestration.operators.states.state import State, StateDump, StateError, dump_state, load_state
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
 from streams_orchestration.runtime.storage.store import Store, StoreError

@@ -17,7 +17,6 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.databases.columns import NotStorableError, check_numbers
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.json_reading import read_objects
-from streams_orchestration.operators.http.bodies import BodyError, messages_of
 from streams_orchestration.operators.kafka.metadata import metadata_faults
 from streams_orchestration.operators.lakes.history import DataPart, Position
 from streams_orchestration.operators.lakes.part_reader import PartReader
@@ -25,6 +24,7 @@ from streams_orchestration.operators.messages.avro import AvroReader, AvroWriter
 from streams_orchestration.operators.messages.protobuf import ProtobufReader, ProtobufWriter
 from streams_orchestration.operators.messages.registered import derived
 from streams_orchestration.operators.messages.registry import RegisteredSchema, SchemaKind
+from streams_orchestration.operators.serving.bodies import BodyError, messages_of
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration.operators.standard.lookup import Lookup
 from streams_orchestration.operators.standard.sql_source import SqlSource

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.errors import RefusedError, UnknownAttributeError
-from streams_orchestration.operators.http.client import HttpAwayError
+from streams_orchestration.operators.http_client import HttpAwayError
 from streams_orchestration.operators.standard.http_sink import HttpSink, body, parts
 from streams_orchestration.operators.undeliverable import file_of
 from streams_orchestration_tests.operators.harness import Bench

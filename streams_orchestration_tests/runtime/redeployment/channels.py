@@ -9,7 +9,7 @@ from streams_orchestration.compiler.redeployment.feeds import Feed
 from streams_orchestration.compiler.redeployment.outcome import RouteLevel, Routing, StateMove, StatePlace
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
-from streams_orchestration.operators.state import dump_state, load_state
+from streams_orchestration.operators.states.state import dump_state, load_state
 from streams_orchestration.operators.testing import OperatorHarness, Row
 from streams_orchestration.runtime.redeployment.rescaling import divided_states
 from streams_orchestration.runtime.tasks.routing import hash_channels, round_robin_channels, split

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, Operator, Parameters, ProducedTo, SourceOperator
-from streams_orchestration.operators.dict_state import DictState
-from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import np
-from streams_orchestration.operators.rescaling import Route, StateKeys
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.rescaling import Route, StateKeys
+from streams_orchestration.operators.states.state import State
 
 
 class Visits(Operator):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from streams_orchestration.compiler.redeployment.feeds import Feed
 from streams_orchestration.compiler.redeployment.outcome import RouteLevel, Routing
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.rescaling import PortKeys, StateKeys
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.rescaling import PortKeys, StateKeys
+from streams_orchestration.operators.states.state import State
 from streams_orchestration.runtime.redeployment.proof import MisplacedKeysError, prove
 from streams_orchestration.runtime.redeployment.rescaling import StateRefusedError
 from streams_orchestration.runtime.redeployment.routes import SplitterRoute

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from streams_orchestration.compiler.compilation import need
-from streams_orchestration.operators.standard.partitions import NULL
+from streams_orchestration.operators.files.partitions import NULL
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import OutputError

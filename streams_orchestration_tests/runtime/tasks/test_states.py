@@ -39,7 +39,7 @@ COUNT = 120
 @pytest.fixture
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalApplication:
     """Running totals whose state is stored as changes, four tuples a batch."""
-    monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
+    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total"), sink("Out", "Totals")]
     return LocalApplication(Home(tmp_path / "home"), compiled(graph, fusion="manual", pes=1), 4)
@@ -206,7 +206,7 @@ def test_garbage_is_looked_for_when_the_cut_has_moved_or_many_batches_were_made(
 
 def test_a_boundary_that_may_become_the_cut_yet_keeps_its_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """One PE is beyond the boundary, the other one has not come to it."""
-    monkeypatch.setattr("streams_orchestration.operators.state.SMALL", 0)
+    monkeypatch.setattr("streams_orchestration.operators.states.state.SMALL", 0)
     file = write_rows(tmp_path / "rows.parquet", COUNT)
     graph = [source("Rows", file), node("Totals", "KeyedTotals", "Rows", schema="Total")]
     graph.append(sink("Out", "Totals", config=ALONE))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from streams_orchestration.compiler.pe_program import PeProgram, Task
 from streams_orchestration.operators.errors import DataError, RefusedError
 from streams_orchestration.operators.outside import is_outside
-from streams_orchestration.operators.state import StateError
+from streams_orchestration.operators.states.state import StateError
 from streams_orchestration.runtime.engine.spark.exchange import RowSender, take_over
 from streams_orchestration.runtime.engine.spark.held import HeldPayloads, Taking
 from streams_orchestration.runtime.engine.spark.owners import Worker

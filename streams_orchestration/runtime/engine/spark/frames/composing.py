@@ -17,9 +17,9 @@ from streams_orchestration.compiler.query_columns import ColumnOrigin
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
 from streams_orchestration.operators.contract import Operator
-from streams_orchestration.operators.files import resolve_inputs
 from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
 from streams_orchestration.operators.implementation import import_operator
+from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration.runtime.engine.spark.descriptor import MARKER
 from streams_orchestration.runtime.engine.spark.frames.origins import INPUT_ALIAS, column_origins
 from streams_orchestration.runtime.engine.spark.frames.programs import frame_parameters

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.operators.http.bodies import BodyError
 from streams_orchestration.operators.journal.intake import ConflictError, Intake
 from streams_orchestration.operators.journal.writing import JournalFullError
+from streams_orchestration.operators.serving.bodies import BodyError
 
 if TYPE_CHECKING:
     from starlette.requests import Request

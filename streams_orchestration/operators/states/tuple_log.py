@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from streams_orchestration.operators.columns import grown
-from streams_orchestration.operators.incremental import Incremental, Pieces
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.columns import grown
+from streams_orchestration.operators.states.incremental import Incremental, Pieces
 
 LARGEST_CHUNK = 1 << 20
 """Tuples in a chunk that is not merged with others any more."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.deltas import comparable, left_by, restarts
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.keys import key_schema
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.tuple_log import TupleLog
-from streams_orchestration.operators.windows import Policy
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import key_schema
+from streams_orchestration.operators.states.tuple_log import TupleLog
+from streams_orchestration.operators.windows.clause import Policy
+from streams_orchestration.operators.windows.deltas import comparable, left_by, restarts
 
 Partitions = Callable[["pa.RecordBatch"], tuple["pa.RecordBatch", "np.ndarray"]]
 """The partitions of tuples, and for every tuple the position of its own among them."""

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Protocol
 
 from streams_orchestration.expressions.naming import names_of
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.dict_state import DictState
 from streams_orchestration.operators.expressions import frame
-from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.state import State
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.state import State
 
 StateKeys = Mapping[str, str | tuple[str, ...]]
 """Part of a state -> the attributes that its keys are made of, in order."""

@@ -14,11 +14,11 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.dict_state import DictState
-from streams_orchestration.operators.incremental import Incremental
-from streams_orchestration.operators.keyed_state import KeyedState
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.states.dict_state import DictState
+from streams_orchestration.operators.states.incremental import Incremental
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.tuple_log import TupleLog
 
 State = Mapping[str, Any]
 """The state that `Operator.checkpoint` returns and `Operator.restore` takes.

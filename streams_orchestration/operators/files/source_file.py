@@ -11,19 +11,19 @@ from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.background import Background
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import go_to, open_decompressed
+from streams_orchestration.operators.files.columnar_rows import ColumnarFormat, columnar_schema, read_columnar
+from streams_orchestration.operators.files.csv_blocks import CsvBlocks
+from streams_orchestration.operators.files.csv_file import CsvFile
+from streams_orchestration.operators.files.csv_sieve import CsvSieve
+from streams_orchestration.operators.files.json_lines import read_json_lines
+from streams_orchestration.operators.files.rows import BEGIN, Malformed, Place, Rows
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
 from streams_orchestration.operators.formats.json_reading import check_json_schema
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.read_ahead import ReadAhead
-from streams_orchestration.operators.standard.columnar_rows import ColumnarFormat, columnar_schema, read_columnar
-from streams_orchestration.operators.standard.csv_blocks import CsvBlocks
-from streams_orchestration.operators.standard.csv_file import CsvFile
-from streams_orchestration.operators.standard.csv_sieve import CsvSieve
-from streams_orchestration.operators.standard.file_rows import BEGIN, Malformed, Place, Rows
-from streams_orchestration.operators.standard.json_lines import read_json_lines
+from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20

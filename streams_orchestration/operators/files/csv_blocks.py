@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import go_to, open_decompressed
+from streams_orchestration.operators.files.csv_file import CsvFile
+from streams_orchestration.operators.files.rows import Place, Rows
 from streams_orchestration.operators.formats.csv_reading import read_rows
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.standard.csv_file import CsvFile
-from streams_orchestration.operators.standard.file_rows import Place, Rows
+from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 
 FIRST_BYTES = 1 << 20
 """Of the first block; each is twice as large as the one before until it is as large as may be."""

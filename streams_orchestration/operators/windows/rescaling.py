@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.keys import distinct
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.rescaling import Route, divide_keyed, keyed, renamed
-from streams_orchestration.operators.state import State
-from streams_orchestration.operators.tuple_log import TupleLog
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import distinct
+from streams_orchestration.operators.states.rescaling import Route, divide_keyed, keyed, renamed
+from streams_orchestration.operators.states.state import State
+from streams_orchestration.operators.states.tuple_log import TupleLog
 
 Merge = Callable[["np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray", "np.ndarray"], None]
 """Counts and values of groups, then of further ones the group, the count and the value, which are added."""

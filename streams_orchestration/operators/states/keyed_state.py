@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
-from streams_orchestration.operators.columns import Column, grown
-from streams_orchestration.operators.incremental import Incremental, Pieces
-from streams_orchestration.operators.key_index import KeyIndex
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.columns import Column, grown
+from streams_orchestration.operators.states.incremental import Incremental, Pieces
+from streams_orchestration.operators.states.key_index import KeyIndex
 
 _GONE = "gone"
 """Column of the table of changes: whether the key was removed."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from streams_orchestration.operators.columns import Cells, Column, grown
 from streams_orchestration.operators.expressions import frame
-from streams_orchestration.operators.keys import with_normalised
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.states.columns import Cells, Column, grown
+from streams_orchestration.operators.states.keys import with_normalised
 
 FULLNESS = 2
 """The table has at least so many places for every row."""

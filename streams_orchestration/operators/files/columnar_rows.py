@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.files.rows import Malformed, Place, Rows
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
+from streams_orchestration.operators.formats.misfits import form_of, shortened
 from streams_orchestration.operators.libraries import pa, pq
-from streams_orchestration.operators.misfits import form_of, shortened
-from streams_orchestration.operators.standard.file_rows import Malformed, Place, Rows
 from streams_orchestration.operators.storage.port import File
 
 ColumnarFormat = Literal["parquet", "arrow"]

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import open_decompressed
 from streams_orchestration.operators.formats.checks import UnfitValueError
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_reading import (
@@ -20,8 +19,9 @@ from streams_orchestration.operators.formats.csv_reading import (
     taken,
     texts_apart,
 )
+from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.libraries import pa, pa_csv
-from streams_orchestration.operators.misfits import csv_fault, text_misfit
+from streams_orchestration.operators.storage.input_files import open_decompressed
 from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 8 << 20

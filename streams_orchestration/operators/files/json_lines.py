@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import go_to, open_decompressed
+from streams_orchestration.operators.files.rows import Malformed, Place, Rows
 from streams_orchestration.operators.formats.json_reading import BLANK, RefusedObject, read_lines, read_objects
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.standard.file_rows import Malformed, Place, Rows
+from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar
 
-from streams_orchestration.operators.incremental import Incremental, Pieces
 from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.states.incremental import Incremental, Pieces
 
 
 class DictState(Incremental, MutableMapping[Any, Any]):

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import IO
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files import go_to, open_decompressed
+from streams_orchestration.operators.files.csv_file import CsvFile
+from streams_orchestration.operators.files.rows import BEGIN, Place, RawRow, Rows, sift
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
+from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.libraries import pa
-from streams_orchestration.operators.misfits import csv_fault, text_misfit
-from streams_orchestration.operators.standard.csv_file import CsvFile
-from streams_orchestration.operators.standard.file_rows import BEGIN, Place, RawRow, Rows, sift
+from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 
 SMALL_BYTES = 1 << 16
 """Of rows among which are malformed ones, that are looked at one by one; more are halved."""

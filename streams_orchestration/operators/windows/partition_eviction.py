@@ -10,10 +10,10 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from streams_orchestration.operators.keyed_state import KeyedState
-from streams_orchestration.operators.keys import key_schema
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.windows import PartitionPolicy, Window
+from streams_orchestration.operators.states.keyed_state import KeyedState
+from streams_orchestration.operators.states.keys import key_schema
+from streams_orchestration.operators.windows.clause import PartitionPolicy, Window
 
 
 class Evicted(NamedTuple):

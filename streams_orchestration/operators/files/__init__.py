@@ -1,0 +1,1 @@
+"""Files of tuples: rows in each format, their positions, and partition directories."""

@@ -1,1 +1,0 @@
-"""HTTP: requests that a sink makes, and what each answer means."""

@@ -1,0 +1,1 @@
+"""Windows: the clause that declares them, and the tuples that they hold."""
