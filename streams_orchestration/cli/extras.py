@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
+from streams_orchestration.operators.packages import missing_package
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
-from streams_orchestration.runtime.errors import MissingExtraError
 
-
-def require(what: str, module: str, package: str, extra: str) -> None:
-    """See that a package is installed; nothing is imported.
-
-    Args:
-        what: needs it, such as `streams top`.
-        module: that it brings, a top-level one.
-        package: its name in the registry.
-        extra: of this product that it comes with.
+def require(command: str, module: str, package: str, extra: str) -> None:
+    """Check that a package is installed; see `missing_package`.
 
     Raises:
-        MissingExtraError: it is not installed.
+        StreamsRuntimeError: It is not installed.
     """
-    if importlib.util.find_spec(module) is None:
-        raise MissingExtraError(what, package, extra)
+    if message := missing_package(command, module, extra, package):
+        raise StreamsRuntimeError(message)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,8 @@ from typing import IO, Any
 
 AT_ONCE = 8
 """Files or directories that are synchronised at the same time."""
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""Errors of file systems without hard links."""
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
 """Errors of file systems that synchronise no directories: names are on disk when the call that made them returns."""
 _named: set[Path] = set()
@@ -93,6 +96,27 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
         raise
     if durably:
         sync_names([path])
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file that never changes a second name; copy it, whole or not at all, where a link is impossible.
+
+    Raises:
+        FileExistsError: A file has that name already.
+        OSError: The file is gone, or cannot be copied.
+    """
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in (*NO_LINKS, errno.EXDEV):
+            raise
+        aside = target.with_name(f"_{uuid.uuid4().hex}{target.suffix}")
+        try:
+            with source.open("rb") as original, durable(aside) as copy:
+                shutil.copyfileobj(original, copy, 1 << 20)
+            aside.replace(target)
+        finally:
+            aside.unlink(missing_ok=True)
 
 
 def sync_names(paths: Iterable[Path]) -> None:

@@ -303,16 +303,6 @@ class HostLaunchError(StreamsRuntimeError):
     """A host process did not come up."""
 
 
-class MissingExtraError(StreamsRuntimeError):
-    """A package is not installed that comes with an extra of this product."""
-
-    def __init__(self, what: str, package: str, extra: str) -> None:
-        super().__init__(
-            f"{what} needs the Python package {package}, which is not installed here: "
-            f"pip install 'streams-orchestration[{extra}]'"
-        )
-
-
 class MachineError(StreamsRuntimeError):
     """A machine cannot be registered, drained or removed."""
 

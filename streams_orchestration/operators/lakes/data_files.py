@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import errno
 import hashlib
 import itertools
 import math
-import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
@@ -17,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from streams_orchestration.operators.contract import PendingFile
 from streams_orchestration.operators.delivery_key import DeliveryKey
-from streams_orchestration.operators.durable_files import durable
+from streams_orchestration.operators.durable_files import durable, link_or_copy
 from streams_orchestration.operators.epoch_sink import WaitingFileError
 from streams_orchestration.operators.files.partitions import partitioned
 from streams_orchestration.operators.libraries import pa, pq
@@ -217,28 +215,18 @@ def opened(path: Path) -> IO[bytes]:
         raise WaitingFileError(path) from error
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file of this machine another name, or a copy where it lies on another file system; whole or not at all.
+def bring_in(source: Path, target: Path) -> None:
+    """Give a waiting file its name in the table, or copy it there from another file system.
 
-    A file of that name that is there already is the same one: names are never used twice.
+    A file that has the name already is the same file: names are never used twice.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        os.link(source, target)
+        link_or_copy(source, target)
     except FileExistsError:
         return
     except FileNotFoundError as error:
         raise WaitingFileError(source) from error
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
-            raise
-        aside = target.with_name(f"_{uuid.uuid4().hex}.parquet")
-        try:
-            with source.open("rb") as original, durable(aside) as copy:
-                shutil.copyfileobj(original, copy, 1 << 20)
-            aside.replace(target)
-        finally:
-            aside.unlink(missing_ok=True)
 
 
 class Statistics(NamedTuple):

@@ -23,7 +23,7 @@ from streams_orchestration.operators.files.partitions import partition_values
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
     Statistics,
-    link_or_copy,
+    bring_in,
     opened,
     read_data_files,
     statistics_of,
@@ -205,7 +205,7 @@ class DeltaTarget(LakeTarget):
 
     def _bring(self, file: DataFile) -> None:
         if self.store.is_local:
-            link_or_copy(file.path, Path(self.name) / file.place)
+            bring_in(file.path, Path(self.name) / file.place)
             return
         with opened(file.path) as source:
             self.store.put(source, file.place)

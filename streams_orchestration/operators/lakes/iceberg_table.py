@@ -32,7 +32,7 @@ from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.lakes.data_files import (
     DataFile,
-    link_or_copy,
+    bring_in,
     opened,
     read_data_files,
 )
@@ -155,7 +155,7 @@ class IcebergTarget(LakeTarget):
         """Bring a file to the table's data; gives its address."""
         address = f"{table.location().rstrip('/')}/data/{file.place}"
         if (path := local_path(address)) is not None:
-            link_or_copy(file.path, path)
+            bring_in(file.path, path)
             return address
         with opened(file.path) as source, table.io.new_output(address).create(overwrite=True) as target:
             shutil.copyfileobj(source, target, 4 << 20)

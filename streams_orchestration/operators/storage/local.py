@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,12 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from streams_orchestration.operators.durable_files import make_directory, write_whole
+from streams_orchestration.operators.durable_files import NO_LINKS, make_directory, write_whole
 from streams_orchestration.operators.storage.input_files import resolve_inputs
 from streams_orchestration.operators.storage.port import File, Listed
-
-NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-"""Errors of file systems without hard links."""
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.operators.libraries import import_modules
-from streams_orchestration.runtime.errors import MissingExtraError, StreamsRuntimeError
+from streams_orchestration.operators.packages import missing_package
+from streams_orchestration.runtime.errors import StreamsRuntimeError
 
 if TYPE_CHECKING:
     from openlineage.client import OpenLineageClient
@@ -63,14 +63,10 @@ def missing_client() -> str | None:
     """Return why no lineage is sent although a target is named, and the remedy, if the client is not installed."""
     if (where := target()) is None:
         return None
-    try:
-        found = find_spec("openlineage.client")
-    except ImportError:
-        found = None
-    if found is not None:
+    message = missing_package("the client of OpenLineage", "openlineage.client", "openlineage", "openlineage-python")
+    if message is None:
         return None
-    missing = MissingExtraError("the client of OpenLineage", "openlineage-python", "openlineage")
-    return f"No lineage is sent to {where}: {missing}. The application runs without; unset {URL} to send none."
+    return f"No lineage is sent to {where}: {message}. The application runs without; unset {URL} to send none."
 
 
 def import_client() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 import shutil
 import uuid
 from collections.abc import Iterable
@@ -16,8 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streams_orchestration.operators.durable_files import forget_names, sync_contents, sync_names, write_durably
-from streams_orchestration.operators.storage.local import NO_LINKS
+from streams_orchestration.operators.durable_files import (
+    forget_names,
+    link_or_copy,
+    sync_contents,
+    sync_names,
+    write_durably,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,7 +147,7 @@ class Store:
         """Store a file of this machine that never changes under an address, where it outlives its path."""
         target = self._local(address)
         target.parent.mkdir(parents=True, exist_ok=True)
-        linked(path, target)
+        link_or_copy(path, target)
 
     def copy(self, source: str, target: str) -> None:
         """Give a file that never changes a second address, under which it outlives the first."""
@@ -151,7 +155,7 @@ class Store:
 
     def fetch(self, address: str, path: Path) -> None:
         """Provide a file at a path of this machine: as a second name of it, or as a copy."""
-        linked(self._local(address), path)
+        link_or_copy(self._local(address), path)
 
     def _local(self, address: str) -> Path:
         path = self.path(address)
@@ -180,16 +184,6 @@ def remove_files(store: Store, addresses: Iterable[str]) -> int:
         else:
             count += 1
     return count
-
-
-def linked(path: Path, other: Path) -> None:
-    """Give an unchanging file a second name, so that it outlives the first; copies it where links are impossible."""
-    try:
-        os.link(path, other)
-    except OSError as error:
-        if error.errno not in (*NO_LINKS, errno.EXDEV):
-            raise
-        write_durably(other, path.read_bytes())
 
 
 def _below(directory: Path, address: str) -> Iterable[str]:

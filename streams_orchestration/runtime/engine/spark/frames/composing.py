@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, PeProgram
 from streams_orchestration.compiler.query_columns import ColumnOrigin
 from streams_orchestration.model.names import nearest
+from streams_orchestration.model.schema import quoted
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.frames import FrameOperator, FrameParameters, StaticTable
@@ -177,7 +178,7 @@ class Composition:
         try:
             tables |= {name: _read(self.spark, table, context.base) for name, table in parameters.static.items()}
             for name, frame in {**views, **tables}.items():
-                frame.createOrReplaceTempView(_quoted(name))
+                frame.createOrReplaceTempView(quoted(name))
             frames = operator.compose(self.spark, views, tables)
             for port, frame in enumerate(frames):
                 if not frame.isStreaming:
@@ -192,7 +193,7 @@ class Composition:
             raise OperatorError(program.name, _in_words(error)) from error
         finally:
             for name in (*views, *tables):
-                self.spark.catalog.dropTempView(_quoted(name))
+                self.spark.catalog.dropTempView(quoted(name))
 
     def _view(self, program: OperatorProgram, port: int, parameters: FrameParameters) -> DataFrame:
         """The DataFrame of an input port, of what comes from outside and from operators of the PE."""
@@ -245,7 +246,7 @@ def _is_no_marker() -> Column:
 
 def _tagged(frames: list[DataFrame], outlets: list[Outlet], number: int) -> DataFrame:
     """The rows of one port among those of all: a column for each port, of which one is not null."""
-    own = F.struct(*(_quoted(name) for name in frames[number].columns))
+    own = F.struct(*(quoted(name) for name in frames[number].columns))
     columns = [
         (own if place == number else F.lit(None).cast(frame.schema)).alias(outlet.column)
         for place, (frame, outlet) in enumerate(zip(frames, outlets, strict=True))
@@ -273,16 +274,12 @@ def _declared(frame: DataFrame, ddl: str) -> DataFrame:
         if not fits(_arrow(kind), target.type):
             message = f"{field.name} is {kind.simpleString()}; its stream has {field.dataType.simpleString()}"
             raise ValueError(message)
-        columns.append(F.col(_quoted(field.name)).cast(field.dataType).alias(field.name))
+        columns.append(F.col(quoted(field.name)).cast(field.dataType).alias(field.name))
     return frame.select(*columns)
 
 
 def _arrow(kind: Any) -> pa.DataType:
     return to_arrow_type(kind, timezone="UTC")
-
-
-def _quoted(name: str) -> str:
-    return f"`{name}`" if not name.isidentifier() else name
 
 
 def _in_words(error: Exception) -> str:
