@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import importlib.util
 
 
 def missing_package(user: str, module: str, extra: str, package: str | None = None) -> str | None:
@@ -15,7 +15,7 @@ def missing_package(user: str, module: str, extra: str, package: str | None = No
         package: The package's name in the registry, by default the module's.
     """
     try:
-        found = find_spec(module)
+        found = importlib.util.find_spec(module)
     except ImportError:  # the package that would hold the module is missing
         found = None
     if found is not None:
