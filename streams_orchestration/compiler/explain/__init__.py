@@ -1,4 +1,4 @@
-"""Why a compiled application is as it is: one module a kind of question, all from what the stages decided by."""
+"""Explanations of a compiled application: one module for each kind of question, from the results of the stages."""
 
 from streams_orchestration.compiler.explain.codes import code_explanation, is_code
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, UnknownSubjectError

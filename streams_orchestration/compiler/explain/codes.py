@@ -1,4 +1,4 @@
-"""A diagnostic code: cause, remedy, and where it was raised in an application."""
+"""Explanations of diagnostic codes: cause, remedy, and where they were raised in an application."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _CODE = re.compile(r"(CDIS[A-Z]\d{4}[A-Z]|SO\d{4})", re.IGNORECASE)
 
 
 def is_code(what: str) -> bool:
-    """Does this read like a diagnostic code?"""
+    """Return True if a text has the form of a diagnostic code."""
     return _CODE.fullmatch(what.strip()) is not None
 
 
 def code_explanation(code: str, diagnostics: Iterable[Diagnostic] | None = None) -> Explanation:
-    """What a code of the table stands for, and all that an application has of it.
+    """Explain a code, and list the places where an application has it.
 
     Args:
         code: a code of `CODES`, in any case.

@@ -1,4 +1,4 @@
-"""What each stage decided of an application, and by which rules: the answers to all questions about it at once."""
+"""The decisions of each stage about an application, with the rules behind them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from streams_orchestration.compiler.explain.threads import lock_facts, queue_fac
 from streams_orchestration.compiler.stage import COPIES, DEPLOYMENT, FUSION, LOGICAL, PARALLEL, REGIONS, THREADS
 
 MOST = 60
-"""Decisions of a stage that are listed; of large applications the first ones."""
+"""The most decisions that are listed for a stage."""
 _SHOWN = 12
 Decision = tuple[str, tuple[Fact, ...]]
 
 
 def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
-    """Stage -> what it decided: a section for each subject, or for all subjects that were decided alike."""
+    """Return for every stage its decisions: a section for each subject, or for all subjects with equal decisions."""
     lookup = Lookup(compilation)
     return {stage: tuple(_grouped(decided(lookup))) for stage, decided in _DECIDED.items()}
 
 
 def _grouped(decided: Iterable[Decision]) -> Iterator[Section]:
-    """Subjects with equal facts as one."""
+    """Join the subjects with equal facts."""
     subjects: dict[tuple[Fact, ...], list[str]] = {}
     more = 0
     for subject, facts in decided:

@@ -1,4 +1,4 @@
-"""Why PEs recover together, and what a stage has made, the deployment plan for instance."""
+"""Explanations of units of recovery and of the results of stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage import Stage
 
 
 def recovery_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
-    """The unit of recovery of a PE, and why it is in that one; nothing of an application that cannot run here."""
+    """Yield the unit of recovery of a PE and the reason; nothing for an application that cannot run here."""
     plan = lookup.compilation.deployment
     unit = next((unit for unit in plan.units if pe in unit.pes), None) if plan is not None else None
     if unit is None:
@@ -40,7 +40,7 @@ def _numbers(regions: list[int]) -> str:
 
 
 def stage_explanation(lookup: Lookup, stage: Stage) -> Explanation:
-    """A stage: what it does, what it reads, and its result in figures."""
+    """Explain a stage: its task, its inputs, and its result in figures."""
     summary = stage.summary(lookup.compilation)
     figures = [
         Fact(f"{name.replace('_', ' ')}: {entry}") for name, entry in summary.items() if isinstance(entry, int | str)

@@ -1,4 +1,4 @@
-"""The answer to one question about a compiled application: sections of facts, each with the rules behind it."""
+"""The answer to a question about a compiled application: sections of facts, each with the rules behind it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class UnknownSubjectError(LookupError):
-    """The application has nothing of that name; the message proposes the nearest."""
+    """The application has nothing of that name; the message proposes the nearest name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,9 @@ class Fact:
 
     text: str
     rules: str = ""
-    """Numbers of the rules that it follows from, `52` or `A16, A17`."""
+    """Numbers of the rules behind it, `52` or `A16, A17`."""
     location: str = ""
-    """`file:line` of what the user wrote, where that is the cause."""
+    """`file:line` in the spec, if that is the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A question as it was understood, and its answer."""
+    """The subject of a question, and the answer."""
 
     question: str
     sections: tuple[Section, ...]
 
     def document(self) -> dict[str, Any]:
-        """The explanation as JSON holds it."""
+        """Return the explanation as JSON holds it."""
         return {
             "question": self.question,
             "sections": [
@@ -58,17 +58,17 @@ class Explanation:
 
 
 def section(title: str, *facts: Fact | None) -> Section:
-    """A section of those facts that there are."""
+    """Return a section of the facts that are not None."""
     return Section(title, tuple(fact for fact in facts if fact is not None))
 
 
 def listed(names: list[str], most: int = 6) -> str:
-    """`a, b and c`; with more than `most` names only the first ones and how many more there are."""
+    """Return names as `a, b and c`; beyond `most` names, the first ones and the number of the others."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def count(number: int, noun: str) -> str:
-    """`1 queue`, `2 queues`."""
+    """Return a count with its noun: `1 queue`, `2 queues`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

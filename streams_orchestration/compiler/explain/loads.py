@@ -1,4 +1,4 @@
-"""What automatic fusion goes by when a profile says what operators cost (rule 56)."""
+"""Explanations of automatic fusion by measured loads (rule 56)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.compiler.fusion.load_fusion import PERCENT
 
 
 def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
-    """How many processors a PE keeps busy."""
+    """Say how many processors a PE keeps busy."""
     if lookup.costs is None:
         return
     from streams_orchestration.compiler.decoupling.application_decision import pe_loads
@@ -23,7 +23,7 @@ def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
 
 
 def number_facts(lookup: Lookup) -> Iterator[Fact]:
-    """Why there are so many PEs."""
+    """Explain the number of PEs."""
     if lookup.costs is None:
         return
     if lookup.options.pes is None:

@@ -1,4 +1,4 @@
-"""A compilation with everything looked up by its name, and what the stages computed on the way to their decisions."""
+"""A compilation with indexes by name, and the intermediate results of its stages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Port = tuple[int, int]
 
 
 class Lookup:
-    """One compilation; what the stages keep to themselves is computed again by their own functions when it is used."""
+    """The indexes of one compilation. Intermediate results are computed again by the stages' functions on first use."""
 
     def __init__(self, compilation: Compilation) -> None:
         self.compilation = compilation
@@ -37,15 +37,15 @@ class Lookup:
         self.options = compilation.options
 
     def model(self, operator: int) -> LogicalOperator:
-        """The logical operator of a replica."""
+        """Return the logical operator of a replica."""
         return self.logical.operators[self.physical.operators[operator].logical]
 
     def name(self, operator: int) -> str:
-        """The physical name."""
+        """Return the physical name of an operator."""
         return self.physical.operators[operator].name
 
     def names(self, operators: list[int] | tuple[int, ...]) -> list[str]:
-        """Physical names."""
+        """Return the physical names of some operators."""
         return [self.name(operator) for operator in operators]
 
     @cached_property
@@ -111,7 +111,7 @@ class Lookup:
 
     @cached_property
     def unit_of(self) -> list[int]:
-        """Per operator the number of its unit."""
+        """The number of the unit of every operator."""
         unit_of = [0] * len(self.physical.operators)
         for number, unit in enumerate(self.units):
             for operator in unit.operators:
@@ -120,18 +120,18 @@ class Lookup:
 
     @cached_property
     def bindings(self) -> HostBindings:
-        """Which units can share a host, before any PE is made."""
+        """Host bindings of the units, before any PE is made."""
         return HostBindings(len(self.physical.operators), self.units, self.placements)
 
     @cached_property
     def allotment(self) -> Allotment:
-        """How many PEs the scheme gives to every kind of units."""
+        """The number of PEs that the scheme gives to every kind of units."""
         tags = self.bindings.tags_of_sets(self.units)
         return allot(self.units, tags, self.physical.host_pools, self.options)
 
     @cached_property
     def costs(self) -> MeasuredCosts | None:
-        """What operators cost, where fusion went by it."""
+        """Measured costs of operators, None if fusion did not use them."""
         return costs_of(self.logical, self.physical, self.options)[0]
 
     @cached_property
@@ -141,7 +141,7 @@ class Lookup:
 
     @cached_property
     def feeds(self) -> dict[int, set[int]]:
-        """The other PEs that each PE sends tuples to."""
+        """PE -> the other PEs that it sends tuples to."""
         feeds: dict[int, set[int]] = {pe: set() for pe in self.pes}
         for each in self.physical.connections:
             source, target = self.fusion.pe_of[each.source], self.fusion.pe_of[each.target]
@@ -151,27 +151,27 @@ class Lookup:
 
     @cached_property
     def networks(self) -> dict[tuple[int, int, int], Network]:
-        """Pairs of Network operators by producer, its port, and the PE that receives."""
+        """Pairs of Network operators by producer, output port and receiving PE."""
         return {(*each.outputs[0][:2], each.receiver): each for each in self.fusion.networks}
 
     @cached_property
     def origins(self) -> ThreadOrigins:
-        """Where threads begin and end."""
+        """Origins of threads, and the connections that they pass."""
         return find_origins(self.logical, self.physical, self.fusion, self.queues.keys(), self.options)
 
     @cached_property
     def starts(self) -> RegionStarts:
-        """What the region annotations say."""
+        """Starts and barriers of regions, by the annotations."""
         return find_starts(self.logical)
 
     @cached_property
     def logical_growth(self) -> tuple[Growth, list[int]]:
-        """How the regions grew on the logical graph, and the region of every logical operator."""
+        """Growth of the regions on the logical graph, and the region of every logical operator."""
         return grow_logical(self.logical, self.starts)
 
     @cached_property
     def growth(self) -> Growth:
-        """How the regions grew on the expanded graph."""
+        """Growth of the regions on the expanded graph."""
         regions = len(self.compilation.regions.logical)
         return grow_expanded(self.physical, regions, self.logical_growth[1], self.starts)[0]
 

@@ -1,4 +1,4 @@
-"""PEs that are not one because of what lies between them (rule 56)."""
+"""Explanations of PEs that were not fused because they would form a loop with others (rule 56)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.compiler.explain.lookup import Lookup
 
 
 def way_around(lookup: Lookup, first: int, second: int) -> list[int]:
-    """The PEs on a way from one PE to another through others, empty where there is none."""
+    """Return the PEs on a path from one PE to another through others, empty if there is none."""
     came = {first: -1}
     waiting = [pe for pe in sorted(lookup.feeds[first]) if pe != second]
     came.update(dict.fromkeys(waiting, first))
@@ -27,7 +27,7 @@ def way_around(lookup: Lookup, first: int, second: int) -> list[int]:
 
 
 def loop_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
-    """Why two PEs would be in a loop as one."""
+    """Explain why two PEs would form a loop if they were one."""
     if lookup.options.fusion == "legacy" or lookup.options.faithful or lookup.costs is not None:
         return
     if between := way_around(lookup, first, second) or way_around(lookup, second, first):

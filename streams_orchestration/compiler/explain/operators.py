@@ -1,4 +1,4 @@
-"""One operator, two operators, a port: everything that was decided about them."""
+"""Explanations of one operator, of two operators, and of a port."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.compiler.logical_graph import ParallelRegion
 
 
 def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
-    """An operator; of several replicas the first one, and where the others are."""
+    """Explain an operator; of several replicas the first one, with the places of the others."""
     operator, *others = operators
     model = lookup.model(operator)
     pe = lookup.fusion.pe_of[operator]
@@ -44,7 +44,7 @@ def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
 
 
 def width_reason(lookup: Lookup, region: ParallelRegion) -> str:
-    """Where a region's width comes from (rule 6)."""
+    """Say where a region's width comes from (rule 6)."""
     for pattern, _ in lookup.options.widths:
         if width_pattern(pattern).fullmatch(region.name):
             return f"given with --width {pattern}"
@@ -65,7 +65,7 @@ def _channels(lookup: Lookup, operator: int) -> Iterator[Fact]:
 
 
 def _partitions(lookup: Lookup, operator: int) -> Fact | None:
-    """How Spark divides a query of its own."""
+    """Say how Spark partitions a query of its own."""
     if lookup.model(operator).engine != "dataframe":
         return None
     if prod(lookup.physical.operators[operator].widths) > 1:
@@ -96,7 +96,7 @@ def _outputs(lookup: Lookup, operator: int) -> Iterator[Fact]:
 
 
 def pair_explanation(lookup: Lookup, first: list[int], second: list[int]) -> Explanation:
-    """Two operators: why in one PE or apart, and how tuples pass between them."""
+    """Explain two operators: why they share a PE or not, and how tuples pass between them."""
     one, other = _connected(lookup, first, second)
     pes = lookup.fusion.pe_of[one], lookup.fusion.pe_of[other]
     title = f"Why both are in PE {pes[0]}" if pes[0] == pes[1] else f"Why PE {pes[0]} and PE {pes[1]}, not one"
@@ -106,7 +106,7 @@ def pair_explanation(lookup: Lookup, first: list[int], second: list[int]) -> Exp
 
 
 def _connected(lookup: Lookup, first: list[int], second: list[int]) -> tuple[int, int]:
-    """Replicas that are connected, forwards before backwards; the first ones when none are."""
+    """Return two connected replicas, forwards before backwards; the first ones if none are connected."""
     firsts, seconds = set(first), set(second)
     backwards: tuple[int, int] | None = None
     for each in lookup.physical.connections:
@@ -140,7 +140,7 @@ def _between(lookup: Lookup, one: int, other: int) -> Iterator[Section]:
 
 
 def port_explanation(lookup: Lookup, operator: int, port: int) -> Explanation:
-    """An input port: what feeds it, its queue, and the lock behind it."""
+    """Explain an input port: its producers, its queue, and the lock behind it."""
     sections = [
         section("What feeds it", *feed_facts(lookup, operator, port)),
         section("Queue", *queue_facts(lookup, operator, port)),

@@ -1,4 +1,4 @@
-"""What a decoupling decision made of PEs: their parts, and the Network operators between these."""
+"""Explanations of decoupled PEs: their parts, and the Network operators between these."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.compiler.stage_results import Network
 
 
 def part_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
-    """Of which PE a PE is a part, and which others are."""
+    """Name the PE that a PE is a part of, and its other parts."""
     element = lookup.pes[pe]
     if element.origin < 0:
         return
@@ -23,7 +23,7 @@ def part_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
 
 
 def parted_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
-    """Why two operators of one PE, as it was fused, are apart."""
+    """Explain why two operators that were fused into one PE are apart."""
     one, other = (lookup.pes[lookup.fusion.pe_of[each]] for each in (first, second))
     if one.id != other.id and one.origin == other.origin >= 0:
         yield Fact(
@@ -34,7 +34,7 @@ def parted_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
 
 
 def network_fact(lookup: Lookup, network: Network) -> Fact:
-    """One pair of Network operators."""
+    """Describe one pair of Network operators."""
     output = network.outputs[0]
     channels = sorted({each.channel for each in network.outputs}) if network.outputs[0].splitter >= 0 else []
     what = f"what output port {output.port} of {lookup.name(output.operator)} submits"
@@ -46,7 +46,7 @@ def network_fact(lookup: Lookup, network: Network) -> Fact:
 
 
 def network_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
-    """The Network operators in a PE, those that send first."""
+    """Describe the Network operators in a PE, senders first."""
     for network in lookup.fusion.networks:
         if network.sender == pe:
             yield network_fact(lookup, network)
@@ -56,7 +56,7 @@ def network_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
 
 
 def connection_network(lookup: Lookup, number: int) -> Iterator[Fact]:
-    """The pair through which a connection goes, if any."""
+    """Yield the pair of Network operators that a connection passes, None if there is none."""
     each = lookup.physical.connections[number]
     key = each.source, each.source_port, lookup.fusion.pe_of[each.target]
     if key in lookup.networks:

@@ -1,4 +1,4 @@
-"""PEs, streams, splitters and parallel regions: what is in them and why they are there."""
+"""Explanations of PEs, streams, splitters and parallel regions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 12
 
 
 def pe_explanation(lookup: Lookup, pe: int) -> Explanation:
-    """A PE."""
+    """Explain a PE."""
     element = lookup.pes[pe]
     sections = [
         section(
@@ -52,7 +52,7 @@ def _ports(lookup: Lookup, pe: int) -> Iterator[Fact]:
 
 
 def stream_explanation(lookup: Lookup, name: str) -> Explanation:
-    """A stream: who submits it, and how each consumer gets it."""
+    """Explain a stream: its producers, and how each consumer gets it."""
     ports = lookup.streams[name]
     operator, port = ports[0]
     model = lookup.model(operator).outputs[port]
@@ -78,7 +78,7 @@ def stream_explanation(lookup: Lookup, name: str) -> Explanation:
 
 
 def splitter_explanation(lookup: Lookup, index: int) -> Explanation:
-    """A splitter."""
+    """Explain a splitter."""
     splitter = lookup.physical.splitters[index]
     channels: dict[int, list[str]] = {}
     for each in lookup.physical.connections:
@@ -93,7 +93,7 @@ def splitter_explanation(lookup: Lookup, index: int) -> Explanation:
 
 
 def parallel_explanation(lookup: Lookup, index: int) -> Explanation:
-    """A parallel region."""
+    """Explain a parallel region."""
     region = lookup.logical.regions[index]
     members = [each.name for each in lookup.logical.operators if index in each.regions]
     routes = [

@@ -1,4 +1,4 @@
-"""How tuples pass a connection: by reference, copy, queue or transport, through which splitter (rules 10-23, 78-91)."""
+"""Explanations of connections: by reference, copy, queue or transport, and through splitters (rules 10-23, 78-91)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAYS = {
 
 
 def connection_facts(lookup: Lookup, number: int) -> Iterator[Fact]:
-    """Everything that decides how tuples pass one connection."""
+    """Yield everything that decides how tuples pass one connection."""
     connection = lookup.physical.connections[number]
     passing = lookup.compilation.copies.connections[number]
     producer = lookup.model(connection.source).outputs[connection.source_port]
@@ -62,7 +62,7 @@ def connection_facts(lookup: Lookup, number: int) -> Iterator[Fact]:
 
 
 def splitter_facts(lookup: Lookup, splitter: Splitter) -> Iterator[Fact]:
-    """Why a splitter is there and how it routes."""
+    """Explain why a splitter exists and how it routes."""
     yield Fact(
         f"output port {splitter.port} of {lookup.name(splitter.operator)} feeds the port {splitter.region_port} "
         f"of a parallel region of width {splitter.width}: one splitter for each such pair",
@@ -83,7 +83,7 @@ def splitter_facts(lookup: Lookup, splitter: Splitter) -> Iterator[Fact]:
 
 
 def path(lookup: Lookup, first: int, second: int) -> list[int]:
-    """Operators on a shortest way along the streams, both ends included; empty when there is none."""
+    """Return the operators on a shortest path along the streams, with both ends; empty if there is none."""
     followers: dict[int, list[int]] = {}
     for each in lookup.physical.connections:
         followers.setdefault(each.source, []).append(each.target)

@@ -1,4 +1,4 @@
-"""Why operators are in one PE or apart, why a PE exists, and why it is on its host (rules 42-63)."""
+"""Explanations of PEs and hosts: why operators share a PE or not, and why a PE is on its host (rules 42-63)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from streams_orchestration.compiler.placement.tags import resolve_tag
 
 
 def origin(group: PlacementGroup, operator: str) -> str:
-    """Where a placement group comes from, in words."""
+    """Say where a placement group comes from."""
     return "its own config" if group.introducer in ("", operator) else f"the config of {group.introducer}"
 
 
 def place(group: PlacementGroup) -> str:
-    """Where a placement group stands."""
+    """Return the place of a placement group in the spec."""
     return str(group.location or "")
 
 
 def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
-    """Why two operators share a PE, or why they do not."""
+    """Explain why two operators share a PE, or why they do not."""
     if parted := list(parted_facts(lookup, first, second)):
         yield from parted
         return
@@ -56,7 +56,7 @@ def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]
 
 
 def _chain(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
-    """The colocation tags that lead from one operator to another."""
+    """Yield the colocation tags that lead from one operator to another."""
     members = lookup.units[lookup.unit_of[first]].operators
     tags = {member: colocation_tags(lookup, member) for member in members}
     holders: dict[str, list[int]] = {}
@@ -92,13 +92,13 @@ def _chain(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
 
 
 def colocation_tags(lookup: Lookup, operator: int) -> tuple[str, ...]:
-    """The resolved colocation tags of one replica."""
+    """Return the resolved colocation tags of one replica."""
     replica = lookup.physical.operators[operator]
     return tuple(dict.fromkeys(resolve_tag(tag, replica) for tag in lookup.model(operator).partition.colocation))
 
 
 def conflicts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
-    """What keeps the units of two operators out of one PE under the manual and automatic schemes (rule 53)."""
+    """Yield what keeps the units of two operators out of one PE under the manual and automatic schemes (rule 53)."""
     units = lookup.units[lookup.unit_of[first]], lookup.units[lookup.unit_of[second]]
     one, other = lookup.name(first), lookup.name(second)
     for unit, name in zip(units, (one, other), strict=True):
@@ -166,7 +166,7 @@ def _spec(spec: HostSpec | None) -> str:
 
 
 def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
-    """How many PEs the scheme makes of what may be together with an operator, and why so many."""
+    """Say how many PEs the scheme makes of the units that may share a PE with an operator, and why."""
     if lookup.costs is not None:
         yield from number_facts(lookup)
         return
@@ -188,7 +188,7 @@ def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
 
 
 def _weights(lookup: Lookup) -> str:
-    """Where the traffic of connections comes from."""
+    """Say where the traffic of connections comes from."""
     if lookup.options.profile is not None:
         return "the rates of the profile"
     declared = any(port.rate is not None for each in lookup.logical.operators for port in each.outputs)
@@ -196,7 +196,7 @@ def _weights(lookup: Lookup) -> str:
 
 
 def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
-    """Why a PE has the operators that it has."""
+    """Explain why a PE has its operators."""
     element = lookup.pes[pe]
     yield from part_facts(lookup, pe)
     units = sorted({lookup.unit_of[operator] for operator in element.operators})
@@ -225,7 +225,7 @@ def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
 
 
 def pe_flags(lookup: Lookup, pe: int) -> Fact:
-    """Restartable and relocatable."""
+    """Explain if a PE is restartable and relocatable."""
     element = lookup.pes[pe]
     flags = [("restartable", element.restartable), ("relocatable", element.relocatable)]
     text = ", ".join(name if value else f"not {name}" for name, value in flags)
@@ -233,7 +233,7 @@ def pe_flags(lookup: Lookup, pe: int) -> Fact:
 
 
 def host_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
-    """Why a PE is on its host."""
+    """Explain why a PE is on its host."""
     element = lookup.pes[pe]
     placements = lookup.placements
     wishes = 0

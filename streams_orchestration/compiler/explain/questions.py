@@ -1,4 +1,4 @@
-"""What a question is about: names and numbers turned into operators, ports, PEs, regions, streams, splitters, codes."""
+"""Questions about an application: finds the operators, ports, PEs, regions, streams, splitters or codes in them."""
 
 from __future__ import annotations
 

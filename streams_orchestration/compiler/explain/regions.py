@@ -1,4 +1,4 @@
-"""Why an operator is in a consistent region or not, and how a region came about (A13-A45)."""
+"""Explanations of consistent regions and of their members (A13-A45)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from streams_orchestration.compiler.regions.values import DEFAULTS
 from streams_orchestration.compiler.stage_results import ConsistentRegion
 
 _SHOWN = 12
-"""Members and ways that an explanation names one by one."""
+"""The most members and paths that an explanation names one by one."""
 
 
 def membership_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
-    """Why an operator is in its region, or in none."""
+    """Explain why an operator is in its region, or in none."""
     index = lookup.compilation.regions.region_of[operator]
     if index < 0:
         yield from _autonomous(lookup, operator)
@@ -33,7 +33,7 @@ def membership_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
 
 
 def _reached(lookup: Lookup, operator: int) -> Fact:
-    """How the region came to a member: as a start, or along the streams from one."""
+    """Say how the region reached a member: as a start, or along the streams from one."""
     model = lookup.model(operator)
     if model.index in lookup.starts.starts:
         annotation = deciding_annotation(model, lookup.annotations)
@@ -73,7 +73,7 @@ def _autonomous(lookup: Lookup, operator: int) -> Iterator[Fact]:
 
 
 def region_explanation(lookup: Lookup, index: int) -> Explanation:
-    """One region of the expanded graph."""
+    """Explain one region of the expanded graph."""
     region = lookup.compilation.regions.expanded[index]
     kinds = [
         section("Where it comes from", *_founding(lookup, region)),
@@ -88,7 +88,7 @@ def region_explanation(lookup: Lookup, index: int) -> Explanation:
 
 
 def _annotations(lookup: Lookup, region: ConsistentRegion) -> list[ConsistentAnnotation]:
-    """The annotations that the region was made of, in the order of creation."""
+    """Return the annotations that the region was made of, in the order of creation."""
     merged = list(lookup.logical_growth[0].merged.values())[region.logical_index]
     return [lookup.starts.created[number] for number in merged]
 

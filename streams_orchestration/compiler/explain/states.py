@@ -1,4 +1,4 @@
-"""What becomes of an operator's state when the application is redeployed, as far as that is up to the operator."""
+"""Explanations of an operator's state and of its fate in a redeploy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
 def state_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
-    """What is kept, and why not more; nothing of an application that compiles only."""
+    """Say what state is kept and what a redeploy does to it; nothing for an application that only compiles."""
     program = _program(lookup, operator)
     if program is None:
         return
@@ -50,7 +50,7 @@ def _program(lookup: Lookup, operator: int) -> OperatorProgram | None:
 def _divided(
     model: LogicalOperator, program: OperatorProgram, kind: type[Operator], levels: tuple[Level, ...], place: int
 ) -> str:
-    """What a change of one width would do, in the words of a preview."""
+    """Say what a change of one width would do to the state, in the words of a preview."""
     if reads_by_channel(model.parameters, kind):
         last = refusal(model.name, OFFSET_WITHOUT_CHANNEL.format("the last one"), CHANNELS)
         return f"to more channels, each goes on from its own; to fewer, {last.text}. {last.remedy}"

@@ -1,4 +1,4 @@
-"""Why a port has a queue and an operator a lock: the threads that enter, and where they begin (rules 64-77)."""
+"""Explanations of queues, locks and the threads that enter operators (rules 64-77)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streams_orchestration.compiler.threads.origins import threading_model, thre
 from streams_orchestration.compiler.threads.queues import added_for
 
 _SHOWN = 8
-"""Threads that an explanation names one by one."""
+"""The most threads that an explanation names one by one."""
 
 
 def threads_into(lookup: Lookup, operator: int) -> list[str]:
-    """The threads that enter an operator, each with where it begins (rules 73, 74)."""
+    """Return the threads that enter an operator, each with its origin (rules 73, 74)."""
     upstream: dict[int, list[int]] = {}
     for each in lookup.origins.followed:
         upstream.setdefault(each.target, []).append(each.source)
@@ -48,7 +48,7 @@ def _begin(lookup: Lookup, kind: str, operator: int, port: int) -> str:
 
 
 def model_fact(lookup: Lookup, operator: int) -> Fact:
-    """The threading model and where it comes from."""
+    """Say the threading model of an operator and where it comes from."""
     threading = lookup.model(operator).threading
     model = threading_model(lookup.model(operator), lookup.options)
     if threading.explicit:
@@ -59,7 +59,7 @@ def model_fact(lookup: Lookup, operator: int) -> Fact:
 
 
 def lock_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
-    """Who enters an operator, and whether it is locked therefore."""
+    """Name the threads that enter an operator, and say if it is locked therefore."""
     threads = lookup.compilation.threads.operators[operator]
     begins = threads_into(lookup, operator)
     if threads.threads < len(begins):
@@ -85,7 +85,7 @@ def lock_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
 
 
 def queue_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
-    """The queue on an input port and why it is there, or why there is none."""
+    """Explain the queue on an input port, or why there is none."""
     queue = lookup.queues.get((operator, port))
     connections = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     dedicated = {operator} if threading_model(lookup.model(operator), lookup.options) == "dedicated" else set[int]()
@@ -115,7 +115,7 @@ def queue_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
 
 
 def feed_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
-    """What feeds an input port."""
+    """Name the producers of an input port."""
     sources = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     pe = lookup.fusion.pe_of[operator]
     for where, feeding in (

@@ -1,1 +1,1 @@
-"""Which operators run together in one PE: schemes, packing, search, and fusion by load."""
+"""Fusion of operators into PEs: schemes, packing, search, and fusion by load."""

@@ -1,4 +1,4 @@
-"""What a decoupling decision must not break (rule Q12): checked here, wherever it comes from."""
+"""Checks of a decoupling decision against the application (rule Q12)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 
 _SHOWN = 6
-"""Operators that a message names."""
+"""The most operators that a message names."""
 
 
 def check_assignment(
@@ -29,7 +29,7 @@ def check_assignment(
     assignment: Assignment,
     parts: Sequence[Sequence[int]],
 ) -> list[Diagnostic]:
-    """Everything that is wrong with a decision.
+    """Return the findings on a decision.
 
     Args:
         logical: the application.
@@ -37,7 +37,7 @@ def check_assignment(
         regions: its consistent regions.
         fusion: its PEs as fused.
         assignment: the decision.
-        parts: the operators of the PEs that would come of it.
+        parts: the operators of the PEs that it would make.
     """
     if assignment.application != logical.application:
         message = f"the decision was made for {assignment.application}, this is {logical.application}"
@@ -59,7 +59,7 @@ def check_assignment(
 
 
 def atomic_groups(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan) -> list[list[int]]:
-    """Operators of one PE, as fused, that carry the same atomic tag, in all channels: they are never parted."""
+    """Return sets of operators of one fused PE with the same atomic tag, in all channels, which are never parted."""
     groups: dict[tuple[str, int], list[int]] = {}
     tags = [each.atomic for each in logical.operators]
     for operator in physical.operators if any(tags) else ():
@@ -70,7 +70,7 @@ def atomic_groups(logical: LogicalGraph, physical: PhysicalGraph, fusion: Fusion
 
 
 class _Checks:
-    """The findings, by what is broken."""
+    """The findings on one decision, by violated condition."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class _Checks:
         self._part_of = pes_of_operators(len(physical.operators), parts)
 
     def units(self) -> Iterator[Diagnostic]:
-        """Operators that colocation or host isolation keeps in one PE."""
+        """Find parted operators that colocation or host isolation keeps in one PE."""
         for members in resolve_placements(self._logical, self._physical).fused.larger_groups():
             if self._parted(members):
                 model = self._logical.operators[self._physical.operators[members[0]].logical]
@@ -100,7 +100,7 @@ class _Checks:
                 )
 
     def groups(self) -> Iterator[Diagnostic]:
-        """Operators of an atomic group that were in one PE."""
+        """Find parted atomic groups."""
         for members in atomic_groups(self._logical, self._physical, self._fusion):
             if self._parted(members):
                 model = self._logical.operators[self._physical.operators[members[0]].logical]
@@ -108,7 +108,7 @@ class _Checks:
                 yield self._finding("SO0624", members, message, str(model.location or ""))
 
     def loops(self) -> Iterator[Diagnostic]:
-        """Parts that would feed one another in a loop: of a region, or one that neither operators nor PEs had."""
+        """Find parts that would form a loop: within a region, or where neither operators nor PEs had one."""
         edges = [(each.source, each.target) for each in self._physical.connections]
         before = looped_pes(len(self._fusion.pes), self._between(edges, self._fusion.pe_of))
         for loop in looped_pes(len(self._parts), self._between(edges, self._part_of)):
@@ -121,7 +121,7 @@ class _Checks:
                 yield self._finding("SO0625", [self._parts[part][0] for part in loop], where)
 
     def _parted(self, members: Iterable[int]) -> bool:
-        """Were they in one PE, and would they be in several?"""
+        """Return True if operators of one fused PE would be in several parts."""
         originals = {self._fusion.pe_of[each] for each in members}
         return len({self._part_of[each] for each in members}) > len(originals)
 
@@ -130,12 +130,12 @@ class _Checks:
         return {(pe_of[source], pe_of[target]) for source, target in edges}
 
     def _within_a_region(self, loop: Sequence[int]) -> bool:
-        """Are members of one region in several of the parts?"""
+        """Return True if several of the parts have members of one region."""
         regions = [{self._regions.region_of[each] for each in self._parts[part]} - {-1} for part in loop]
         return any(sum(region in each for each in regions) > 1 for region in set[int]().union(*regions))
 
     def _forced(self, loop: Sequence[int], edges: Iterable[tuple[int, int]]) -> bool:
-        """Do the operators form the loop themselves, so that it runs only when they are apart?"""
+        """Return True if the operators themselves form the loop, so that it runs only if they are apart."""
         members = {operator for part in loop for operator in self._parts[part]}
         successors: list[list[int]] = [[] for _ in self._part_of]
         flows: set[tuple[int, int]] = set()

@@ -1,4 +1,4 @@
-"""Units that a container in the making may take next."""
+"""The units that a container may take next while it is filled."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from streams_orchestration.compiler.fusion.unit_flows import Flow
 class Frontier:
     """Units connected with those in a container, the one that shares most traffic with it first.
 
-    Of equal ones those downstream come first, then the latest reached, then the smallest number: they are kept as
-    stacks, one for every amount of traffic and direction, so that only different amounts need a heap.
+    Among equals, downstream units come first, then the latest reached, then the smallest number. There is a stack for
+    every amount of traffic and direction, so that only different amounts need a heap.
     """
 
     def __init__(self, waiting: Collection[int]) -> None:
-        """`waiting` are the units that have no container yet, now and later."""
+        """Keep `waiting`, the units without a container, which the caller updates."""
         self._waiting = waiting
         self._shared: dict[int, float] = {}
         self._stacks: dict[float, tuple[list[int], list[int]]] = {}
         self._amounts: list[float] = []
-        """All amounts with stacks, negated, as a heap."""
+        """The amounts that have stacks, negated, as a heap."""
 
     def reach(self, downstream: Iterable[Flow], upstream: Iterable[Flow]) -> None:
-        """Add the units at the other ends of a unit that came into the container: the largest first of each."""
+        """Add the neighbours of a unit that was put into the container, largest numbers first."""
         waiting, shared, stacks = self._waiting, self._shared, self._stacks
         for direction, flows in enumerate((downstream, upstream)):
             for unit, weight in flows:
@@ -37,9 +37,9 @@ class Frontier:
                     stack[direction].append(unit)
 
     def pop(self) -> int | None:
-        """Take out the first unit that is waiting still, None when there is none.
+        """Take out the first unit that still waits, None if there is none.
 
-        What a unit shares only grows, so what is left of it from before comes later, and may come out once more.
+        The traffic that a unit shares only grows, so its older entries come out later and may name it again.
         """
         while self._amounts:
             downstream, upstream = self._stacks[-self._amounts[0]]

@@ -1,4 +1,4 @@
-"""Fusion: which operators run together in one PE, and on which host (rules 42-63)."""
+"""Fusion: partitions operators into PEs and places these on hosts (rules 42-63)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def fuse(
 def _alike(
     logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
 ) -> list[list[int]] | None:
-    """Operators of every PE where each kind has one, None where the options may want more or configs have a say.
+    """Return the operators of every PE if each kind needs only one, None if options or configs may want more.
 
     Most applications are like this, and large ones then need no fusable units.
     """
@@ -110,7 +110,7 @@ def _packed(
     costs: MeasuredCosts | None,
     options: Options,
 ) -> list[list[int]]:
-    """Operators of every PE under the manual or the automatic scheme."""
+    """Return the operators of every PE under the manual or the automatic scheme."""
     bindings = HostBindings(len(physical.operators), units, placements)
     tags = bindings.tags_of_sets(units)
     allotment = allot(units, tags, physical.host_pools, options)
@@ -144,9 +144,9 @@ def _packed(
 def _loops(
     physical: PhysicalGraph, regions: RegionMap, pes: Sequence[Sequence[int]], options: Options
 ) -> list[list[int]]:
-    """PEs that feed one another in a loop, of those schemes that avoid it.
+    """Return the loops of PEs, under the schemes that avoid loops.
 
-    Such PEs never end: each waits for what the others still send. Within a consistent region none could close an epoch,
+    PEs in a loop never end, because each waits for the others. Within a consistent region none could close an epoch,
     so the manual scheme avoids loops there, too.
     """
     any_counts = options.fusion == "automatic"
@@ -167,7 +167,7 @@ def _unlooped(
     loops: Sequence[Sequence[int]],
     sharing: Sharing | None,
 ) -> list[list[int]]:
-    """The PEs with those in loops parted, as far as it is not their operators that form the loop."""
+    """Part the PEs that form loops, except where their operators form the loop themselves."""
     if not loops:
         return pes
     successors: list[list[int]] = [[] for _ in physical.operators]
@@ -181,7 +181,7 @@ def _unlooped(
 
 
 def pes_of_operators(count: int, pes: Sequence[Sequence[int]]) -> list[int]:
-    """The number of the PE of each of `count` operators."""
+    """Return the number of the PE of each of `count` operators."""
     pe_of = [0] * count
     for pe, operators in enumerate(pes):
         for operator in operators:
@@ -196,7 +196,7 @@ def _plan(
     hosts: Sequence[int],
     options: Options,
 ) -> FusionPlan:
-    """The plan with PE flags and PE ports."""
+    """Return the plan with PE flags and PE ports."""
     pe_of = pes_of_operators(len(physical.operators), pes)
     inputs, outputs = pe_ports(physical, pe_of)
     flags = pe_flags(logical, physical)
@@ -208,7 +208,7 @@ def _plan(
 
 
 def pe_flags(logical: LogicalGraph, physical: PhysicalGraph) -> Callable[[Sequence[int]], tuple[bool, bool]]:
-    """Whether a PE of some operators is restartable and relocatable: only if all of them are (rule 61)."""
+    """Return a function that says if a PE is restartable and relocatable: if all its operators are (rule 61)."""
     pinned = replicas_of(logical, physical, lambda model: not model.relocatable)
     fragile = replicas_of(logical, physical, lambda model: not model.restartable)
 

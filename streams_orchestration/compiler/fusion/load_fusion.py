@@ -1,6 +1,6 @@
-"""Automatic fusion by what operators cost: the fewest PEs that none of them overloads, or the best use of N (rule 56).
+"""Automatic fusion by measured loads: the fewest PEs without an overload, or the best use of N PEs (rule 56).
 
-Every connection is paid for only where it crosses PEs: the model of decoupling, the other way round.
+A connection costs only where it crosses PEs, as in the model of decoupling.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 PERCENT = 100.0
 """Loads are in percent of a processor."""
 _LEAST = 0.5
-"""The part of a PE's capacity that is there for operators, whatever PEs cost besides."""
+"""The least part of a PE's capacity that is left for operators."""
 _PAIRS = 2000
-"""Pairs of units that are to be apart up to which a class is fused by its loads."""
+"""The most pairs of units to keep apart for which a class is fused by its loads."""
 
 
 def costs_of(
     logical: LogicalGraph, physical: PhysicalGraph, options: Options
 ) -> tuple[MeasuredCosts | None, list[Diagnostic]]:
-    """What operators cost, where automatic fusion goes by it: the profile has it, and is one of this application."""
+    """Return the measured costs if automatic fusion uses them: from a profile of this application with loads."""
     profile = options.profile
     if options.fusion != "automatic" or options.faithful or profile is None or profile.transport is None:
         return None, []
@@ -39,20 +39,20 @@ def costs_of(
 
 
 def room(costs: MeasuredCosts, capacity: float) -> float:
-    """Processors that operators and streams of a PE may keep busy: its capacity but for what any PE costs."""
+    """Return the processors that operators and streams of a PE may keep busy: its capacity without its overhead."""
     return max(capacity - costs.overhead, capacity * _LEAST)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The units of a class, to be shared out among PEs."""
+    """The units of a class, as the problem of sharing them out among PEs."""
 
     units: tuple[int, ...]
     problem: Problem
 
 
 class LoadFusion:
-    """Classes of units, and what their operators cost."""
+    """Fusion of classes of units by the measured costs of their operators."""
 
     def __init__(
         self, logical: LogicalGraph, physical: PhysicalGraph, units: Sequence[FusableUnit], costs: MeasuredCosts
@@ -63,7 +63,7 @@ class LoadFusion:
         self._costs = costs
 
     def share(self, each: Class) -> Share | None:
-        """A class as a problem; None where its loads are not known, or hosts have a say in who shares a PE."""
+        """Return a class as a problem; None if its loads are unknown, or if host configs constrain its PEs."""
         from streams_orchestration.compiler.decoupling.application_problem import application_problem
 
         operators = [operator for number in each.units for operator in self._units[number].operators]
@@ -78,7 +78,7 @@ class LoadFusion:
         return Share(each.units, problem.model_copy(update={"apart": tuple(apart)}))
 
     def _apart(self, each: Class) -> Iterator[tuple[str, ...]]:
-        """Names of operators that different claims keep apart."""
+        """Yield names of operators that different claims keep apart."""
         claims: dict[tuple[str, str], dict[int, list[int]]] = {}
         for number in each.units:
             for name, value in dict(self._units[number].claims).items():
@@ -96,9 +96,9 @@ class LoadFusion:
         return self._physical.operators[self._units[unit].operators[0]].name
 
     def within(self, share: Share, capacity: float) -> list[list[int]] | None:
-        """Operators of the fewest PEs that keep at most so many processors busy.
+        """Return the operators of the fewest PEs that keep at most so many processors busy each.
 
-        None where what the model keeps together, such as an atomic group, is to be apart: fusion does not.
+        None if operators that the model keeps together, such as an atomic group, are to be apart.
         """
         from streams_orchestration.compiler.decoupling.fewest import fewest_machines
 
@@ -109,11 +109,11 @@ class LoadFusion:
         return self._pes(share, decision.document())
 
     def best_use(self, shares: Sequence[Share], wanted: int) -> list[list[int]] | None:
-        """Operators of PEs: the largest load of any PE is as small as so many PEs make it. None as above.
+        """Return the operators of a number of PEs, with the smallest peak load. None as in `within`.
 
         Args:
-            shares: of each class.
-            wanted: PEs for all of them; classes get what they need at least.
+            shares: one for each class.
+            wanted: the number of PEs for all classes, each of which gets at least as many as it needs.
         """
         try:
             return self._best_use(shares, wanted)

@@ -1,8 +1,8 @@
 """Chains of moves on a finished packing, through worse ones to better ones (rule 55).
 
-The method of Fiduccia and Mattheyses for several parts: every unit moves at most once in a chain, always the one that
-saves most or costs least, and the chain is taken back to its best point. One container at a time may be too large
-meanwhile, so that two moves make a swap, and more of them a rotation.
+This is the method of Fiduccia and Mattheyses for several parts. Every unit moves at most once in a chain, and always
+the one that saves most. Then the chain is undone back to its best point. One container at a time may be too large in
+between, so that two moves make a swap, and more moves a rotation.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from collections.abc import Sequence
 from streams_orchestration.compiler.fusion.unit_flows import UnitFlows
 
 _STEPS = 40_000
-"""Moves that one search may consider, or one for each unit of a larger graph: this bounds its time."""
+"""The most moves that one search considers, or one for each unit of a larger graph: this bounds its time."""
 _TRIES = 60
-"""Times that the best packing is disturbed without a better one coming of it."""
+"""The most disturbances in a row that yield no better packing."""
 _PATIENCE = 64
-"""Moves of a chain without a new best point."""
+"""The most moves of a chain without a new best point."""
 _LEAST = 1e-9
-"""What counts as a gain, since sums of rates are not exact."""
+"""The least difference that counts as a gain, since sums of rates are not exact."""
 
 
 class MoveChains:
-    """Units that share containers with one another and with no others, and the traffic of each with every container."""
+    """A packing of units that share containers with no other units, and the traffic of each with every container."""
 
     def __init__(
         self, home: list[int], units: Sequence[int], sizes: Sequence[int], flows: UnitFlows, most: int
@@ -36,8 +36,8 @@ class MoveChains:
             home: container of every unit; changed in place.
             units: the units.
             sizes: operators of every unit.
-            flows: what flows between units.
-            most: operators that a container may grow to; one that is larger already does not grow.
+            flows: the traffic between units.
+            most: the most operators of a container; a larger one does not grow.
         """
         self._home = home
         self._sizes = sizes
@@ -135,12 +135,12 @@ class MoveChains:
         return border
 
     def _at_border(self, unit: int) -> bool:
-        """Has the unit traffic with another container?"""
+        """Return True if the unit has traffic with another container."""
         home, here = self._home, self._home[unit]
         return any(home[other] != here and home[other] in self._units for other, _ in self._flows.of(unit))
 
     def _look(self, unit: int) -> dict[int, float]:
-        """Traffic of a unit with every container."""
+        """Return the traffic of a unit with every container."""
         known = self._shared.get(unit)
         if known is not None:
             return known
@@ -152,7 +152,7 @@ class MoveChains:
         return shared
 
     def _others(self, unit: int) -> dict[int, float]:
-        """Traffic of a unit with every other unit."""
+        """Return the traffic of a unit with every other unit."""
         known = self._between.get(unit)
         if known is not None:
             return known
@@ -163,11 +163,11 @@ class MoveChains:
         return between
 
     def _smallest(self) -> int:
-        """The container of the fewest operators."""
+        """Return the container of the fewest operators."""
         return min(self._operators, key=self._operators.__getitem__)
 
     def _offer(self, unit: int, waiting: dict[int, list[tuple[float, int, int]]], smallest: int) -> None:
-        """Queue the moves of a unit at its container: to those that it has traffic with, and to the smallest."""
+        """Queue the moves of a unit to the containers that it has traffic with, and to the smallest one."""
         here, shared = self._home[unit], self._look(unit)
         stays = shared.get(here, 0.0)
         targets = {*shared, smallest}
@@ -179,7 +179,7 @@ class MoveChains:
     def _choose(
         self, waiting: dict[int, list[tuple[float, int, int]]], free: set[int], overfull: int
     ) -> tuple[int, int] | None:
-        """The best move that leaves at most one container too large: out of that one, when there is one."""
+        """Choose the best move that leaves at most one container too large; it leaves the too large one, if any."""
         self._steps -= 1 + len(waiting) // 8
         best: tuple[float, int, int] | None = None
         for here in (overfull,) if overfull >= 0 else waiting:

@@ -18,18 +18,18 @@ from streams_orchestration.compiler.placement.host_bindings import HostBindings
 from streams_orchestration.compiler.profiles.rates import Rates
 
 _TRIES = 256
-"""Units, or containers, that are tried in vain before the search goes another way: keeps it near linear."""
+"""The most units or containers that are tried in vain, which keeps the packing near linear."""
 
 
 def most_operators(operators: int, containers: int) -> int:
-    """How large a container may become for less traffic: an even share and an eighth, but at least one more of four."""
+    """Return the most operators of a container: an even share and an eighth; one more for shares of 4 to 7."""
     share = -(-operators // containers)
     return share + max(share // 8, share > 3)
 
 
 @dataclass(slots=True)
 class Container:
-    """A PE in the making."""
+    """A PE that is being filled."""
 
     operators: int = 0
     claims: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
@@ -37,7 +37,7 @@ class Container:
 
 
 class Packing:
-    """Units, what flows between them, and the containers that they are in."""
+    """Units, the traffic between them, and their containers."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Packing:
         self._put(self._open(), unit)
 
     def pack(self, members: Sequence[int], count: int) -> None:
-        """Spread units of one kind over `count` new containers, or more where their claims do not let them.
+        """Spread units of one kind over `count` new containers, or over more if their claims need more.
 
         The containers are filled one after the other, up to an even share of what is left: a first unit by rule 55,
         then always the unit that shares most traffic with the container, downstream ones and the latest reached
@@ -104,7 +104,7 @@ class Packing:
         self._refine(order, first)
 
     def pes(self) -> list[list[int]]:
-        """Operators of every container; units that are in none are left out."""
+        """Return the operators of every container; units without one are left out."""
         pes: list[list[int]] = [[] for _ in self._containers]
         for unit, container in zip(self._units, self._container_of, strict=True):
             if container >= 0:
@@ -139,7 +139,7 @@ class Packing:
         )
 
     def _in_order(self, members: Sequence[int]) -> list[int]:
-        """First units first: one for every claimed value, then rule 55, with unconnected ones as filling."""
+        """Sort units as seeds of containers: one for every claimed value, then by rule 55, unconnected ones last."""
         alike: dict[tuple[int, int, bool, bool, int], list[int]] = {}
         seen: dict[Claim, int] = {}
         downstream, upstream = self._flows.downstream, self._flows.upstream
@@ -190,7 +190,7 @@ class Packing:
         return None
 
     def _takes(self, container: Container, unit: int, share: int) -> bool:
-        """Is there room, and does nothing keep the unit away?"""
+        """Return True if there is room and no claim keeps the unit away."""
         room = not container.operators or container.operators + self._sizes[unit] <= share
         return room and (unit not in self._bound or self._fits(container, unit))
 
@@ -223,7 +223,7 @@ class Packing:
             claimed.update(dict.fromkeys(self._units[unit].claims, container))
 
     def _refine(self, members: Sequence[int], first: int) -> None:
-        """Let single units of one kind change containers, as long as these stay of even size.
+        """Move single units of one kind between containers, as long as these stay of even size.
 
         Units with claims or wishes for their host stay where they are.
         """

@@ -1,7 +1,7 @@
-"""Loops of PEs where the operators have none: such PEs would wait for one another's end (rule 56).
+"""Loops of PEs whose operators form none: such PEs would wait for one another's end (rule 56).
 
-PEs in a loop are parted into pieces, each of which feeds later ones only, and pieces that close no loop come together
-again.
+PEs in a loop are parted into pieces, each of which feeds only later ones. Then pieces are merged again where no loop
+results.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from streams_orchestration.compiler.disjoint_sets import DisjointSets
 from streams_orchestration.compiler.placement.fusable_units import Sharing
 
 _TRIES = 256
-"""Parts that a part is tried with."""
+"""The most parts with which a part is tried."""
 _STEPS = 200_000
-"""Pieces looked at in search of a way from one to another, all searches together."""
+"""The most pieces that all searches for paths visit."""
 
 
 def looped_pes(count: int, flows: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """PEs that feed one another in a loop, each set of them by itself.
+    """Return the sets of PEs that feed one another in a loop.
 
     Args:
         count: how many PEs there are.
@@ -38,14 +38,13 @@ def without_loops(
     successors: Sequence[Sequence[int]],
     sharing: Sharing | None,
 ) -> list[list[int]]:
-    """The PEs of one loop, parted until only operators that form a loop themselves are in one still.
+    """Part the PEs of one loop until only operators that form a loop themselves are in loops.
 
     Args:
         looped: the operators of each of the PEs.
         joined: operators that are never parted.
         successors: the operators that each of them feeds.
-        sharing: whether operators of different PEs could be in one; there are no more PEs than before, if it lets.
-            None where they could not.
+        sharing: says which operators of different PEs may share one, so that pieces can be merged. None if none may.
     """
     pe_of = {operator: pe for pe, operators in enumerate(looped) for operator in operators}
     sets: dict[int, list[int]] = {}
@@ -81,7 +80,7 @@ def without_loops(
 
 
 def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int]]:
-    """Orders of the PEs to try: by their first unit in the flow, by their last, by the average."""
+    """Return the orders of the PEs to try: by their first unit in the flow, by their last, by the average."""
     places: dict[int, list[int]] = {}
     for place, component in enumerate(order):
         for unit in component:
@@ -99,7 +98,7 @@ def _ranks(order: Sequence[Sequence[int]], home: Sequence[int]) -> list[list[int
 def _parts(
     order: Sequence[Sequence[int]], following: Sequence[Sequence[int]], home: Sequence[int], rank: Sequence[int]
 ) -> dict[tuple[int, int], list[int]]:
-    """Units by PE and round: in every round each PE has its turn, by rank, so nothing is fed by what comes later."""
+    """Divide units by PE and round. In every round each PE takes its turn, by rank, so no part feeds an earlier one."""
     round_of = [0] * len(home)
     turn_of = [rank[pe] for pe in home]
     parts: dict[tuple[int, int], list[int]] = {}
@@ -117,7 +116,7 @@ def _parts(
 
 
 class _Pieces:
-    """Parts of PEs, and which feeds which; one that came into another is empty."""
+    """Parts of PEs and the streams between them; a merged part is empty."""
 
     def __init__(self, parts: list[list[int]], following: Sequence[Sequence[int]]) -> None:
         self.parts = parts
@@ -130,16 +129,16 @@ class _Pieces:
 
     @property
     def left(self) -> int:
-        """How many there are still."""
+        """The number of parts that are not empty."""
         return sum(map(bool, self.parts))
 
     def merge(self, kinds: Sequence[Hashable], may_share: Callable[[int, int], bool], wanted: int) -> None:
-        """Put parts together, small ones first, as long as there are more than wanted and no loop comes of it.
+        """Merge parts, small ones first, while there are more than wanted and no loop results.
 
         Args:
-            kinds: what must be the same in two parts; one with None stays alone.
-            may_share: whether nothing else keeps two parts from being one.
-            wanted: how many parts are few enough.
+            kinds: a value for every part; only equal parts are merged, those with None never.
+            may_share: returns True if nothing else keeps two parts apart.
+            wanted: the number of parts at which to stop.
         """
         by_kind: dict[Hashable, list[int]] = {}
         for part in sorted(range(len(self.parts)), key=lambda each: (len(self.parts[each]), each)):
@@ -166,7 +165,7 @@ class _Pieces:
         self._following[into].discard(into)
 
     def _loops(self, one: int, other: int) -> bool:
-        """Would they be a loop, or in one with a third? Also when it takes too long to say."""
+        """Return True if two parts would form a loop, or one with a third part, or if the search takes too long."""
         mutual = other in self._following[one] and one in self._following[other]
         return mutual or self._leads(one, other) or self._leads(other, one)
 

@@ -1,4 +1,4 @@
-"""Ports of PEs: where streams enter and leave them (rules 62, 63)."""
+"""The ports of PEs, where streams enter and leave them (rules 62, 63)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Port = TypeVar("_Port", PeInputPort, PeOutputPort)
 def pe_ports(
     physical: PhysicalGraph, pe_of: Sequence[int]
 ) -> tuple[dict[int, tuple[PeInputPort, ...]], dict[int, tuple[PeOutputPort, ...]]]:
-    """Input and output ports by PE, each in the order of their numbers.
+    """Return the input and output ports of every PE, in the order of their numbers.
 
     An input port for every operator port that something outside feeds, an import too. An output port for all plain
     remote connections and exports of an operator port, and one for every splitter channel that leaves the PE.

@@ -1,4 +1,4 @@
-"""The rewrite of decoupling: PEs are split as a decision says, with Network operators between the parts (rule Q12)."""
+"""The rewrite of decoupling: divides PEs by a decision, with Network operators between the parts (rule Q12)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def decouple(
 ) -> tuple[FusionPlan, list[Diagnostic]]:
     """Apply the decision that the options name, if any, to fused PEs.
 
-    Every PE is parted by machine. The part with its smallest operator keeps the number, others get numbers behind all
-    PEs; all stay on its host. So no placement config can be broken but those that keep operators together. A decision
-    that breaks one of these, parts an atomic group, lets PEs wait for one another, or was made for something else is
+    Every PE is divided by machine. The part with its smallest operator keeps the number, the others get numbers after
+    all PEs, and all stay on its host. So only placement configs that keep operators together can be violated. A decision
+    that violates one, divides an atomic group, makes PEs wait for one another, or was made for another application is
     an error, and nothing is changed then.
     """
     assignment = options.decoupling
@@ -44,7 +44,7 @@ def decouple(
 
 
 def _parts(fusion: FusionPlan, machines: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """(original PE, operators) of every new PE, in the order of their numbers."""
+    """Return (original PE, operators) of every new PE, in the order of their numbers."""
     first: list[tuple[int, list[int]]] = []
     further: list[tuple[int, list[int]]] = []
     for pe in fusion.pes:

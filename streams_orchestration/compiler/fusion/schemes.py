@@ -1,4 +1,4 @@
-"""Fusion schemes: how many PEs there are to be, and which fusable units come together in one (rules 54-56)."""
+"""Fusion schemes: the number of PEs, and the classes of units that may share one (rules 54-56)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ class Class:
     units: tuple[int, ...]
     operators: int
     least: int
-    """PEs that their claims make necessary."""
+    """The number of PEs that their claims require."""
     host: HostSpec | None
 
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """How many PEs every class gets."""
+    """The number of PEs of every class."""
 
     classes: tuple[Class, ...]
     sizes: tuple[int, ...]
     isolated: tuple[int, ...]
-    """Units with a PE of their own."""
+    """Units that get a PE of their own."""
 
 
 def allot(
     units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]], pools: Sequence[HostPool], options: Options
 ) -> Allotment:
-    """The PEs that the manual or the automatic scheme makes of fusable units.
+    """Return the number of PEs that the manual or the automatic scheme makes of every class of units.
 
     Args:
         units: all fusable units.
@@ -56,7 +56,7 @@ def allot(
 
 
 def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> list[Class]:
-    """The units that are not isolated, by kind.
+    """Return the units that are not isolated, by kind.
 
     Args:
         units: all fusable units.
@@ -81,14 +81,14 @@ def classes(units: Sequence[FusableUnit], tags: Mapping[int, Iterable[str]]) -> 
 
 
 def manual_sizes(groups: Sequence[Class], isolated: int, wanted: int) -> list[int]:
-    """PEs per class for a wanted number of PEs, of which isolated units have taken theirs (rule 55)."""
+    """Return the PEs of each class for a wanted number of PEs without those of isolated units (rule 55)."""
     return _allot(groups, wanted - isolated)
 
 
 def automatic_sizes(
     groups: Sequence[Class], isolated: Mapping[HostSpec | None, int], pools: Sequence[HostPool]
 ) -> list[int]:
-    """About one PE per resource (rule 56): one per named host, per host of a pool, and for the default host."""
+    """Return about one PE per resource (rule 56): per named host, per host of a pool, and for the default host."""
     sizes = [0] * len(groups)
     hosts = {pool.name: pool.size or 1 for pool in pools}
     by_host: dict[HostSpec | None, list[int]] = {}
@@ -103,7 +103,7 @@ def automatic_sizes(
 
 
 def _allot(groups: Sequence[Class], wanted: int) -> list[int]:
-    """Share PEs among classes so that the largest average PE is as small as can be; every class gets what it must."""
+    """Share PEs among classes so that the largest average PE is as small as possible; every class gets its least."""
     sizes = [min(each.least, len(each.units)) for each in groups]
     room = [(-each.operators / size, number) for number, (each, size) in enumerate(zip(groups, sizes, strict=True))]
     heapq.heapify(room)

@@ -100,7 +100,7 @@ def _fusion_plan(stages: Stages, terms: Terms) -> Section:
 
 
 def _parts(plan: FusionPlan) -> dict[str, Column]:
-    """Of which PE each is a part, and on which of its machines."""
+    """Return the columns of the original PE and of the machine of each part."""
     parts = [(pe.origin, pe.machine) if pe.origin >= 0 else (None, None) for pe in plan.pes]
     return {name: Column(VALUE, map(itemgetter(place), parts)) for place, name in enumerate(("origin", "machine"))}
 

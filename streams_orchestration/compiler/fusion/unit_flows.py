@@ -1,4 +1,4 @@
-"""What flows between fusable units (rule 55)."""
+"""The traffic between fusable units (rule 55)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class UnitFlows:
     upstream: Sequence[Sequence[Flow]]
 
     def of(self, unit: int) -> Iterator[Flow]:
-        """Those downstream, then those upstream."""
+        """Return the connections of a unit, downstream ones before upstream ones."""
         return chain(self.downstream[unit], self.upstream[unit])
 
 
 def unit_flows(units: Sequence[FusableUnit], logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> UnitFlows:
-    """The connections between units."""
+    """Return the connections between units."""
     unit_of = [0] * len(physical.operators)
     for number, unit in enumerate(units):
         for operator in unit.operators:
