@@ -14,10 +14,10 @@ from typing import Any
 from benchmarks.decoupling_graphs import graph
 from benchmarks.harness import Row
 from streams_orchestration.compiler.decoupling import Decision, solve
-from streams_orchestration.compiler.decoupling.backends import SolverAnswer, run
 from streams_orchestration.compiler.decoupling.contraction import contract
 from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.formulation import Formulation
+from streams_orchestration.compiler.decoupling.integer_program import SolverAnswer, run
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.decoupling_document import problem_from_mapping
 
@@ -44,7 +44,7 @@ def processor(function: Callable[[], Any]) -> float:
 
 def alone(given: Problem) -> SolverAnswer:
     """HiGHS on the contracted model, without a start."""
-    return run("highs", Formulation(contract(dataflow(given))), None, GAP, MINUTE, lambda _: None)
+    return run(Formulation(contract(dataflow(given))), None, GAP, MINUTE, lambda _: None)
 
 
 def against_highs(*, quick: bool) -> list[Row]:

@@ -20,7 +20,7 @@ from streams_orchestration.compiler.decoupling.effort import solve_task
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
 from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
-from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverChoice, SolverTask
+from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
 from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.options import Options
@@ -86,9 +86,7 @@ class Without:
         self._stack.close()
 
 
-def decoupled(
-    document: dict[str, Any], seconds: float, *, forward: bool, solver: SolverChoice
-) -> tuple[float, float, float]:
+def decoupled(document: dict[str, Any], seconds: float, *, forward: bool) -> tuple[float, float, float]:
     """Peak load, bound and processor seconds of a decision that is made in this process."""
     begin = time.process_time()
     problem = problem_from_mapping(document)
@@ -105,7 +103,7 @@ def decoupled(
 
     start = None if search.best is None else tuple(search.best)
     gap = 0.0 if contraction.size * len(contraction.machines) <= 300 else 1e-3
-    solve_task(SolverTask(contraction, solver, start, bounds[0], gap, seconds), report)
+    solve_task(SolverTask(contraction, "highs", start, bounds[0], gap, seconds), report)
     assert search.best is not None
     peak = evaluate(contraction.flow, contraction.outputs_of(search.best)).objective
     return peak, min(peak, max(bounds)), time.process_time() - begin
@@ -116,7 +114,6 @@ def decoupling(
     parts: Mapping[str, Mapping[str, Any]],
     *,
     forward: bool = False,
-    solver: SolverChoice = "highs",
 ) -> Iterator[str]:
     """Peak load, bound and time without each part as ratios to those with all parts."""
     for operators, machines, seconds, seeds in sizes:
@@ -125,7 +122,7 @@ def decoupling(
             for seed in seeds:
                 document = graph(operators, seed, machines, 4.0 if seed % 2 == 0 else 0.5)
                 with Without(DECOUPLING, replaced):
-                    measured = decoupled(document, seconds, forward=forward, solver=solver)
+                    measured = decoupled(document, seconds, forward=forward)
                 all_parts = known.setdefault(seed, measured)
                 ratios = [value / other for value, other in zip(measured, all_parts, strict=True)]
                 peak, bound, took = ratios
@@ -171,7 +168,6 @@ def fusion() -> Iterator[str]:
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "decoupling": lambda: decoupling(SIZES, DECOUPLING_PARTS),
     "forward": lambda: decoupling(FORWARD, FORWARD_PARTS, forward=True),
-    "cbc": lambda: decoupling(SIZES[:2], {"all parts": {}}, solver="cbc"),
     "fusion": fusion,
 }
 

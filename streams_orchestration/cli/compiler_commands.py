@@ -105,10 +105,10 @@ def diff() -> None:
 @click.option("--pe", type=click.IntRange(min=0), metavar="N", help="Part this PE. [default: the busiest]")
 @click.option(
     "--solver",
-    type=click.Choice(["highs", "cbc", "search"], case_sensitive=False),
+    type=click.Choice(["highs", "search"], case_sensitive=False),
     default="highs",
     show_default=True,
-    help="Solve the integer program with this, or with the other one if it is not installed. `search` needs none.",
+    help="Prove the best decision with HiGHS, or only search for a good one.",
 )
 @click.option(
     "--time-limit",

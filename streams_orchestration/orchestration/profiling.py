@@ -55,7 +55,7 @@ class DecisionOptions(dg.Config):
 
     machines: int = Field(default=2, ge=1, le=1000, description="Into how many parts a PE may be split.")
     pe: int | None = Field(default=None, description="The PE to part; the busiest one when it is left out.")
-    solver: Literal["highs", "cbc", "search"] = "highs"
+    solver: Literal["highs", "search"] = "highs"
     time_limit: float = Field(default=60.0, gt=0, le=600, description="Seconds; then the best decision so far counts.")
 
 

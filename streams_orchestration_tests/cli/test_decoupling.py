@@ -50,7 +50,7 @@ def test_json_is_alone_on_standard_output(problem: str, capsys: pytest.CaptureFi
     }
 
 
-@pytest.mark.parametrize("solver", ["highs", "cbc", "CBC", "search"])
+@pytest.mark.parametrize("solver", ["highs", "HiGHS", "search"])
 def test_machines_and_solver_are_options(solver: str, problem: str, capsys: pytest.CaptureFixture[str]):
     actual = answer(capsys, problem, "--machines", "3", "--solver", solver, "--time-limit", "2")
     assert actual["loads"] == [110.5001, 110.5002, 110.5001]

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from streams_orchestration.compiler.checking.expression_faults import expression_fault
 from streams_orchestration.compiler.checking.external_streams import check_external_streams
 from streams_orchestration.compiler.checking.incomplete_parameters import missing_in, with_examples
-from streams_orchestration.compiler.checking.running_limits import running_limits
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.implementations import implementation_name, is_standard, load_operator
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
@@ -28,6 +27,15 @@ from streams_orchestration.operators.implementation import ImplementationError, 
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.parameter_errors import parameter_errors
 from streams_orchestration.operators.storage.input_files import resolve_inputs
+
+
+def running_limits(graph: LogicalGraph) -> Iterator[Diagnostic]:
+    """Yield a warning for each queue with a policy to drop tuples."""
+    for operator in graph.operators:
+        for queue in operator.threaded_ports:
+            if queue.congestion_policy != "Sys.Wait":
+                message = f"the queue of input port {queue.port} is {queue.congestion_policy}, and will not drop tuples"
+                yield Diagnostic.of("SO5007", message, operator=operator.name, location=operator.location)
 
 
 def check_parameters(done: Stages) -> list[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Which operators to move apart: the decision from measured costs. Solvers are imported when they are used."""
+"""Decoupling: decides from measured costs which operators to move apart. Solvers are imported on first use."""
 
 from streams_orchestration.compiler.decoupling.decision import Decision
 from streams_orchestration.compiler.decoupling.solver_task import SolverChoice

@@ -1,4 +1,4 @@
-"""Simulated annealing of an assignment: loads come down together, the largest most of all."""
+"""Simulated annealing of an assignment, which lowers all loads and the largest ones most."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from streams_orchestration.compiler.decoupling.tracked_assignment import Tracked
 _CHECK = 256
 """Steps between two looks at the clock."""
 _COOLING = 1e-4
-"""Temperature at the end, as a part of that at the beginning."""
+"""Final temperature as a part of the initial one."""
 _NEAR = 0.9
-"""The part of moves that go to a machine of a neighbour."""
+"""The part of the moves that go to the machine of a neighbour."""
 
 Target = Callable[[int], int]
 """The machine to which a piece is to move; its own machine when there is no other."""
@@ -29,18 +29,18 @@ def anneal(
     deadline: float = math.inf,
     target: Target | None = None,
 ) -> list[int]:
-    """Move single pieces, to worse machines ever more rarely, and return the best assignment on the way.
+    """Move single pieces, ever more rarely for the worse, and return the best assignment found.
 
     The energy is the sum of the eighth powers of the loads, so the largest ones count most and every send counts too.
     Of two assignments the one with the lower largest load is better, then the one with the lower sum.
 
     Args:
         assignment: changed in place.
-        chance: of the moves.
-        steps: moves that are tried.
-        heat: of the beginning, as a part of the energy of one machine with an average load.
+        chance: random numbers for the moves.
+        steps: the number of moves to try.
+        heat: the initial temperature, in energies of one machine with an average load.
         deadline: of `time.monotonic`; without one the result is the same every time.
-        target: chooses the machine; by default that of a neighbour mostly, else any.
+        target: chooses the machine; by default mostly that of a neighbour, else any.
     """
     pieces = assignment.pieces
     movable = [piece for piece, pin in enumerate(pieces.pins) if pin < 0]

@@ -1,4 +1,4 @@
-"""A decision about an application: which operators of a PE go to PEs of their own, what that costs and brings."""
+"""Decoupling decisions about a PE of an application, with their expected costs and gains."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A stream that a decision makes cross, from one part to one other."""
+    """A stream from one part to another that a decision makes cross PEs."""
 
     outlet: Outlet
     sender: int
     receiver: int
     readers: int
-    """Operators that read it there, each for itself."""
+    """The number of operators that read it there, each for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,15 @@ class Parting:
     """The operators of a PE in parts, each of which is to be a PE; streams go to later parts only."""
 
     parts: tuple[tuple[int, ...], ...]
-    """Operators; those that produce first come first."""
+    """Operators of each part, producers first."""
     loads: tuple[float, ...]
-    """Of each part, in the unit of the problem."""
+    """Load of each part, in the unit of the problem."""
     crossings: tuple[Crossing, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ApplicationDecision:
-    """What is decided about one PE of an application, and what is expected of it."""
+    """A decision about one PE of an application, with the expected loads."""
 
     pe: int
     problem: ApplicationProblem
@@ -54,29 +54,29 @@ class ApplicationDecision:
     solution: Decision
     costs: MeasuredCosts
     before: Mapping[int, float]
-    """Load of every PE in percent of a processor, at the rates at which the busiest has no time left (rule Q14)."""
+    """Load of every PE in percent of a processor, at the rates that saturate the busiest PE (rule Q14)."""
     saturation: float
-    """How many times the measured rates these are."""
+    """Ratio of the saturating rates to the measured ones."""
 
     @property
     def after(self) -> tuple[float, ...]:
-        """Load of each part, its overhead included, at the same rates."""
+        """Load of each part with its overhead, at the same rates."""
         overhead = PERCENT * self.costs.overhead * self.saturation
         return tuple(load + overhead for load in self.parting.loads)
 
     @property
     def predicted_speedup(self) -> float:
-        """How many times more the application can take: the busiest PE decides, or the processors of the machine."""
+        """The factor by which the rates can grow, limited by the busiest PE or by the processors of the machine."""
         return self.costs.headroom([*self.others, *self.after]) / self.costs.headroom([*self.before.values()])
 
     def gain(self, running: FusionPlan) -> float:
-        """How many times more the application can take than in the PEs that it runs in, both predicted alike.
+        """Return the predicted gain over the PEs in which the application runs, both predicted alike.
 
-        Where what runs was parted by another decision, that is not the speed-up, which is over the PEs as fused. If
-        that decision parted another PE, or the fusion was another one, it is taken for the speed-up all the same.
+        If another decision parted the running PEs, the gain differs from the speed-up, which is relative to the fused
+        PEs. If that decision parted another PE, or the fusion was another one, the speed-up is returned.
 
         Args:
-            running: PEs of the same expanded graph.
+            running: the running PEs, of the same expanded graph.
         """
         operators = set(self.problem.operators)
         parts = [set(pe.operators) for pe in running.pes if operators & set(pe.operators)]
@@ -89,14 +89,14 @@ class ApplicationDecision:
 
     @property
     def others(self) -> list[float]:
-        """Loads of the other PEs."""
+        """Return the loads of the other PEs."""
         return [load for pe, load in self.before.items() if pe != self.pe]
 
 
 def pe_loads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, costs: MeasuredCosts
 ) -> dict[int, float]:
-    """Load of every PE at the measured rates, in percent of a processor; a PE whose operators did nothing has 0."""
+    """Return the load of every PE at the measured rates, in percent of a processor; 0 for an idle PE."""
     return {
         pe.id: PERCENT * costs.overhead
         + sum(application_problem(logical, physical, costs, pe.operators, parts=1).loads)
@@ -118,16 +118,16 @@ def decide(
     seconds: float = SECONDS,
     gap: float | None = None,
 ) -> ApplicationDecision:
-    """Part one PE such that the busiest part has least to do.
+    """Part one PE so that the busiest part has the smallest load.
 
     Args:
         logical: the application.
         physical: its expanded graph.
         fusion: its PEs.
-        costs: what was measured.
-        parts: the most PEs that it becomes.
-        pe: the PE; the busiest one when None.
-        solver: of the integer program.
+        costs: the measured costs.
+        parts: the most parts.
+        pe: the PE; None for the busiest one.
+        solver: HiGHS, or a search.
         seconds: time limit.
         gap: relative difference from the best at which to stop.
 
@@ -149,7 +149,7 @@ def decide(
 
 
 def parting_of(problem: ApplicationProblem, solution: Decision) -> Parting:
-    """The parts that a solution makes, with their loads evaluated anew (rule Q16)."""
+    """Return the parts of a solution, with their loads evaluated anew (rule Q16)."""
     executes = solution.document()["execAt"]
     machine_of = {operator: executes[id] for operator, id in zip(problem.operators, problem.ids, strict=True)}
     used = sorted(set(machine_of.values()))
@@ -157,7 +157,7 @@ def parting_of(problem: ApplicationProblem, solution: Decision) -> Parting:
 
 
 def evaluated(problem: ApplicationProblem, part_of: Mapping[int, int]) -> Parting:
-    """The loads and crossings of any assignment of operators to parts.
+    """Return the loads and crossings of an assignment of operators to parts.
 
     Args:
         problem: the problem.

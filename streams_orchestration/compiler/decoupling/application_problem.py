@@ -1,8 +1,8 @@
-"""The decoupling problem of a physical graph with measured costs: which operators could be in another PE.
+"""The decoupling problem of a physical graph with measured costs.
 
-A *part* is what becomes a PE, a query with tasks of its own; the problem calls it a machine. What leaves an operator is
-an *outlet*: a stream of the transport as soon as a reader is in another PE. Such a stream is written once, however many
-PEs read it, and each input port that it feeds there reads it for itself (`tee: each`).
+A *part* becomes a PE, which is a query with tasks of its own; the problem calls it a machine. An *outlet* is an output
+port or a splitter channel; it becomes a stream of the transport as soon as a reader is in another PE. Such a stream is
+written once, however many PEs read it, and every input port that it feeds there reads it for itself (`tee: each`).
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ PERCENT = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """What leaves an operator for readers of the problem: all of a port, or one channel of a splitter."""
+    """An outlet with readers in the problem: a whole output port, or one channel of a splitter."""
 
     output: PeOutputPort
     readers: tuple[int, ...]
-    """Operators of the problem."""
+    """The readers in the problem."""
     outside: bool
-    """A reader outside of the problem reads it, too, so it is written in any case."""
+    """True if an operator outside of the problem reads it, so that it is written in any case."""
     tuples: float | None
-    """A second; None when that was not measured: then it is not cut (rule Q4)."""
+    """Tuples a second; None if not measured, so that the outlet is not cut (rule Q4)."""
     size: float
     """Bytes of a tuple."""
     send: float
     """Load of writing it, 0 when it is written in any case."""
     receive: float
-    """Load of reading it, of each operator in another PE that does."""
+    """Load of reading it, for each reader in another PE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class ApplicationProblem:
 
     problem: Problem
     operators: tuple[int, ...]
-    """Those that it is about, in ascending order."""
+    """The physical operators of the problem, ascending."""
     ids: tuple[str, ...]
-    """Of each its id in the problem."""
+    """The id of each operator in the problem."""
     loads: tuple[float, ...]
-    """Of each its load wherever it is: its own, and that of what it exchanges with others outside of the problem."""
+    """The fixed load of each operator: its own, and that of exchanges with operators outside of the problem."""
     outlets: tuple[Outlet, ...]
     groups: tuple[Group, ...]
-    """Of several operators each; rule Q12."""
+    """Sets of several operators that stay together (rule Q12)."""
 
 
 def application_problem(
@@ -76,9 +76,9 @@ def application_problem(
     parts: int,
     saturation: float = 1.0,
 ) -> ApplicationProblem:
-    """The problem of sharing some operators out among PEs.
+    """Return the problem of sharing some operators out among PEs.
 
-    What crosses the border of the problem does so in any case, so it is no more than a load of the operator there.
+    Streams across the border of the problem cost the same in every solution, so they only add to an operator's load.
     Streams go forward only: PEs that feed one another could not end an epoch. Operators that must be in one PE are a
     group (`tick`), and what was not measured is not cut.
 
@@ -86,9 +86,9 @@ def application_problem(
         logical: the application.
         physical: its expanded graph.
         costs: what was measured.
-        operators: those to share out, of one PE or of several that could be one.
+        operators: the operators to share out, of one PE or of several that could be one.
         parts: the most PEs; the problem's machines.
-        saturation: how many times the measured load there can be: loads are scaled by it (rule Q14).
+        saturation: the factor by which measured loads are scaled (rule Q14).
 
     Raises:
         ApplicationError: there are no operators to share out, or nothing was measured of them (SO0611).
@@ -132,10 +132,10 @@ class _Builder:
         self.scope = scope
         self.scale = scale
         self.readers: dict[PeOutputPort, list[Connection]] = defaultdict(list)
-        """Of every outlet of an operator of the problem, in the order of the graph."""
+        """Outlet -> the connections of its readers, in the order of the graph."""
         self.entering: dict[int, list[Connection]] = defaultdict(list)
         self.feeds: dict[tuple[int, int], set[PeOutputPort]] = defaultdict(set)
-        """Input port -> all that is read there."""
+        """Input port -> the outlets that it reads."""
         for each in physical.connections:
             self.feeds[each.target, each.target_port].add(_output(each))
             if each.source in scope:
@@ -158,7 +158,7 @@ class _Builder:
             self.read_by[_output(each)].append(each)
 
     def outlets(self) -> Iterator[Outlet]:
-        """Those that operators of the problem read."""
+        """Yield the outlets that operators of the problem read."""
         for output, connections in sorted(self.readers.items()):
             inside = tuple(dict.fromkeys(each.target for each in connections if each.target in self.scope))
             if inside:
@@ -168,11 +168,11 @@ class _Builder:
                 yield Outlet(output, inside, outside, tuples, size, 0.0 if outside else send, receive)
 
     def leaves(self, output: PeOutputPort) -> bool:
-        """Does an operator outside of the problem read it?"""
+        """Return True if an operator outside of the problem reads an outlet."""
         return output in self.exported or any(each.target not in self.scope for each in self.readers[output])
 
     def carried(self, output: PeOutputPort) -> tuple[float | None, float]:
-        """Tuples a second and bytes of one; of a channel what its reader got, or its even share."""
+        """Return tuples a second and bytes a tuple; for a channel, those that its reader got or an even share."""
         port = output.operator, output.port
         rate, size = self.costs.tuples.get(port), self.costs.sizes.get(port)
         if rate is None or (rate > 0 and size is None):
@@ -191,14 +191,14 @@ class _Builder:
         return rate, size or 0.0
 
     def price(self, output: PeOutputPort) -> tuple[float, float]:
-        """Load of writing an outlet, and of reading it; 0 for one that was not measured, which is not cut."""
+        """Return the loads of writing and of reading an outlet; 0 if it was not measured, since it is not cut then."""
         tuples, size = self.carried(output)
         amount = tuples or 0.0
         send, receive = self.costs.transport.send, self.costs.transport.receive
         return self.scale * send.of(amount, amount * size), self.scale * receive.of(amount, amount * size)
 
     def load(self, operator: int) -> float:
-        """Its own, and that of writing and reading what crosses the border of the problem."""
+        """Return the load of an operator, with its streams across the border of the problem."""
         load = self.scale * self.costs.cpu.get(operator, 0.0)
         load += sum(self.price(output)[0] for output in self.leaving[operator] if self.leaves(output))
         outside = {
@@ -212,7 +212,7 @@ class _Builder:
         return load
 
     def groups(self, scope: Sequence[int]) -> Iterator[Group]:
-        """What no decision may part."""
+        """Yield the sets of operators that no decision may part."""
         sets = DisjointSets(len(self.physical.operators))
         reasons: dict[int, list[str]] = defaultdict(list)
 
@@ -240,9 +240,9 @@ class _Builder:
     def operations(
         self, scope: Sequence[int], loads: Sequence[float], outlets: Sequence[Outlet], groups: Sequence[Group]
     ) -> Iterator[Operation]:
-        """A node for each operator, and for each of its outlets unless it has one only.
+        """Yield a node for each operator, and one for each outlet of an operator with several.
 
-        What reads nothing executes where its own output goes (rule Q1), so the outlets of sources are apart from them.
+        An operator without inputs executes where its output goes (rule Q1), so outlets of sources are always nodes.
         """
         tick = {
             member: self.physical.operators[group.operators[0]].name for group in groups for member in group.operators
@@ -293,7 +293,7 @@ class _Builder:
                 )
 
     def outlet_id(self, output: PeOutputPort) -> str:
-        """`Source:0`, or with the channel of a splitter `Source:0>Region.In[1]`."""
+        """Return the id of an outlet: `Source:0`, or `Source:0>Region.In[1]` for a splitter channel."""
         name = f"{self.physical.operators[output.operator].name}:{output.port}"
         if output.splitter < 0:
             return name

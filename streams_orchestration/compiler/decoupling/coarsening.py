@@ -1,4 +1,4 @@
-"""Clusters of pieces that are dear to separate, level by level: what a search starts from in a large problem."""
+"""Clusters of pieces that are costly to separate, from which a search begins in a large problem."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces
 
 
 def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, list[int]] | None:
-    """Pairs of pieces as one, those first whose separation costs most for their weight.
+    """Join pairs of pieces, first those whose separation costs most for their weight.
 
     Args:
-        pieces: to be paired.
-        heaviest: the most that a pair may weigh.
+        pieces: the pieces.
+        heaviest: the largest weight of a pair.
         chance: decides the order in which pieces choose.
 
     Returns:
@@ -56,7 +56,7 @@ def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, li
 
 
 def common(pieces: Pieces, first: Sequence[int], second: Sequence[int]) -> tuple[Pieces, list[int]]:
-    """Clusters of what is on one machine in both of two decisions, and for every piece the number of its cluster."""
+    """Join pieces that share a machine in both of two decisions; return the clusters, and every piece's cluster."""
     clusters: dict[tuple[int, int], int] = {}
     numbers = [clusters.setdefault(pair, len(clusters)) for pair in zip(first, second, strict=True)]
     return _merged(pieces, numbers, len(clusters)), numbers

@@ -1,4 +1,4 @@
-"""The same problem with one class for all that must be on one machine."""
+"""The contracted problem: one class for all outputs and operators that must be on one machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 @dataclass(frozen=True, slots=True)
 class Fan:
-    """A send that is paid once for each machine, other than the source's, that has one of the targets (rule Q6)."""
+    """A send that is paid once for each machine with targets, except the source's own (rule Q6)."""
 
     source: int
     targets: tuple[int, ...]
@@ -24,43 +24,43 @@ class Fan:
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """Classes of equal machines, their loads, and the sends between them.
+    """A contracted problem: classes, their loads, and the sends between them.
 
-    Machines are numbered anew: those that pins name come first, and as many others follow as classes can use. Where
-    streams only go forward they keep their order.
+    Machines are renumbered: pinned ones come first, then as many others as classes can use. If streams only go
+    forward, they keep their order.
     """
 
     flow: Dataflow
     machines: tuple[int, ...]
-    """The number that the document gives each of ours."""
+    """Our number of a machine -> its number in the document."""
     pinned: int
-    """How many of the first machines are named by pins; all of them where streams only go forward."""
+    """The number of pinned machines, which come first; all machines if streams only go forward."""
     executes: tuple[int, ...]
     """The class in which each node executes."""
     outputs: tuple[int, ...]
-    """The class of each node's output; of a node without one the class in which it executes."""
+    """The class of each node's output, or the class in which it executes if it has no output."""
     weights: tuple[float, ...]
     pins: tuple[int, ...]
     """Our number of the machine of a pinned class, -1 for others."""
     whole: tuple[bool, ...]
-    """Classes with state, which keep their group from being divided."""
+    """True for classes with state, whose group cannot be divided."""
     fans: tuple[Fan, ...]
     apart: tuple[tuple[int, ...], ...] = ()
     """Sets of classes no two of which are on one machine."""
 
     @property
     def forward(self) -> bool:
-        """Are streams sent to machines with a higher number only, so that the numbers mean something?"""
+        """True if streams go to machines with higher numbers only."""
         return self.flow.params.forward
 
     def sent(self) -> Iterator[tuple[int, int]]:
-        """(class of an operator, class of its output) wherever the two can differ, tees among them."""
+        """Yield (class of an operator, class of its output) where the two can differ, also for tees."""
         for node, executes, output in zip(self.flow.nodes, self.executes, self.outputs, strict=True):
             if executes != output and node.kind not in SINKS:
                 yield executes, output
 
     def along_the_flow(self) -> list[int]:
-        """The classes such that each comes behind those that send to it, where that can be."""
+        """Return the classes in topological order, as far as there is one."""
         successors: list[list[int]] = [[] for _ in self.weights]
         for source, target in dict.fromkeys(self.sent()):
             successors[source].append(target)
@@ -68,16 +68,16 @@ class Contraction:
 
     @property
     def size(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.weights)
 
     def outputs_of(self, assignment: Sequence[int]) -> list[int]:
-        """The machine of each node's output, as the document numbers machines, when classes are on ours."""
+        """Return the machine of each node's output, by the document's numbers, for an assignment of classes."""
         return [self.machines[assignment[each]] for each in self.outputs]
 
 
 class _Classes:
-    """Where nodes execute and where their outputs go, joined step by step with the reasons."""
+    """Sets of nodes and outputs that must be on one machine, with the reasons."""
 
     def __init__(self, flow: Dataflow) -> None:
         self.flow = flow
@@ -111,7 +111,7 @@ class _Classes:
             self._join(executes, output, f"nothing reads {name}")
 
     def join_ticks(self) -> None:
-        """What has one tick executes together (rule Q12)."""
+        """Join the operators of each tick (rule Q12)."""
         first: dict[int | str, int] = {}
         for number, node in enumerate(self.flow.nodes):
             tick = node.operation.tick
@@ -119,10 +119,10 @@ class _Classes:
                 self._join(2 * first.setdefault(tick, number), 2 * number, f"both are in tick {tick}")
 
     def pins(self) -> dict[int, int]:
-        """The machine of every pinned class.
+        """Return the machine of every pinned class.
 
         Raises:
-            ApplicationError: two pins of one class differ; every such pair is reported with what holds it together.
+            ApplicationError: two pins of one class differ; every such pair is reported with the reasons that join it.
         """
         pin_of: dict[int, tuple[int, int]] = {}
         wrong: list[Diagnostic] = []
@@ -143,13 +143,13 @@ class _Classes:
         return {each: machine for each, (machine, _) in pin_of.items()}
 
     def apart(self, pins: Mapping[int, int]) -> list[list[int]]:
-        """Sets of classes, by their names, that must be on different machines.
+        """Return sets of classes, by their names, that must be on different machines.
 
         Args:
             pins: the machine of every pinned class.
 
         Raises:
-            ApplicationError: what is to be apart must be on one machine; every such pair is reported with the reasons.
+            ApplicationError: operators to keep apart must be together; every such pair is reported with reasons.
         """
         sets: list[list[int]] = []
         wrong: list[Diagnostic] = []
@@ -174,7 +174,7 @@ class _Classes:
         return sets
 
     def _reasons(self, start: int, end: int) -> list[str]:
-        """Why two items are in one class: the reasons along the shortest chain between them."""
+        """Return the reasons along the shortest chain that joins two items of one class."""
         came: dict[int, tuple[int, str]] = {start: (start, "")}
         waiting = deque([start])
         while waiting and end not in came:
@@ -192,13 +192,13 @@ class _Classes:
 
 
 def contract(flow: Dataflow) -> Contraction:
-    """Join what must be on one machine, and add up what is left.
+    """Join nodes and outputs that must be on one machine, and add up loads and sends.
 
     The variable of the model belongs to an output: an operator executes where its inputs go (rule Q1), and only a
     pinned source has a place of its own besides (rule Q2).
 
     Raises:
-        ApplicationError: pins, or what is to be apart, contradict what must be together (SO0607).
+        ApplicationError: pins or operators to keep apart contradict joined classes (SO0607).
     """
     classes = _Classes(flow)
     classes.join_ticks()
@@ -238,7 +238,7 @@ def contract(flow: Dataflow) -> Contraction:
 
 
 def _fans(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]) -> tuple[Fan, ...]:
-    """Sends of the contracted graph; those with the same ends are one."""
+    """Return the sends of the contracted graph; sends with equal ends are added up."""
     costs: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
 
     def add(source: int, targets: set[int], price: tuple[float, float]) -> None:

@@ -9,19 +9,19 @@ from typing import NamedTuple
 from streams_orchestration.model.decoupling import Kind, Operation, Parameters, Problem
 
 RECEIVED = ("net_recv", "net_self")
-"""Kinds through which tuples come in from the network."""
+"""Kinds of operators that receive tuples from the network."""
 SINKS = ("net_send", "sink")
 """Kinds without an output; they get no variable (rule Q18)."""
 LEAST_LOAD = 1e-6
-"""Loads count as this part of all sends at least: operators may take next to nothing beside them."""
+"""The least part of all sends that loads count as, since loads may be next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An operator of the document, or a tee that is not written in it."""
+    """An operator of the document, or an implicit tee."""
 
     operation: Operation
-    """The operator itself; for a tee that is not written in the document, the operator whose stream fans out."""
+    """The operator; for an implicit tee, the operator whose stream fans out."""
     kind: Kind
     parents: tuple[int, ...]
     cpu: float
@@ -30,7 +30,7 @@ class Node:
     """Load of sending its output to another machine, without the penalty (rule Q15)."""
     receive: float
     stays: str
-    """Why its output must stay where it executes, empty when it may be sent elsewhere (rules Q4, Q13)."""
+    """The reason why its output must stay on its machine, empty if it may be sent (rules Q4, Q13)."""
     implicit: bool = False
 
     @property
@@ -40,39 +40,39 @@ class Node:
 
     @property
     def root(self) -> bool:
-        """Does it read nothing here?"""
+        """True if it has no inputs."""
         return not self.parents
 
 
 @dataclass(frozen=True, slots=True)
 class Dataflow:
-    """The graph that is decided upon; nodes of the document come first, in its order."""
+    """The graph of a problem; nodes of the document come first, in its order."""
 
     params: Parameters
     nodes: tuple[Node, ...]
     readers: tuple[tuple[int, ...], ...]
-    """Who reads each node."""
+    """The readers of each node."""
     written: int
-    """How many nodes stand in the document."""
+    """The number of nodes in the document."""
     apart: tuple[tuple[int, ...], ...] = ()
     """Sets of nodes no two of which execute on one machine."""
 
     def tees(self, node: int) -> list[int]:
-        """The tees of a node's stream."""
+        """Return the tees of a node's stream."""
         return [reader for reader in self.readers[node] if self.nodes[reader].kind == "tee"]
 
     def receives_at_output(self, node: int) -> bool:
-        """Is the receiving half apart from the operator: a network to oneself, whose output may be re-pointed?"""
+        """Return True if a node receives where its output goes, as a network to oneself does."""
         return self.nodes[node].kind == "net_self"
 
     def price(self, node: int) -> tuple[float, float]:
-        """Load of sending and of receiving a node's output as a whole."""
+        """Return the loads of sending and of receiving a node's output as a whole."""
         penalty = self.params.penalty
         receipts = max(1, len(self.tees(node))) if self.params.tee == "each" else 1
         return self.nodes[node].send + penalty, receipts * (self.nodes[node].receive + penalty)
 
     def fan_price(self, node: int) -> tuple[float, float]:
-        """Load of sending a node's stream to some of its tees, and of receiving it once."""
+        """Return the loads of sending a node's stream to some of its tees, and of receiving it once."""
         tees = [self.nodes[tee] for tee in self.tees(node)]
         penalty = self.params.penalty
         send = 0.0 if self.nodes[node].operation.sent else max((tee.send for tee in tees), default=0.0)
@@ -80,10 +80,10 @@ class Dataflow:
 
 
 def dataflow(problem: Problem) -> Dataflow:
-    """The graph of a checked problem.
+    """Return the graph of a checked problem.
 
-    Where an operator without a written tee has several readers, each of them gets a tee of its own, so that they may
-    execute on different machines and those on one machine share one send (rules Q5, Q6).
+    If an operator without a written tee has several readers, each reader gets an implicit tee. So readers may execute
+    on different machines, and readers on one machine share a send (rules Q5, Q6).
     """
     operations = problem.ops
     numbers = {each.id: number for number, each in enumerate(operations)}
@@ -135,7 +135,7 @@ def _readers(parents: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
 
 
 def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]:
-    """Nodes that no receiving network reaches (rule Q13)."""
+    """Return the nodes that no receiving network reaches (rule Q13)."""
     waiting = [number for number, kind in enumerate(kinds) if kind in RECEIVED]
     reached = set(waiting)
     while waiting:
@@ -147,21 +147,21 @@ def _frozen(kinds: Sequence[Kind], readers: Sequence[Sequence[int]]) -> set[int]
 
 
 class _Stream(NamedTuple):
-    """What an output carries."""
+    """The items that an output carries."""
 
     card: float | None
     bytes: float
     sendable: bool
 
     def prices(self, params: Parameters) -> tuple[float, float]:
-        """Load of sending and of receiving it: so much an item, and so much a byte (rule Q15)."""
+        """Return the loads of sending and of receiving it, by items and by bytes (rule Q15)."""
         card = self.card or 0.0
         send = params.ser_per_item + params.ser_per_byte * self.bytes
         return card * send, card * (params.deser_per_item + params.deser_per_byte * self.bytes)
 
 
 def _streams(owners: Sequence[Operation], kinds: Sequence[Kind], parents: Sequence[Sequence[int]]) -> list[_Stream]:
-    """What every output carries: a tee passes on what it gets, so what it does not say it takes from its stream."""
+    """Return the stream of every output; a tee inherits the values that the document leaves out."""
     streams: list[_Stream] = []
     for number, owner in enumerate(owners):
         card, size, sendable = owner.card, owner.bytes, owner.ser

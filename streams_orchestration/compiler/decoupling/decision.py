@@ -1,4 +1,4 @@
-"""The answer to a decoupling problem: where everything goes, what that costs, and how good it can be at best."""
+"""Decisions: the answers to decoupling problems, with their costs and bounds."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Decision:
 
     @property
     def gap(self) -> float:
-        """How much of the objective may be too much: 0 for a proven optimum."""
+        """The largest possible distance from the optimum, as a part of the objective; 0 for a proven optimum."""
         objective = self.evaluation.objective
         return max(0.0, objective - self.bound) / objective if objective > 0 else 0.0
 
     @property
     def predicted_speedup(self) -> float:
-        """How many times the load may grow, against one machine that does everything."""
+        """The factor by which the load may grow, compared with one machine for everything."""
         return together(self.flow) / self.evaluation.worst if self.evaluation.worst > 0 else 1.0
 
     def document(self) -> dict[str, Any]:
-        """The answer as JSON; `machines` is there when the problem shares out a budget of machines."""
+        """Return the answer as JSON; it has `machines` if the problem has a budget of machines."""
         executes = executions(self.flow, self.outputs)
         written = list(enumerate(self.flow.nodes[: self.flow.written]))
         evaluation = self.evaluation
@@ -67,7 +67,7 @@ class Decision:
 
 
 _TRIES = 40_000
-"""Nodes that are evaluated to make a decision canonical, all tries together."""
+"""The most nodes that are evaluated to make a decision canonical."""
 
 
 def _rounded(number: float) -> float:
@@ -75,13 +75,13 @@ def _rounded(number: float) -> float:
 
 
 def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
-    """An equally good decision in which machines are numbered as they come and cuts are as late as they can be.
+    """Return an equally good decision with machines numbered in order of use and with the latest cuts.
 
     Several decisions often cost the same, such as a cut behind a stream and one at all of its tees (rule Q10).
 
     Args:
         contraction: the problem.
-        assignment: our machines of classes. In large problems only their numbers change.
+        assignment: the machines of classes. In large problems only the numbers of machines change.
 
     Returns:
         The machine that gets the output of each node.
@@ -108,7 +108,7 @@ def canonical(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
 
 
 def _renumbered(contraction: Contraction, assignment: Sequence[int]) -> list[int]:
-    """Machines that no pin names in the order in which classes come to them, or in their own where that counts."""
+    """Return an assignment whose free machines are numbered in order of use, unless their order matters."""
     if contraction.forward:
         used = range(contraction.pinned) if any(pin >= 0 for pin in contraction.pins) else sorted(set(assignment))
         return [used.index(machine) for machine in assignment]

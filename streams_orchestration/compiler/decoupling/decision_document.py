@@ -1,4 +1,4 @@
-"""A decision about an application as a document: what `--decoupling` applies, and why it was decided so."""
+"""The document of a decision about an application, which `--decoupling` applies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIGITS = 6
 def assignment_of(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, decision: ApplicationDecision
 ) -> Assignment:
-    """The machines of the operators of the parted PE, by names; all others stay where they are."""
+    """Return the machines of the operators of the parted PE, by names; all other operators stay in their PEs."""
     machines = {
         physical.operators[operator].name: part
         for part, operators in enumerate(decision.parting.parts)
@@ -36,16 +36,16 @@ def decision_document(
     decision: ApplicationDecision,
     running: FusionPlan | None = None,
 ) -> dict[str, Any]:
-    """The whole document: what is applied, and under `decision` what was known when it was decided.
+    """Return the whole document: the assignment, and under `decision` the facts behind it.
 
-    Loads are in percent of a processor, at the rates at which the busiest PE has no time left (rule Q14).
+    Loads are in percent of a processor, at the rates that saturate the busiest PE (rule Q14).
 
     Args:
         logical: the application.
         physical: its expanded graph.
         fusion: its PEs before the decision.
-        decision: about them.
-        running: the PEs that it runs in, where that is known; then `gain` is over these.
+        decision: the decision about one of them.
+        running: the PEs in which it runs, if known; `gain` is relative to these.
     """
     solution = decision.solution
     rate = entering_rate(logical, physical, decision.costs)
@@ -105,7 +105,7 @@ def _cut(physical: PhysicalGraph, crossing: Crossing) -> dict[str, Any]:
 
 
 def stream_of(physical: PhysicalGraph, crossing: Crossing) -> str:
-    """The name of a stream that crosses, as the transport has it."""
+    """Return the name that a crossing stream has in the transport."""
     output = crossing.outlet.output
     stream = physical.operators[output.operator].streams[output.port]
     if output.splitter < 0:

@@ -1,4 +1,4 @@
-"""What is tried for a problem, in which order, and for how long."""
+"""The course of a solution: search, bounds and the integer program, with their shares of the time."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import math
 import time
 from collections.abc import Callable
 
-from streams_orchestration.compiler.decoupling.backends import available
-from streams_orchestration.compiler.decoupling.exact import solve_exactly
+from streams_orchestration.compiler.decoupling.integer_program import solve_exactly
 from streams_orchestration.compiler.decoupling.lower_bounds import block_bound
 from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
 
 _STARTS = 1000
-"""Starts of a search that only time ends."""
+"""The most starts of a search that only time ends."""
 _SOME_STARTS = 6
-"""Starts of a search that an integer program follows."""
+"""The most starts of a search that an integer program follows."""
 
 
 def solve_task(task: SolverTask, report: Callable[[Progress], None]) -> None:
-    """Search, prove what can be proven in passing, then solve the whole program where that has a chance.
+    """Search, prove cheap bounds, then solve the integer program if it is small enough.
 
-    Whatever is better than before is reported at once, since the time may be over at any moment. Two machines need no
-    search and no bound: the whole program is quicker without.
+    Every better decision or bound is reported at once, since the time may end at any moment. Problems of two machines
+    skip search and bounds: the program alone is faster.
     """
     effort = _Effort(task, report)
     if not task.solvable:
@@ -39,7 +38,7 @@ def solve_task(task: SolverTask, report: Callable[[Progress], None]) -> None:
 
 
 class _Effort:
-    """A search and a bound that come closer to each other."""
+    """A search from above and a bound from below."""
 
     def __init__(self, task: SolverTask, report: Callable[[Progress], None]) -> None:
         self.task = task
@@ -51,7 +50,7 @@ class _Effort:
         self._bound = task.bound
         self._seed = 0
         budget = task.contraction.flow.params.machine_budget
-        self._proves = task.solver != "search" and not task.two and budget is None and available("highs")
+        self._proves = task.solver != "search" and not task.two and budget is None
 
     @property
     def remaining(self) -> float:
@@ -59,18 +58,17 @@ class _Effort:
         return self._deadline - time.monotonic()
 
     def close(self) -> bool:
-        """Is the decision as close to the bound as it has to be?"""
+        """Return True if the decision is within the wanted gap of the bound."""
         known = self.search.evaluation
         return known is not None and known.objective <= self._bound * (1 + max(self.task.gap, 1e-9))
 
     def search_for(self, seconds: float, starts: int) -> None:
-        """Search from so many starts, each of them another one."""
+        """Search from at most so many different starts."""
         until = time.monotonic() + seconds
         for _ in range(starts):
             if self.close() or time.monotonic() > until:
                 return
-            rebalanced = self._proves and self.task.solver == "highs"
-            self.search.run_start(self._seed, until, rebalanced=rebalanced, good_enough=self._bound)
+            self.search.run_start(self._seed, until, rebalanced=self._proves, good_enough=self._bound)
             self._seed += 1
             self._report_progress()
 
@@ -82,7 +80,7 @@ class _Effort:
     def prove_distances(self, seconds: float) -> None:
         """See `spreading_bound`."""
         best, evaluation = self.search.best, self.search.evaluation
-        if self._proves and self.task.solver == "highs" and best is not None and not self.close():
+        if self._proves and best is not None and not self.close():
             wanted = math.inf if evaluation is None else evaluation.objective / (1 + self.task.gap)
             spreading_bound(self.task.contraction, self._bound, best, seconds, wanted, self._raise_bound)
 

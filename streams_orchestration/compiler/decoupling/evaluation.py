@@ -1,13 +1,66 @@
-"""What a decision costs: the only authority on loads and objectives, whatever a solver says of them (rule Q16)."""
+"""The evaluation of decisions: the only authority on loads and objectives, whatever a solver reports (rule Q16)."""
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from streams_orchestration.compiler.decoupling.dataflow import SINKS, Dataflow
-from streams_orchestration.compiler.decoupling.machine_counts import machine_counts
+
+
+def machine_counts(
+    loads: Sequence[float], used: Sequence[bool], divisible: Sequence[bool], budget: int, epsilon: float
+) -> tuple[int, ...]:
+    """Return the numbers of machines of groups that share a budget (rule Q7).
+
+    They have the smallest peak load plus `epsilon` times the sum of loads, then the smallest sum.
+
+    Args:
+        loads: load of each group.
+        used: True if anything executes in the group, which then gets at least one machine, else none.
+        divisible: True if the group may have several machines, each with its part of the load.
+        budget: machines in all, at least as many as there are used groups.
+        epsilon: weight of the sum.
+    """
+    least = [int(each) for each in used]
+    shared = [number for number, each in enumerate(used) if each and divisible[number] and loads[number] > 0]
+    spare = budget - sum(least)
+    if spare <= 0 or not shared:
+        return tuple(least)
+    floor = max((loads[number] for number in range(len(loads)) if number not in shared), default=0.0)
+    peaks = {max(floor, loads[number] / count) for number in shared for count in range(1, spare + 2)}
+    best: tuple[float, float, tuple[int, ...]] | None = None
+    for peak in sorted(peaks):
+        counts = list(least)
+        for number in shared:
+            counts[number] = max(1, math.ceil(loads[number] / peak - 1e-12)) if peak > 0 else 1
+        if sum(counts) > budget:
+            continue
+        _spend(counts, loads, shared, budget - sum(counts))
+        each = [load / count if count else 0.0 for load, count in zip(loads, counts, strict=True)]
+        key = max(each) + epsilon * math.fsum(each), math.fsum(each), tuple(counts)
+        if best is None or key < best:
+            best = key
+        if not epsilon:
+            break
+    return best[2] if best is not None else tuple(least)
+
+
+def _spend(counts: list[int], loads: Sequence[float], shared: Sequence[int], spare: int) -> None:
+    """Give each spare machine to the group where it lowers the sum most."""
+
+    def gain(number: int) -> float:
+        return loads[number] / counts[number] - loads[number] / (counts[number] + 1)
+
+    queue = [(-gain(number), number) for number in shared]
+    heapq.heapify(queue)
+    for _ in range(spare):
+        _, number = heapq.heappop(queue)
+        counts[number] += 1
+        heapq.heappush(queue, (-gain(number), number))
+
 
 TOLERANCE = 1e-9
 """Relative difference below which two objectives are equal."""
@@ -27,9 +80,9 @@ class Evaluation:
     """The cost of one decision."""
 
     loads: tuple[float, ...]
-    """Of each machine, or group of machines, undivided."""
+    """Load of each machine, or of each group of machines, undivided."""
     counts: tuple[int, ...]
-    """Machines of each group; 1 of each that is used when there is no budget."""
+    """Machines of each group; 1 for each used machine if there is no budget."""
     worst: float
     """The largest load of a single machine."""
     total: float
@@ -39,7 +92,7 @@ class Evaluation:
     networks: tuple[Network, ...]
 
     def better_than(self, other: Evaluation) -> bool:
-        """Is the objective lower, or equal and the sum lower (rule Q9)?"""
+        """Return True if the objective is lower, or equal with a lower sum (rule Q9)."""
         margin = TOLERANCE * max(1e-12, abs(other.objective))
         if abs(self.objective - other.objective) > margin:
             return self.objective < other.objective
@@ -47,14 +100,14 @@ class Evaluation:
 
 
 def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
-    """The machine on which each node executes.
+    """Return the machine on which each node executes.
 
-    That is where the output of its first parent goes (rule Q1). What reads nothing executes where its own output goes,
-    unless it is pinned: then it executes there, and its output goes where it pleases (rule Q2).
+    A node executes where the output of its first parent goes (rule Q1). A node without parents executes where its
+    own output goes, unless it is pinned: then it executes on its pin, and its output can go anywhere (rule Q2).
 
     Args:
         flow: the graph.
-        outputs: the machine that gets the output of each node; of nodes without an output it is not looked at.
+        outputs: the machine that gets the output of each node; ignored for nodes without an output.
     """
     result: list[int] = []
     for number, node in enumerate(flow.nodes):
@@ -66,7 +119,7 @@ def executions(flow: Dataflow, outputs: Sequence[int]) -> list[int]:
 
 
 def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
-    """Loads and objective of a decision, from the rules and nothing else.
+    """Compute loads and objective of a decision from the rules alone.
 
     Sources and sinks are charged as all others (rule Q3), the receiving half of a network to oneself where its output
     goes. A crossing costs both of its machines; an existing network is re-pointed at no cost.
@@ -102,7 +155,7 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
 def _sends(
     flow: Dataflow, executes: Sequence[int], outputs: Sequence[int]
 ) -> Iterator[tuple[tuple[float, float], int, dict[int, list[int]]]]:
-    """Of every producer that sends: the load of sending and of receiving, the sender, and the receivers.
+    """Yield for every producer that sends: the loads of sending and of receiving, the sender, and the receivers.
 
     Each receiver comes with the nodes that receive there; the first of them names the send.
     """
@@ -118,5 +171,5 @@ def _sends(
 
 
 def together(flow: Dataflow) -> float:
-    """The load of one machine that does everything."""
+    """Return the load of one machine that does everything."""
     return math.fsum(node.cpu + node.recv_cpu for node in flow.nodes)

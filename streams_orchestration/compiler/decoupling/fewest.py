@@ -1,7 +1,7 @@
-"""Fusion as the reverse of decoupling: few machines, or the best use of a number of them, in the same model.
+"""Fusion in the model of decoupling: the fewest machines, or the best use of a number of them.
 
-Small problems are solved exactly. Large ones are shared out along the flow, so that a plan is the same every time,
-however busy the machine is on which it is made.
+Small problems are solved exactly. For large ones, machines are filled along the flow, so that a plan does not depend on
+how busy the compiling machine is.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from streams_orchestration.model.decoupling import Problem
 EXACT = 70
 """Classes times machines up to which a problem is solved exactly: it takes about a second."""
 _STARTS = 3
-"""Ways of filling machines that are improved in a larger problem."""
+"""The number of candidates that local search improves in a larger problem."""
 _STEPS = 400
-"""Moves that are tried for each class, up to `_MOST` in all."""
+"""Moves to try for each class, up to `_MOST` in all."""
 _MOST = 60_000
 _HEAVY = 20
-"""The most classes with which it is determined whether any machine could hold them."""
+"""The most classes that are checked for fitting on any machine at all."""
 _SECONDS = 30.0
-"""Time limit for one of them, a linear program."""
+"""Seconds for one such check, a linear program."""
 _SAME = 1e-9
-"""Relative difference that is only rounding."""
+"""Relative difference that counts as rounding."""
 
 
 def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: SolverChoice = "highs") -> Decision:
-    """The decision with the fewest machines among those with no load above the capacity.
+    """Return a decision with the fewest machines among those without a load above the capacity.
 
-    Of several with as few machines it has the least largest load, then the least sum. Operators that are too much for
-    any machine, whatever else is there, count as if they just filled one: so the others keep within the capacity.
+    With that many machines, it has the smallest peak load, then the smallest sum. Operators that overload any machine
+    count as if they just filled one, so that the others keep within the capacity.
 
     Args:
         problem: a checked problem; its number of machines does not count.
-        capacity: of a machine, in the unit of loads.
-        most: machines there may be at most. If so many are not enough, the decision with the least largest load.
-        solver: of the integer programs.
+        capacity: the largest load of a machine.
+        most: the most machines. If they are not enough, the decision with the smallest peak load is returned.
+        solver: HiGHS, or a search.
 
     Raises:
         ApplicationError: no decision is allowed with `most` machines.
@@ -69,7 +69,7 @@ def fewest_machines(problem: Problem, capacity: float, *, most: int, solver: Sol
 
 
 def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], least: int, most: int) -> Decision:
-    """As many machines as filling alone needs, by bisection, and then fewer as long as moves make that do."""
+    """Find by bisection how many machines filling needs, then remove machines while local moves still find a fit."""
     low, high = least, most
     while low < high:
         middle = (low + high) // 2
@@ -85,12 +85,12 @@ def _fewest_of_large(problem: Problem, fits: Callable[[Decision | None], bool], 
 
 
 def least_machines(problem: Problem) -> int:
-    """How many machines what is to be apart needs at least."""
+    """Return the least number of machines for the operators to keep apart."""
     return max((len(set(members)) for members in problem.apart), default=1)
 
 
 def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
-    """The decision with the least largest load on the machines that the problem has; close to it in a large problem.
+    """Return the decision with the smallest peak load on the problem's machines, or in a large problem a close one.
 
     Raises:
         ApplicationError: no decision is allowed.
@@ -103,7 +103,7 @@ def best_use(problem: Problem, *, solver: SolverChoice = "highs") -> Decision:
 
 
 def _approached(problem: Problem, steps: int) -> Decision | None:
-    """A good decision by filling machines, and by so many moves for each class; None when filling finds none."""
+    """Return a good decision by filling and by so many moves for each class; None if filling finds none."""
     flow = dataflow(problem)
     contraction = contract(flow)
     search = Search(contraction)
@@ -116,7 +116,7 @@ def _approached(problem: Problem, steps: int) -> Decision | None:
 
 
 def _fitted(problem: Problem, capacity: float) -> Problem:
-    """The problem with operators that overload any machine made light enough to fill one."""
+    """Return the problem with operators that overload any machine made light enough to fill one."""
     flow = dataflow(problem.with_machines(2))
     contraction = contract(flow)
     alone = list(contraction.weights)

@@ -14,14 +14,14 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate
 
 Term = tuple[pulp.LpVariable, float]
 SCALE = 1000.0
-"""What all loads add up to in the program, so that tolerances of solvers mean the same for every problem."""
+"""The sum of all loads in the program, so that the solver's tolerances mean the same for every problem."""
 NOTHING = 1e-200
-"""A load that need not be told from 0."""
+"""A load that counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Is a class on a machine: a sum of terms and a constant, which is 0 or 1 for every decision."""
+    """The indicator that a class is on a machine: a sum of terms and a constant, 0 or 1 for every decision."""
 
     terms: tuple[Term, ...]
     constant: float
@@ -67,21 +67,21 @@ class Formulation:
         return self.program.add_variable(name, 0, 1 if binary else most, category)
 
     def _at_least(self, terms: Iterable[Term], least: float) -> None:
-        """A row: the sum of the terms is at least so much."""
+        """Add a row: the sum of the terms is at least so much."""
         self._rows += 1
         row = pulp.LpConstraint(_sum(terms), pulp.LpConstraintGE, rhs=least)
         self.program.addConstraint(row, f"r{self._rows}")
 
     def _crossing(self) -> float:
-        """The load of all sends, when every edge leads to another machine."""
+        """Return the load of all sends if every edge leads to another machine."""
         fans = self._contraction.fans
         copies = [len(fan.targets) if self._contraction.flow.params.tee == "exact" else 1 for fan in fans]
         return sum(fan.send * copy + fan.receive for fan, copy in zip(fans, copies, strict=True))
 
     def _place(self) -> None:
-        """Where each class is. Machines that no pin names are alike, so the heaviest classes take the first of them.
+        """Add the binaries of classes. Free machines are alike, so the heaviest classes may only use the first of them.
 
-        Where streams only go forward, the order of the machines tells them apart.
+        If streams only go forward, the order of the machines tells them apart.
         """
         contraction, machines = self._contraction, len(self._machines)
         free = [number for number, pin in enumerate(contraction.pins) if pin < 0]
@@ -114,12 +114,12 @@ class Formulation:
                 )
 
     def _differ(self, variable: pulp.LpVariable, there: _Where, here: _Where) -> None:
-        """A variable is at least 1 when a class is there and another is not."""
+        """Add a row: a variable is at least 1 if a class is there and another is not."""
         if (there.terms or there.constant) and (here.terms or not here.constant):
             self._at_least([(variable, 1.0), *there.times(-1.0), *here.times(1.0)], there.constant - here.constant)
 
     def _loads(self) -> list[list[Term]]:
-        """The load of each machine; constants hang on a variable that is 1."""
+        """Return the load of each machine; constants are factors of a variable that is 1."""
         loads: list[list[Term]] = [[] for _ in self._machines]
         fixed = [0.0 for _ in self._machines]
         for weight, wheres in zip(self._contraction.weights, self._where, strict=True):
@@ -136,7 +136,7 @@ class Formulation:
         return loads
 
     def _fan(self, number: int, fan: Fan, loads: list[list[Term]]) -> None:
-        """Charge a send and its receipts. The variables need not be integers: they are where classes are (rule Q5)."""
+        """Charge a send and its receipts. The variables are integers wherever those of the classes are (rule Q5)."""
         source = self._where[fan.source]
         arrives = [self._variable(f"t{number}_{machine}", most=1) for machine in self._machines]
         for machine, variable in enumerate(arrives):
@@ -160,7 +160,7 @@ class Formulation:
             loads[machine].append((variable, fan.send * self.scale))
 
     def _divided(self, loads: Sequence[list[Term]], most: pulp.LpVariable, budget: int) -> list[list[Term]]:
-        """The load of a single machine of each group, when groups share a budget of machines.
+        """Return the load of a single machine of each group if groups share a budget of machines.
 
         The big M of a row is the most that the group's load can be (rule Q7).
         """
@@ -191,7 +191,7 @@ class Formulation:
         return singles
 
     def _bound_paths(self, budget: int) -> None:
-        """Potentials that grow by one at every added hop stay within the latency budget (rule Q11)."""
+        """Add potentials that grow by one at every added hop and stay within the latency budget (rule Q11)."""
         contraction = self._contraction
         cuts: dict[tuple[int, int], pulp.LpVariable] = {}
         potentials = [self._variable(f"p{number}", most=budget) for number in range(len(contraction.flow.nodes))]
@@ -210,7 +210,7 @@ class Formulation:
                 self._at_least([(potentials[number], -1.0), *hop], -float(budget))
 
     def _send_forward(self) -> None:
-        """What is sent from one of the later machines arrives at one of them."""
+        """Add rows: a stream from one of the later machines goes to one of them."""
         for source, target in dict.fromkeys(self._contraction.sent()):
             for machine in self._machines[1:]:
                 there, here = self._where[target][machine:], self._where[source][machine:]
@@ -219,7 +219,7 @@ class Formulation:
                 self._at_least(terms, sum(where.constant for where in here) - sum(where.constant for where in there))
 
     def _keep_apart(self) -> None:
-        """At most one class of each set that is to be apart is on a machine."""
+        """Add rows: a machine has at most one class of each set to keep apart."""
         for members in self._contraction.apart:
             for machine in self._machines:
                 wheres = [self._where[number][machine] for number in members]
@@ -227,7 +227,7 @@ class Formulation:
                 self._at_least(terms, sum(where.constant for where in wheres) - 1.0)
 
     def assignment(self, values: Mapping[str, float]) -> list[int]:
-        """Where the classes are in a solution; values are rounded (rule Q16)."""
+        """Return the machines of the classes in a solution, with rounded values (rule Q16)."""
         result = [max(self._machines, key=lambda machine: (where[machine].constant, -machine)) for where in self._where]
         best: dict[int, float] = {}
         for (number, machine), variable in self.binaries.items():
@@ -240,7 +240,7 @@ class Formulation:
         return result
 
     def start(self, assignment: Sequence[int]) -> dict[str, float]:
-        """Values of all binaries for an assignment.
+        """Return the values of all binaries for an assignment.
 
         Machines that no pin names are numbered by the heaviest class on each, as the program wants them. No binary is
         left out: HiGHS would find the missing ones with a smaller program, and report the bound of that one.
@@ -269,7 +269,7 @@ def _negated(terms: Iterable[Term]) -> list[Term]:
 
 
 def _sum(terms: Iterable[Term]) -> Any:
-    """A linear expression; a variable that stands in it several times is added up."""
+    """Return a linear expression, with the factors of each variable added up."""
     factors: dict[pulp.LpVariable, float] = {}
     for variable, factor in terms:
         factors[variable] = factors.get(variable, 0.0) + factor

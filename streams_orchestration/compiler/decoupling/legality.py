@@ -1,4 +1,4 @@
-"""Whether a decision keeps to what the problem demands."""
+"""Legality of decisions under the constraints of a problem."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate, execu
 
 
 def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
-    """Everything that a decision breaks, in words; nothing for a legal one.
+    """Yield every constraint that a decision violates, in words; nothing for a legal one.
 
     Inputs of one operator arrive together, operators of one tick execute together (rule Q12), pins hold (rule Q2), what
     must stay stays (rules Q4, Q13), what is to be apart is, streams go forward where they must, no path gets more hops
@@ -46,7 +46,7 @@ def violations(flow: Dataflow, outputs: Sequence[int]) -> Iterator[str]:
 
 
 def _exceeds(flow: Dataflow, executes: Sequence[int], outputs: Sequence[int], budget: int) -> bool:
-    """Does a path have more added hops? A loop that is cut has any number of them (rule Q11)."""
+    """Return True if a path has more added hops than the budget. A loop that is cut has infinitely many (rule Q11)."""
     hops = [0] * len(flow.nodes)
     waiting = list(range(len(flow.nodes)))
     while waiting:

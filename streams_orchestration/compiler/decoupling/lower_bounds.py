@@ -1,4 +1,4 @@
-"""What no decision can do better than, without solving the whole problem."""
+"""Lower bounds on the objective that need no integer program."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from collections.abc import Sequence
 
 import pulp
 
-from streams_orchestration.compiler.decoupling.backends import objective_of
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 
 _BLOCKS = 40
-"""The most blocks that are looked at."""
+"""The most blocks that are examined."""
 
 
 def simple_bound(contraction: Contraction) -> float:
-    """The largest load is at least the mean, the heaviest class, and what is pinned to one machine."""
+    """Return the largest of the mean load, the heaviest class, and the loads pinned to one machine."""
     params = contraction.flow.params
     total = math.fsum(contraction.weights)
     machines = len(contraction.machines)
@@ -33,10 +32,10 @@ def simple_bound(contraction: Contraction) -> float:
 
 
 def block_bound(contraction: Contraction, above: float, seconds: float) -> float:
-    """The least load of the machine that has a heavy class, whatever else is there: the bottleneck block.
+    """Return the least possible load of the machine with the heaviest block, the bottleneck.
 
-    For a class it is the least, over all sets around it, of the set's load and of what its border costs: a minimum cut,
-    solved as a linear program. Only classes that may beat `above` are looked at, the most promising first.
+    For a class, it is the minimum over all sets around it of the set's load plus the cost of its border: a minimum cut,
+    solved as a linear program. Only classes that may beat `above` are examined, the most promising first.
     """
     params = contraction.flow.params
     if params.machine_budget is not None or len(contraction.machines) < 2:
@@ -59,7 +58,7 @@ def block_bound(contraction: Contraction, above: float, seconds: float) -> float
 
 
 def block_load(contraction: Contraction, seed: int, seconds: float) -> float:
-    """The least load of the machine that has a class, whatever else is there; 0 when time is over."""
+    """Return the least possible load of the machine that has a class; 0 if the time is over."""
     program = pulp.LpProblem("block", pulp.LpMinimize)
     inside = [program.add_variable(f"i{number}", float(number == seed), 1) for number in range(contraction.size)]
     cost = {variable: weight for variable, weight in zip(inside, contraction.weights, strict=True) if weight}
@@ -82,4 +81,6 @@ def block_load(contraction: Contraction, seed: int, seconds: float) -> float:
             cost[differs(f"t{number}", fan.targets, [fan.source])] = fan.receive
     program.setObjective(pulp.LpAffineExpression(cost))
     solver = pulp.HiGHS(msg=False, threads=1, timeLimit=max(0.1, seconds))
-    return objective_of(program) if program.solve(solver) == 1 and program.sol_status == 1 else 0.0
+    solved = program.solve(solver) == 1 and program.sol_status == 1
+    value = pulp.value(program.objective) if solved else None
+    return value if isinstance(value, int | float) else 0.0

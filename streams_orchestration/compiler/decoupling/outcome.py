@@ -1,4 +1,4 @@
-"""What came of a decision: the loads and the speed-up that it promised, beside what was measured afterwards."""
+"""Outcomes of decisions: predicted loads and speed-up beside the measured ones."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ class PeOutcome:
     """Load at the rate that was measured, in percent of a processor."""
     measured: float
     busy: float
-    """Part of the time in which it was in a batch, in percent."""
+    """Percentage of the time that it spent in batches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A prediction and what was measured. Rates are of the tuples that come into the application, a second."""
+    """A prediction beside the measurement. Rates are tuples a second that enter the application."""
 
     rate_before: float
-    """When the decision was made."""
+    """The measured rate before the decision."""
     most_before: float
-    """The most that it could have taken then, by processor time."""
+    """The highest possible rate before the decision, by processor time."""
     predicted_most: float
-    """The same for the decoupled application, as it was predicted."""
+    """The highest possible rate that was predicted for the decoupled application."""
     rate: float
-    """Measured now."""
+    """The measured rate after the decision."""
     measured_most: float
-    """The most that it can take now, by the same rule."""
+    """The highest possible rate after the decision, by processor time."""
     pes: tuple[PeOutcome, ...]
 
     @property
     def predicted_speedup(self) -> float:
-        """What the decision promised."""
+        """The speed-up that the decision predicted."""
         return self.predicted_most / self.most_before if self.most_before else 1.0
 
     @property
     def measured_speedup(self) -> float:
-        """By processor time: how much more PEs and processors leave time for."""
+        """The ratio of the highest possible rates, by processor time."""
         return self.measured_most / self.most_before if self.most_before else 1.0
 
     @property
     def throughput_ratio(self) -> float:
-        """What the application took now, as a multiple of what it took then; sources may not have had more."""
+        """The ratio of the measured rates; sources may have limited them."""
         return self.rate / self.rate_before if self.rate_before else 1.0
 
     @property
     def error(self) -> float:
-        """Of the predicted speed-up, as a part of the measured one."""
+        """The error of the predicted speed-up, relative to the measured one."""
         return (
             abs(self.predicted_speedup - self.measured_speedup) / self.measured_speedup
             if self.measured_speedup
@@ -68,7 +68,7 @@ class Outcome:
         )
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the outcome as JSON."""
         return {
             "predictedSpeedup": _short(self.predicted_speedup),
             "measuredSpeedup": _short(self.measured_speedup),
@@ -94,7 +94,7 @@ class Outcome:
 
 
 def entering_rate(logical: LogicalGraph, physical: PhysicalGraph, costs: MeasuredCosts) -> float:
-    """Tuples a second that come into an application: what its sources produce, and what its Imports bring."""
+    """Return the tuples a second that enter an application, from sources and from Imports."""
     sources = {each.index for each in physical.operators if not logical.operators[each.logical].inputs}
     produced = sum(rate for (operator, _), rate in costs.tuples.items() if operator in sources)
     return produced + sum(costs.arriving.get((each.operator, each.port), 0.0) for each in physical.imports)
@@ -114,9 +114,9 @@ def outcome(
         logical: the application.
         physical: its expanded graph.
         fusion: its PEs, with the decision applied.
-        costs: what was measured since.
-        profile: the same, with what each PE took.
-        decision: what the decision's document says under `decision`.
+        costs: the costs measured since.
+        profile: the profile of these costs, with the times of PEs.
+        decision: the part `decision` of the decision's document.
     """
     rate = entering_rate(logical, physical, costs)
     before, most_before = decision["tuplesPerSecond"], decision["mostTuplesPerSecond"]

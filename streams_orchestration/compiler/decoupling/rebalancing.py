@@ -1,4 +1,4 @@
-"""Two machines at a time, solved exactly: what single moves cannot do for the machine with the largest load."""
+"""Rebalancing of pairs of machines by integer programs, where single moves find no improvement."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from streams_orchestration.compiler.decoupling.contraction import Fan
 from streams_orchestration.compiler.decoupling.tracked_assignment import TrackedAssignment
 
 _SECONDS = 4.0
-"""The most time for one pair."""
+"""The most seconds for one pair."""
 _GAP = 1e-3
 _SUM = 1e-3
-"""Weight of the sum of loads beside the largest one."""
+"""Weight of the sum of loads relative to the largest one."""
 
 
 def rebalance(placed: TrackedAssignment, deadline: float, good_enough: float = 0.0) -> None:
-    """Share out anew what the machine with the largest load and another one have, as long as that helps.
+    """Redistribute the pieces of the machine with the largest load and another one, as long as that helps.
 
     Args:
         placed: changed in place.
         deadline: of `time.monotonic`.
-        good_enough: a largest load at which it ends.
+        good_enough: the peak load at which it ends.
     """
     loads = placed.loads
     failed: set[tuple[int, int, float]] = set()
@@ -42,7 +42,7 @@ def rebalance(placed: TrackedAssignment, deadline: float, good_enough: float = 0
 
 
 def _partners(placed: TrackedAssignment, worst: int) -> list[int]:
-    """Other machines, those first that have much to do with the worst one for their load."""
+    """Return the other machines, first those with a low load and many sends to and from the worst one."""
     ties = [0.0] * len(placed.loads)
     home = placed.home
     for fan in placed.pieces.fans:
@@ -56,7 +56,7 @@ def _partners(placed: TrackedAssignment, worst: int) -> list[int]:
 
 
 def _share(placed: TrackedAssignment, first: int, second: int, seconds: float) -> bool:
-    """Share out anew what two machines have; is the larger of all loads concerned lower now?"""
+    """Redistribute the pieces of two machines; return True if the peak of the affected loads is lower now."""
     pair = _Pair(placed, first, second)
     chosen = pair.solve(seconds)
     before = list(placed.home)
@@ -73,7 +73,7 @@ def _share(placed: TrackedAssignment, first: int, second: int, seconds: float) -
 
 
 class _Pair:
-    """The integer program of two machines, with everything else where it is."""
+    """The integer program of two machines, with all other pieces fixed."""
 
     def __init__(self, placed: TrackedAssignment, first: int, second: int) -> None:
         self._placed = placed
@@ -128,13 +128,13 @@ class _Pair:
             self._terms[machine][variable] = self._terms[machine].get(variable, 0.0) + factor
 
     def _at(self, piece: int, side: int) -> tuple[dict[pulp.LpVariable, float], float]:
-        """Is a piece on a side: terms and a constant."""
+        """Return the indicator that a piece is on a side, as terms and a constant."""
         if piece in self._second:
             return ({self._second[piece]: 1.0}, 0.0) if side else ({self._second[piece]: -1.0}, 1.0)
         return {}, float(self._placed.home[piece] == self._sides[side])
 
     def _arrival(self, name: str, side: int, targets: Sequence[int], source: int | None) -> pulp.LpVariable:
-        """1 when a target is on a side and the source is not."""
+        """Return a variable that is 1 if a target is on a side and the source is not."""
         variable = self._program.add_variable(name, 0, 1)
         for target in targets:
             terms, constant = self._at(target, side)
@@ -148,7 +148,7 @@ class _Pair:
         return variable
 
     def _fan(self, number: int, fan: Fan) -> None:
-        """Charge a fan that has an end among what is shared out."""
+        """Charge a fan with an end among the pieces."""
         home, exact = self._placed.home, self._placed.pieces.exact
         here = home[fan.source]
         inside = [target for target in fan.targets if home[target] in self._sides]
@@ -174,7 +174,7 @@ class _Pair:
                 self._charge(side, {arrivals[1 - side]: fan.send}, 0.0)
 
     def solve(self, seconds: float) -> dict[int, int]:
-        """The machine of each piece that is shared out."""
+        """Return the machine of each piece of the pair."""
         if not self._second:
             return {}
         solver = pulp.HiGHS(msg=False, gapRel=_GAP, threads=1, timeLimit=seconds, random_seed=1)

@@ -1,4 +1,4 @@
-"""Good decisions by many starts of a search, with coarse moves before fine ones."""
+"""A search for good decisions from many starts, with coarse moves before fine ones."""
 
 from __future__ import annotations
 
@@ -6,60 +6,125 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from streams_orchestration.compiler.decoupling.annealing import anneal
+from streams_orchestration.compiler.decoupling.annealing import Target, anneal
 from streams_orchestration.compiler.decoupling.coarsening import coarser, common
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
-from streams_orchestration.compiler.decoupling.filling import filled
 from streams_orchestration.compiler.decoupling.legality import violations
-from streams_orchestration.compiler.decoupling.ordered_moves import OrderedMoves
 from streams_orchestration.compiler.decoupling.rebalancing import rebalance
 from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces, TrackedAssignment
 
+
+class OrderedMoves:
+    """The machines to which a class may move under a machine order or with classes to keep apart."""
+
+    def __init__(self, contraction: Contraction, machines: int) -> None:
+        """Collect the restrictions of each class.
+
+        Args:
+            contraction: the problem.
+            machines: the number of machines to use, the first ones.
+        """
+        params = contraction.flow.params
+        self._machines = machines
+        self._before: list[list[int]] = [[] for _ in contraction.weights]
+        self._behind: list[list[int]] = [[] for _ in contraction.weights]
+        if params.forward or params.latency_budget is not None:
+            for source, target in dict.fromkeys(contraction.sent()):
+                self._behind[source].append(target)
+                self._before[target].append(source)
+        self._others: list[list[int]] = [[] for _ in contraction.weights]
+        for members in contraction.apart:
+            for each in members:
+                self._others[each] += [other for other in members if other != each]
+
+    def targets(self, home: Sequence[int], chance: Random) -> Target:
+        """Return a chooser of machines for `anneal`: between those of the producers and those of the consumers.
+
+        Args:
+            home: machines of classes, kept up to date by the caller.
+            chance: random numbers for the choice.
+        """
+
+        def target(piece: int) -> int:
+            first = max((home[other] for other in self._before[piece]), default=0)
+            last = min((home[other] for other in self._behind[piece]), default=self._machines - 1)
+            there = first + int(chance.random() * (last - first + 1))
+            return home[piece] if any(home[other] == there for other in self._others[piece]) else there
+
+        return target
+
+
+def filled(contraction: Contraction, limit: float, machines: int) -> list[int]:
+    """Fill machines one after the other with classes in the order of the flow, each up to a limit.
+
+    No stream goes back. Classes that do not fit go to the last machine, even if they are to be apart from others there.
+
+    Args:
+        contraction: the problem.
+        limit: the most weight of a machine, in the unit of loads.
+        machines: the most machines to fill.
+    """
+    order, weights = contraction.along_the_flow(), contraction.weights
+    kept: list[set[int]] = [set() for _ in weights]
+    for number, members in enumerate(contraction.apart):
+        for piece in members:
+            kept[piece].add(number)
+    home, machine, load = [0] * len(order), 0, 0.0
+    claimed: set[int] = set()
+    for piece in order:
+        full = load + weights[piece] > limit and load > 0
+        if (full or claimed & kept[piece]) and machine < machines - 1:
+            machine, load, claimed = machine + 1, 0.0, set[int]()
+        home[piece], load = machine, load + weights[piece]
+        claimed |= kept[piece]
+    return home
+
+
 _LIMITS = 24
-"""Ways of filling machines along the flow."""
+"""The number of limits up to which machines are filled along the flow."""
 _FILLINGS = 3
-"""Of these the ones that are improved."""
+"""How many of the fillings are improved by local search."""
 _ORDERED_STEPS = 400
-"""Moves that are tried for each class where moves are restricted."""
+"""Moves to try for each class if moves are restricted."""
 _STEPS = 150
-"""Moves that are tried for each piece and level."""
+"""Moves to try for each piece and level."""
 _KEPT = 6
-"""Decisions that later starts begin with."""
+"""The most decisions that are kept for later starts."""
 _FIRST = 3
-"""Starts before that is done."""
+"""The number of kept decisions from which on later starts use them."""
 _ANEW = 0.15
-"""The part of later starts that still begin with nothing."""
+"""The part of the later starts that still begin from nothing."""
 _ALONE = 0.3
-"""The part of the others that begin with one decision, and not with two."""
+"""The part of the other starts that begin from one decision, not from two."""
 _WARM = 0.05
-"""Heat that a good decision survives."""
+"""The temperature at which annealing preserves most of a good decision."""
 
 
 class Search:
-    """Keeps the best legal decision of a contracted problem."""
+    """A search that keeps the best legal decision of a contracted problem."""
 
     def __init__(self, contraction: Contraction) -> None:
         self.contraction = contraction
         self.best: list[int] | None = None
         self.evaluation: Evaluation | None = None
         self._kept: list[tuple[float, float, list[int]]] = []
-        """The best ends of starts, all different: largest load, sum, decision."""
+        """The best results of starts, all different: peak load, sum, decision."""
         params = contraction.flow.params
         hops = params.latency_budget
         machines = len(contraction.machines)
         self._ordered = params.forward or hops is not None or bool(contraction.apart)
         self._usable = machines if hops is None else min(machines, hops + 1)
-        """Where streams go forward among so many machines, no path has more hops than it may have."""
+        """The number of machines to use; so many keep the latency budget if streams only go forward."""
         self._pieces = Pieces(contraction.weights, contraction.pins, contraction.fans, machines, params.tee == "exact")
         self._fillings: list[list[int]] | None = None
-        """The best legal ones, the best one first; None before they are made."""
+        """The best legal fillings, best first; None before they are made."""
         self._offer_single_machines()
         if self._ordered:
             self._fill()
 
     def offer(self, assignment: Sequence[int]) -> bool:
-        """Take a decision when it is legal and better than the best so far; classes are on our machines."""
+        """Keep a decision if it is legal and better than the best so far; return True if so."""
         outputs = self.contraction.outputs_of(assignment)
         evaluation = evaluate(self.contraction.flow, outputs)
         if self.evaluation is not None and not evaluation.better_than(self.evaluation):
@@ -70,7 +135,7 @@ class Search:
         return True
 
     def pack(self) -> None:
-        """Offer a first decision at once: clusters, the heaviest first, each to the machine that has least."""
+        """Offer a first decision: clusters, heaviest first, each on the machine with the smallest load."""
         if self._ordered or len(self.contraction.machines) < 2:
             return
         levels, maps = self._clusters(Random(0))
@@ -80,12 +145,12 @@ class Search:
         self.offer(home)
 
     def run_start(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
-        """Look for a better decision: from nothing, from one that is known, or from what two have in common.
+        """Look for a better decision: from nothing, from a known one, or from the common clusters of two known ones.
 
         Args:
-            seed: of the start.
+            seed: the seed of its random numbers.
             deadline: of `time.monotonic`; it ends there in any case.
-            rebalanced: share out anew what pairs of machines have, by integer programs.
+            rebalanced: True to rebalance pairs of machines by integer programs.
             good_enough: an objective that needs no improvement.
         """
         if len(self.contraction.machines) < 2:
@@ -108,11 +173,11 @@ class Search:
         self._keep(placed)
 
     def improve_filling(self, seed: int, steps: int, deadline: float = math.inf) -> None:
-        """Anneal one of the best fillings by moves that keep it legal, or the best decision where there is none.
+        """Anneal one of the best fillings, or the best decision if there is none, by moves that keep it legal.
 
         Args:
             seed: decides on the filling and the moves.
-            steps: moves that are tried.
+            steps: the number of moves to try.
             deadline: of `time.monotonic`; without one the result is the same every time.
         """
         fillings = self._fill() if self._fillings is None else self._fillings
@@ -124,13 +189,13 @@ class Search:
         self.offer(anneal(placed, chance, steps, 1.0, deadline, moves.targets(placed.home, chance)))
 
     def _offer_single_machines(self) -> None:
-        """Offer everything that is not pinned together, on each machine."""
+        """Offer decisions with all classes that are not pinned on one machine, for each machine."""
         pins, machines = self.contraction.pins, len(self.contraction.machines)
         for machine in range(machines if self.contraction.forward else min(machines, self.contraction.pinned + 1)):
             self.offer([machine if pin < 0 else pin for pin in pins])
 
     def _fill(self) -> list[list[int]]:
-        """Fill machines along the flow up to different limits, offer what is legal, and keep the best of it."""
+        """Fill machines along the flow up to different limits, offer the legal fillings, and keep the best ones."""
         flow = self.contraction.flow
         legal: list[tuple[float, float, list[int]]] = []
         average = math.fsum(self.contraction.weights) / self._usable
@@ -152,11 +217,11 @@ class Search:
             self._kept = sorted([*self._kept, (worst, total, list(placed.home))])[:_KEPT]
 
     def _warmed(self, home: Sequence[int], chance: Random, effort: int, deadline: float) -> list[int]:
-        """A decision near one that is known."""
+        """Return a decision near a known one."""
         return anneal(TrackedAssignment(self._pieces, home), chance, effort * len(home), _WARM, deadline)
 
     def _from_two(self, chance: Random, deadline: float) -> list[int]:
-        """Clusters of what two decisions have on one machine are annealed first, then their classes."""
+        """Anneal clusters of classes that two decisions have on one machine, then the classes; return the result."""
         first, second = sorted(chance.sample(self._kept, 2))
         clusters, numbers = common(self._pieces, first[2], second[2])
         home = [0] * len(clusters.weights)
@@ -166,7 +231,7 @@ class Search:
         return self._warmed([home[number] for number in numbers], chance, _STEPS, deadline)
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
-        """Levels of clusters, coarser and coarser, and for each piece of a level its number in the next."""
+        """Return levels of ever coarser clusters, and for each piece of a level its number in the next one."""
         levels = [self._pieces]
         maps: list[list[int]] = []
         total, machines = sum(self._pieces.weights), self._pieces.machines
@@ -192,7 +257,7 @@ class Search:
 
 
 def _packed(pieces: Pieces) -> list[int]:
-    """The heaviest piece first, each on the machine that has least."""
+    """Assign the pieces, heaviest first, each to the machine with the smallest load."""
     loads = [0.0] * pieces.machines
     home = [max(0, pin) for pin in pieces.pins]
     for piece, pin in enumerate(pieces.pins):

@@ -1,11 +1,10 @@
-"""A solver in a process of its own, which is ended when its time is over."""
+"""A solver in a process of its own, which is killed when its time is over."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import time
@@ -28,11 +27,11 @@ class SolverFailedError(Exception):
 
 
 def solve_apart(task: SolverTask, seconds: float, report: Callable[[Progress], None]) -> None:
-    """As `solve_task`, in a process of its own, which is ended when the time is over.
+    """Run `solve_task` in a process of its own, which is killed when the time is over.
 
     Args:
-        task: what the process does.
-        seconds: the time for all of it, with the start of the process.
+        task: the task of the process.
+        seconds: the time limit, including the start of the process.
         report: called with all progress, by another thread.
 
     Raises:
@@ -68,7 +67,7 @@ class _Solver:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
+            start_new_session=True,  # an interrupt from the terminal is for the process that started it
         )
         for thread in self._threads:
             thread.start()
@@ -82,9 +81,7 @@ class _Solver:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)
         cut_off = process.poll() is None
-        # the session, since CBC runs in a process below
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
         for thread in self._threads:
             thread.join(1.0)

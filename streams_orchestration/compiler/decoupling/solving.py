@@ -1,11 +1,9 @@
-"""From a decoupling problem to a decision, within a time limit that holds."""
+"""The solution of decoupling problems, within a time limit that holds."""
 
 from __future__ import annotations
 
 import time
-from typing import Literal
 
-from streams_orchestration.compiler.decoupling.backends import available
 from streams_orchestration.compiler.decoupling.contraction import Contraction, contract
 from streams_orchestration.compiler.decoupling.dataflow import Dataflow, dataflow
 from streams_orchestration.compiler.decoupling.decision import Decision, canonical
@@ -19,19 +17,19 @@ from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 SECONDS = 60.0
-"""Time limit by default."""
+"""The default time limit."""
 _SMALL = 60
-"""Binaries up to which a solver runs in this process: it takes a moment, and a process costs more."""
+"""The most binaries for a solver in this process, as starting another one would take longer."""
 _EXACT = 300
-"""Binaries up to which the optimum is proven by default."""
+"""The most binaries for which the optimum is proven by default."""
 _CLOSE = 1e-4
 """Relative gap for larger problems."""
 _HUGE = 3000
-"""Binaries up to which larger problems are solved to that gap, when there are more than two machines."""
+"""The most binaries, with more than two machines, for which that gap is the default."""
 _ROUGH = 0.01
-"""Relative gap beyond."""
+"""Relative gap for even larger problems."""
 _SAME = 1e-7
-"""Relative difference between objective and bound that is only the solvers' rounding (rule Q16)."""
+"""Relative difference between objective and bound that counts as rounding of the solver (rule Q16)."""
 
 
 def solve(
@@ -41,7 +39,7 @@ def solve(
 
     Args:
         problem: a checked problem.
-        solver: of the integer program; the other one takes its place when it is not installed. `search` takes none.
+        solver: HiGHS, or a search without the integer program.
         seconds: time limit.
         gap: relative difference from the best at which to stop. By default small problems are solved exactly and
             large ones to 0.01 percent.
@@ -65,7 +63,7 @@ def solve(
 
 
 class _Run:
-    """One problem being solved."""
+    """The solution of one problem."""
 
     def __init__(self, contraction: Contraction, deadline: float) -> None:
         self.contraction = contraction
@@ -88,7 +86,7 @@ class _Run:
             self.search.offer(progress.assignment)
 
     def decide(self, solver: SolverChoice, gap: float | None) -> SolverChoice:
-        """Try the solvers in turn for as long as there is time; returns the one that was used."""
+        """Solve the problem, by search alone if HiGHS fails, and return the solver that was used."""
         self.search.pack()
         start = None if self.search.best is None else tuple(self.search.best)
         task = SolverTask(self.contraction, solver, start, self.bound, gap or 0.0, self.remaining)
@@ -97,14 +95,13 @@ class _Run:
         if len(self.contraction.machines) < 2:
             self.infeasible = self.search.best is None
             return solver
-        programs: tuple[Literal["highs", "cbc"], ...] = ("cbc", "highs") if solver == "cbc" else ("highs", "cbc")
-        for each in programs if solver != "search" else ():
-            if self.remaining and available(each):
-                try:
-                    self._run(task._replace(solver=each, seconds=self.remaining))
-                except SolverFailedError:
-                    continue
-                return each
+        if solver != "search" and self.remaining:
+            try:
+                self._run(task._replace(seconds=self.remaining))
+            except SolverFailedError:
+                task = task._replace(solver="search")
+            else:
+                return solver
         if self.remaining:
             self._run(task._replace(solver="search", seconds=self.remaining))
         return "search"
@@ -129,7 +126,7 @@ def _no_decision(problem: Problem, seconds: float, *, infeasible: bool) -> Diagn
 
 
 def _unmeasured(flow: Dataflow) -> list[Diagnostic]:
-    """One warning that names the outputs that may not be cut because they were not measured (rule Q4)."""
+    """Return one warning that names the outputs that were not measured and so may not be cut (rule Q4)."""
     unmeasured = [
         node
         for node, readers in zip(flow.nodes, flow.readers, strict=True)

@@ -1,4 +1,4 @@
-"""A lower bound from distances: whatever is near an operator does not fit onto its machine, so sends must be paid."""
+"""A lower bound from distances: the surroundings of an operator do not fit on its machine, so sends must be paid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams_orchestration.compiler.decoupling.contraction import Contraction
 _ROWS = 400
 """Rows that are added in one round."""
 _STEPS = (0.3, 0.5, 0.7, 0.85, 1.0)
-"""How far from a known decision to the solution rows are looked for: those near the decision last, far ones do not."""
+"""Points between a known decision (0) and the solution (1) at which rows are sought; rows near the decision last."""
 
 
 def spreading_bound(
@@ -24,19 +24,19 @@ def spreading_bound(
     wanted: float = math.inf,
     report: Callable[[float], None] = lambda _: None,
 ) -> float:
-    """A bound on the objective by a linear program whose rows are made as they are needed.
+    """Return a bound on the objective by a linear program with row generation.
 
-    The length of an edge is 1 where its ends are on different machines, else 0. The machine of an operator pays for
+    An edge has length 1 if its ends are on different machines, else 0. The machine of an operator pays for
     every operator at distance 0 and for every edge that leaves those; that is at most the largest load. All machines
     together pay all loads and both sides of all sends. With lengths between 0 and 1 and distances along shortest paths,
     this holds for every decision, so the least objective of the relaxation is a bound.
 
     Args:
         contraction: the problem; without a budget of machines.
-        known: a bound that holds.
+        known: a known bound.
         assignment: the machines of classes in a good decision.
-        seconds: after which it ends with what it has.
-        wanted: a bound that is good enough.
+        seconds: the time limit.
+        wanted: a bound at which to stop.
         report: called with every better bound.
     """
     deadline = time.monotonic() + seconds
@@ -73,7 +73,7 @@ class _Program:
         self._constant = epsilon * total
         self._highs.addCol(1.0, 0.0 if epsilon else known, infinite, 0, [], [])
         self._edges: list[list[tuple[int, int, float, tuple[int, bool]]]] = [[] for _ in contraction.weights]
-        """By class: the other end, the edge's column, what this side pays; the fan, and whether this is its source."""
+        """Per class: the other end, the edge's column, the price of this side; the fan, True at its source."""
         everything: dict[int, float] = {0: float(len(contraction.machines))}
         columns = 1
         fans: list[tuple[int, int]] = []
@@ -98,7 +98,7 @@ class _Program:
         self._lengths: list[float] = []
 
     def solve(self) -> float | None:
-        """The bound of the rows there are; None when time is over."""
+        """Return the bound of the current rows; None if the time is over."""
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + max(0.1, self._deadline - time.monotonic()))
         self._highs.run()
         if self._highs.getModelStatus() != self._optimal:
@@ -108,9 +108,9 @@ class _Program:
         return float(self._highs.getInfo().objective_function_value) + self._constant
 
     def extend(self, step: float) -> bool:
-        """Add the rows that are broken most, so far from the decision towards the solution; is there any?
+        """Add the most violated rows at a point between decision and solution; return True if there is any.
 
-        Only rows that the solution itself breaks count: others would change nothing.
+        Only rows that the solution itself violates count, since others would change nothing.
         """
         solution = self._lengths[: len(self._decided)]
         decided = zip(solution[1:], self._decided[1:], strict=True)
@@ -130,7 +130,7 @@ class _Program:
         return bool(broken)
 
     def _row(self, root: int) -> tuple[float, dict[int, float], float]:
-        """What the machine of a class has to bear: by how much that row is broken, its terms, its least value."""
+        """Return the row of a class, the load that its machine must bear: its violation, terms and least value."""
         lengths, weights = self._lengths, self._weights
         distance = {root: 0.0}
         parent: dict[int, tuple[int, int]] = {}

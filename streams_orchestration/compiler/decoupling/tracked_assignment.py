@@ -1,4 +1,4 @@
-"""An assignment that changes piece by piece, with its loads kept up to date."""
+"""Assignments whose loads are updated with every move of a piece."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class Pieces:
     fans: Sequence[Fan]
     machines: int
     exact: bool
-    """A fan sends once for each destination; once in all otherwise (rule Q5)."""
+    """True if a fan sends once for each destination, False if once in all (rule Q5)."""
 
 
 class TrackedAssignment:
-    """Machines of pieces, and the loads that follow. A move takes as long as the piece has fans."""
+    """The machines of pieces, and their loads. The time of a move is linear in the fans of the piece."""
 
     def __init__(self, pieces: Pieces, home: Sequence[int]) -> None:
         self.pieces = pieces
         self.home = list(home)
         self.loads = [0.0] * pieces.machines
         self._out: list[list[int]] = [[] for _ in pieces.weights]
-        """Fans that each piece is the source of."""
+        """Per piece the fans of which it is the source."""
         self._in: list[list[int]] = [[] for _ in pieces.weights]
         self._arrivals: list[dict[int, int]] = []
-        """How many targets of each fan are on a machine."""
+        """Per fan: machine -> the number of targets there."""
         for weight, machine in zip(pieces.weights, home, strict=True):
             self.loads[machine] += weight
         for number, fan in enumerate(pieces.fans):
@@ -55,14 +55,14 @@ class TrackedAssignment:
         ]
 
     def fans_of(self, piece: int) -> list[int]:
-        """The numbers of all fans that a piece has an end of."""
+        """Return the numbers of all fans with an end at a piece."""
         return [*self._out[piece], *self._in[piece]]
 
     def _sends(self, destinations: int) -> int:
         return destinations if self.pieces.exact else min(destinations, 1)
 
     def changes(self, piece: int, there: int) -> dict[int, float]:
-        """What a move of a piece to another machine would add to loads."""
+        """Return the changes of loads by a move of a piece to another machine."""
         here = self.home[piece]
         fans, exact = self.pieces.fans, self.pieces.exact
         weight = self.pieces.weights[piece]
@@ -97,7 +97,7 @@ class TrackedAssignment:
         return change
 
     def move(self, piece: int, there: int, changes: dict[int, float]) -> None:
-        """Move a piece, with the changes that `changes` gave for it."""
+        """Move a piece; `changes` are the result of the method of that name."""
         here = self.home[piece]
         for machine, change in changes.items():
             self.loads[machine] += change

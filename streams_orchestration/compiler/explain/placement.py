@@ -5,13 +5,63 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
-from streams_orchestration.compiler.explain.loads import load_facts, number_facts
 from streams_orchestration.compiler.explain.lookup import Lookup
-from streams_orchestration.compiler.explain.loops import loop_facts
 from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
+from streams_orchestration.compiler.fusion.load_fusion import PERCENT
 from streams_orchestration.compiler.logical_graph import PlacementGroup
 from streams_orchestration.compiler.placement.fusable_units import HostSpec
 from streams_orchestration.compiler.placement.tags import resolve_tag
+
+
+def way_around(lookup: Lookup, first: int, second: int) -> list[int]:
+    """Return the PEs on a path from one PE to another through others, empty if there is none."""
+    came = {first: -1}
+    waiting = [pe for pe in sorted(lookup.feeds[first]) if pe != second]
+    came.update(dict.fromkeys(waiting, first))
+    for pe in waiting:
+        for other in sorted(lookup.feeds[pe]):
+            if other == second:
+                path = [pe]
+                while came[path[-1]] != first:
+                    path.append(came[path[-1]])
+                return path[::-1]
+            if other not in came:
+                came[other] = pe
+                waiting.append(other)
+    return []
+
+
+def loop_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+    """Explain why two PEs would form a loop if they were one."""
+    if lookup.options.fusion == "legacy" or lookup.options.faithful or lookup.costs is not None:
+        return
+    if between := way_around(lookup, first, second) or way_around(lookup, second, first):
+        pes = listed([f"PE {pe}" for pe in between])
+        yield Fact(f"as one PE they would feed {pes} and be fed by it, and PEs in a loop never end", "56")
+
+
+def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
+    """Say how many processors a PE keeps busy."""
+    if lookup.costs is None:
+        return
+    from streams_orchestration.compiler.decoupling.application_decision import pe_loads
+
+    load = pe_loads(lookup.logical, lookup.physical, lookup.fusion, lookup.costs)[pe] / PERCENT
+    text = f"by the profile it keeps {load:.2f} processors busy"
+    if lookup.options.pes is None:
+        text += f", of the {lookup.options.pe_capacity:g} that automatic fusion lets it"
+    yield Fact(text, "56")
+
+
+def number_facts(lookup: Lookup) -> Iterator[Fact]:
+    """Explain the number of PEs."""
+    if lookup.costs is None:
+        return
+    if lookup.options.pes is None:
+        text = f"PEs are as few as keep at most {lookup.options.pe_capacity:g} processors busy each"
+    else:
+        text = f"{lookup.options.pes} PEs were asked for, and the busiest has as little to do as so many can make it"
+    yield Fact(f"{text}, by what the profile says that operators cost", "56")
 
 
 def origin(group: PlacementGroup, operator: str) -> str:

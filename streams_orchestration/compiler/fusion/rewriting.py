@@ -28,9 +28,9 @@ def decouple(
     """Apply the decision that the options name, if any, to fused PEs.
 
     Every PE is divided by machine. The part with its smallest operator keeps the number, the others get numbers after
-    all PEs, and all stay on its host. So only placement configs that keep operators together can be violated. A decision
-    that violates one, divides an atomic group, makes PEs wait for one another, or was made for another application is
-    an error, and nothing is changed then.
+    all PEs, and all stay on its host. So only placement configs that keep operators together can be violated. A
+    decision that violates one, divides an atomic group, makes PEs wait for one another, or was made for another
+    application is an error, and nothing is changed then.
     """
     assignment = options.decoupling
     if assignment is None:

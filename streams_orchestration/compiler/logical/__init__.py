@@ -1,1 +1,1 @@
-"""The first stage: an application becomes a flat graph of operators, every value in place."""
+"""The first stage: flattens an application to a graph of operators, with every value in place."""

@@ -6,7 +6,7 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 
 
 def is_control_port(operator: LogicalOperator, port: int) -> bool:
-    """Declared so by the operator model, or a port of a Custom whose logic does not submit."""
+    """Return True for a declared control port, and for a port of a Custom whose logic does not submit."""
     if operator.inputs[port].control:
         return True
     return operator.kind == "Custom" and port < len(operator.submits) and not operator.submits[port]

@@ -1,4 +1,4 @@
-"""Configs and threading annotations: which of several in effect wins (rules 42, 43, 46-48, 67, 68, A48)."""
+"""Configs and threading annotations that operators inherit, by precedence (rules 42, 43, 46-48, 67, 68, A48)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streams_orchestration.model.placement import Config, Placement, ThreadedPor
 
 @dataclass(frozen=True, slots=True)
 class _Introduced:
-    """A config with the operator that introduces it, and how many regions are around that (itself included)."""
+    """A config with the operator that introduces it and the number of regions around that, itself included."""
 
     config: Config
     introducer: str
@@ -30,7 +30,7 @@ class _Introduced:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfig:
-    """The configs of one operator after the search."""
+    """The effective configs of one operator."""
 
     partition: PlacementGroup
     host_placement: PlacementGroup
@@ -53,7 +53,7 @@ class Inheritance:
         self.substitution = substitution
 
     def _search(self, operator: PrimitiveInstance) -> Iterator[_Introduced]:
-        """All configs in effect: own, invocations inner to outer, definitions inner to outer, the application's."""
+        """Yield all configs in effect: own, invocations inner to outer, definitions inner to outer, application."""
         yield _Introduced(operator.invocation.config, operator.name, len(operator.regions))
         around = operator.parent.enclosing()
         for instance in around:
@@ -64,7 +64,7 @@ class Inheritance:
         yield _Introduced(self.application.config, self.application.application, 0)
 
     def config(self, operator: PrimitiveInstance) -> EffectiveConfig:
-        """The configs of one operator."""
+        """Return the effective configs of one operator."""
         configs = [each for each in self._search(operator) if each.config.model_fields_set]
         partition = self._group(configs, "partition", operator)
         host_placement = self._group(configs, "host", operator)
@@ -109,7 +109,7 @@ class Inheritance:
         )
 
     def _queue_size(self, queue: ThreadedPortConfig, operator: str) -> int:
-        """Tuples that a queue holds; at least 1 whatever is submitted (rule 64)."""
+        """Return the size of a queue in tuples; at least 1, whatever is submitted (rule 64)."""
         size, origin = self.substitution.annotation(queue.queue_size, queue, "queueSize", operator)
         if size is None:
             return 1
@@ -126,7 +126,7 @@ class Inheritance:
         return None if text is None else str(self.substitution.value(text, placement, key, operator=operator))
 
     def _group(self, configs: list[_Introduced], prefix: str, operator: PrimitiveInstance) -> PlacementGroup:
-        """One placement group, whole, from the nearest config that mentions any member of it (rule 42)."""
+        """Return a placement group, whole, from the nearest config that mentions any member of it (rule 42)."""
         members = tuple(f"{prefix}_{member}" for member in ("isolation", "colocation", "exlocation"))
         for each in configs:
             placement = each.config.placement
@@ -164,7 +164,7 @@ class Inheritance:
         return Tag("plain", str(self.substitution.value(text, placement, key, operator=operator.name)))
 
     def _by_text(self, text: str, member: str, operator: PrimitiveInstance) -> _Introduced | None:
-        """The introducer as Streams finds it: the innermost composite with the same text, not the config that won."""
+        """Return the introducer as Streams finds it: the innermost composite with the same text, not the winner."""
         own = operator.invocation.config.placement
         if own is not None and text in (getattr(own, member) or ()):
             return None
@@ -183,7 +183,7 @@ class Inheritance:
         return None, None
 
     def _restart(self, configs: list[_Introduced], operator: str) -> tuple[bool, bool]:
-        """Both default to true; each implies or forbids the other where only one is given (A48)."""
+        """Return `restartable` and `relocatable`: by default true; a single one implies or forbids the other (A48)."""
         flags: list[bool | None] = []
         for key in ("restartable", "relocatable"):
             value, config = self._first(configs, lambda config, key=key: getattr(config, key))
@@ -209,7 +209,7 @@ class Inheritance:
         return "periodic", period
 
     def threading(self, operator: PrimitiveInstance) -> Threading:
-        """The nearest threading annotation: innermost composite first, its invocation before its definition."""
+        """Return the nearest threading annotation: innermost composite first, invocation before definition."""
         for instance in operator.parent.enclosing():
             nearest = [instance.invocation.annotations] if instance.invocation is not None else []
             for annotation in (*nearest, instance.definition.annotations):
@@ -221,7 +221,7 @@ class Inheritance:
         return Threading(model=self.options.threading)
 
     def atomic(self, operator: PrimitiveInstance) -> str | None:
-        """The tag of the operator's own `atomic`, else that of the innermost invocation around it."""
+        """Return the tag of the operator's own `atomic`, else that of the innermost invocation around it."""
         for instance in (operator, *operator.parent.enclosing()):
             annotations = instance.invocation.annotations if instance.invocation is not None else None
             if annotations is not None and annotations.atomic is not None:

@@ -1,4 +1,4 @@
-"""The tree of invocations: composites opened up, every primitive operator numbered in the order of the spec."""
+"""The tree of invocations, with composites opened up and primitive operators numbered in the order of the spec."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CompositeInstance:
     invocation: Invocation | None = None
     parent: CompositeInstance | None = None
     outputs: tuple[str, ...] = ()
-    """The streams that it produces in its parent's graph."""
+    """The streams that it produces in the graph of its parent."""
     composites: list[CompositeInstance] = field(default_factory=list["CompositeInstance"])
     primitives: list[PrimitiveInstance] = field(default_factory=list["PrimitiveInstance"])
     producers: dict[str, tuple[CompositeInstance | PrimitiveInstance, int]] = field(
@@ -42,7 +42,7 @@ class CompositeInstance:
         return self.definition.inputs if isinstance(self.definition, Composite) else ()
 
     def enclosing(self) -> tuple[CompositeInstance, ...]:
-        """This instance and those around it without the main composite, innermost first."""
+        """Return this instance and those around it, innermost first, without the main composite."""
         instances: list[CompositeInstance] = []
         instance = self
         while instance.parent is not None:
@@ -68,7 +68,7 @@ class PrimitiveInstance:
 
 
 class Terminal(NamedTuple):
-    """Where a stream comes from, composites seen through, and the composite ports on the way."""
+    """The primitive producer of a stream, and the composite ports on its path."""
 
     producer: PrimitiveInstance
     port: int
@@ -76,7 +76,7 @@ class Terminal(NamedTuple):
 
 
 def count_operators(application: Application) -> int:
-    """Number of primitive operators that the composites of an application open up to; they must not be circular."""
+    """Count the primitive operators of an application with its composites opened up, which must not be circular."""
     counts: dict[str, int] = {}
 
     def count(graph: tuple[Invocation, ...]) -> int:
@@ -103,7 +103,7 @@ class InstanceTree:
         """Imports, Exports and job control planes, in the order of the spec."""
         graphs = (application.graph, *(each.graph for each in application.composites.values()))
         self.has_uids = any(invocation.uid is not None for graph in graphs for invocation in graph)
-        """An invocation says what it is known by, so that not all are known by their names."""
+        """True if an invocation has a uid, so that not all names are identities."""
         self._sources: dict[tuple[int, str], tuple[Terminal, ...]] = {}
         self._open(self.main, application.graph)
 
@@ -131,7 +131,7 @@ class InstanceTree:
                 parent.producers.setdefault(stream, (child, port))
 
     def uid(self, instance: PrimitiveInstance | CompositeInstance) -> str:
-        """What an instance is known by, as far as the spec says: its uid, or its name behind that of a composite."""
+        """Return the identity of an instance in the spec: its uid, or its name after the uid of a composite."""
         if not self.has_uids or instance.invocation is None or instance.parent is None:
             return ""
         own = instance.invocation.uid
@@ -146,7 +146,7 @@ class InstanceTree:
         return ""
 
     def composites(self) -> Iterator[CompositeInstance]:
-        """Every composite instance but the main one, parents before children."""
+        """Yield every composite instance but the main one, parents before children."""
         pending = list(reversed(self.main.composites))
         while pending:
             instance = pending.pop()
@@ -154,7 +154,7 @@ class InstanceTree:
             pending.extend(reversed(instance.composites))
 
     def sources(self, scope: CompositeInstance, stream: str) -> tuple[Terminal, ...]:
-        """The operators that produce what `stream` stands for in the graph of `scope`; several behind an input port."""
+        """Return the producers of `stream` in the graph of `scope`; several at an input port."""
         key = (id(scope), stream)
         sources = self._sources.get(key)
         if sources is None:
@@ -179,7 +179,7 @@ class InstanceTree:
                     yield Terminal(producer, outer_port, (*path, f"entered:{scope.name}.{stream}"))
 
     def stream_name(self, producer: PrimitiveInstance, port: int) -> str:
-        """Full logical name of a stream: that of the outermost composite output it leaves by (rule 31)."""
+        """Return the full logical name of a stream: that of the outermost composite output that it leaves (rule 31)."""
         scope = producer.parent
         stream = producer.outputs[port]
         while isinstance(scope.definition, Composite) and scope.parent is not None:

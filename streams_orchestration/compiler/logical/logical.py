@@ -1,7 +1,7 @@
-"""The first stage: an application becomes a flat graph of primitive operators, every value in place.
+"""The logical graph: an application flattened to primitive operators, with every value in place.
 
-Composites are opened up, submission-time values substituted, configs and annotations resolved to the operators they
-reach. What depends on a channel stays open until the parallel transformation.
+Composites are opened up, submission-time values are substituted, and configs and annotations are resolved for the
+operators that they reach. Values that depend on a channel stay open until the parallel transformation.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLA
 def build_logical_graph(application: Application, options: Options) -> tuple[LogicalGraph, list[Diagnostic]]:
     """Flatten an application.
 
-    Always gives a graph: where something is wrong, a diagnostic says so and the part in error is left out or takes
-    a default, so that the stages behind can look for more errors.
+    It always returns a graph: a part in error has a diagnostic, and is left out or takes a default, so that later
+    stages can find more errors.
 
     Args:
         application: the application; its names and declarations are checked, no composite contains itself.
@@ -69,7 +69,7 @@ def build_logical_graph(application: Application, options: Options) -> tuple[Log
 
 
 class _Builder:
-    """Puts the parts of the logical graph together."""
+    """The builder of the logical graph of one application."""
 
     def __init__(self, application: Application, options: Options, substitution: Substitution) -> None:
         self.application = application
@@ -209,7 +209,7 @@ class _Builder:
             )
 
     def connections(self, imports: list[ImportExport]) -> Iterator[LogicalConnection]:
-        """The connections in the order of their consumers; what comes from Imports goes into `imports` instead."""
+        """Yield the connections in the order of their consumers; streams of Imports go into `imports` instead."""
         for consumer in self.tree.primitives:
             for port, binding in enumerate(consumer.invocation.inputs):
                 for stream in binding.streams:
@@ -258,7 +258,7 @@ class _Builder:
         )
 
     def check_job_control_planes(self) -> None:
-        """None is needed; one is taken and ignored, but not several, and not in a parallel region (rule 38)."""
+        """Check job control planes: one is ignored, but several or one in a parallel region are errors (rule 38)."""
         planes = [each for each in self.tree.specials if each.invocation.operator == JOB_CONTROL_PLANE]
         if len(planes) > 1:
             location = planes[0].invocation.location()
@@ -273,7 +273,7 @@ class _Builder:
                 self.diagnostics.append(Diagnostic.of(code, message, operator=plane.name, location=location))
 
     def check_uids(self) -> None:
-        """No two operators are known by the same; Imports and Exports count as operators here."""
+        """Check that no two operators, Imports or Exports have the same identity."""
         if not self.tree.has_uids:
             return
         uids = {each: self.tree.uid(each) for each in (*self.tree.primitives, *self.tree.specials)}
@@ -302,7 +302,7 @@ class _Builder:
 
 
 def _parameter_lines(invocation: Invocation) -> tuple[tuple[str, int], ...]:
-    """Of the parameters that stand on other lines than their operator."""
+    """Return the lines of parameters that are on other lines than their operator."""
     first = invocation.location()
     places = ((name, invocation.location("parameters", name)) for name in invocation.parameters)
     return tuple((name, place.line) for name, place in places if place is not None and place != first)

@@ -1,4 +1,4 @@
-"""Parallel regions as annotated: their order, widths, and the routing of their input ports (rules 4, 6, 7, 17-19)."""
+"""Annotated parallel regions: their order, widths, and the routing of their input ports (rules 4, 6, 7, 17-19)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from streams_orchestration.model.secrets import shown
 
 Instance = CompositeInstance | PrimitiveInstance
 SchemasOf = Callable[[CompositeInstance, str], list[Schema | None]]
-"""The tuple types of everything that a stream name stands for; None where one is not known."""
+"""A function from a stream name to the tuple types of its streams, None for unknown ones."""
 
 MAX_WIDTH = 2**31 - 1
 
 
 def _annotation(instance: Instance) -> Parallel | None:
-    """That of a region: a query whose partitions are Spark's own is none."""
+    """Return the parallel annotation of a region; None for a query that Spark partitions itself."""
     parallel = instance.invocation.annotations.parallel if instance.invocation is not None else None
     return None if parallel is None or parallel.width == SPARK else parallel
 
 
 def misplaced_widths(tree: InstanceTree) -> Iterator[Diagnostic]:
-    """Annotations that leave the width to Spark where nothing is Spark's."""
+    """Yield a diagnostic for each annotation that leaves the width to Spark, but is on no Spark query."""
 
     def instances(parent: CompositeInstance) -> Iterator[Instance]:
         yield from parent.primitives
@@ -77,9 +77,9 @@ def number_regions(tree: InstanceTree) -> list[Instance]:
 
 
 def port_names(instance: Instance) -> tuple[str, ...]:
-    """Names of the input ports: the invocation's, else those of the composite or operator model, else in0, in1 ...
+    """Return the input ports' names: the invocation's, else the composite's or operator model's, else in0, in1 ...
 
-    The ports of an operator that is Spark's inside are called as the first stream that they read: views are.
+    The ports of a Spark query have the names of the first streams that they read, like its views.
     """
     if isinstance(instance, CompositeInstance):
         return instance.ports
@@ -91,12 +91,12 @@ def port_names(instance: Instance) -> tuple[str, ...]:
 
 
 def width_pattern(pattern: str) -> re.Pattern[str]:
-    """What a pattern of region names stands for: `*` for anything, the rest for itself (rule 6)."""
+    """Return the regular expression of a pattern of region names, in which `*` stands for any text (rule 6)."""
     return re.compile(".*".join(re.escape(part) for part in pattern.split("*")))
 
 
 class RegionDeclarations:
-    """Turns the annotations into regions."""
+    """The parallel regions that annotations declare."""
 
     def __init__(
         self, options: Options, substitution: Substitution, schemas: SchemasOf, uid_of: Callable[[Instance], str]
@@ -108,7 +108,7 @@ class RegionDeclarations:
         self._overrides = [(pattern, width_pattern(pattern), width) for pattern, width in options.widths]
 
     def regions(self, order: list[Instance]) -> Iterator[ParallelRegion]:
-        """The regions by index; afterwards width patterns that matched nothing are reported."""
+        """Yield the regions by index, and report width patterns that match nothing."""
         for index, instance in enumerate(order):
             parallel = _annotation(instance)
             assert parallel is not None
@@ -134,7 +134,7 @@ class RegionDeclarations:
                 self.diagnostics.append(Diagnostic.of("SO0207", message))
 
     def _width(self, instance: Instance, parallel: Parallel) -> tuple[int, str]:
-        """The width by the strongest source: override, submission-time value, literal (rule 6)."""
+        """Return the width by the strongest source: override, submission-time value, literal (rule 6)."""
         declared, origin = self.substitution.annotation(parallel.width, parallel, "width", instance.name)
         for pattern, regex, width in self._overrides:
             if regex.fullmatch(instance.name) or regex.fullmatch(self._uid_of(instance)):
@@ -188,7 +188,7 @@ class RegionDeclarations:
         return routing
 
     def _port(self, name: str, instance: Instance, parallel: Parallel, *path: str | int) -> int | None:
-        """A port by its name, else by the name of a stream that it reads, full or not (rule 18)."""
+        """Return a port by its name, else by the full or short name of a stream that it reads (rule 18)."""
         names = port_names(instance)
         if name in names:
             return names.index(name)

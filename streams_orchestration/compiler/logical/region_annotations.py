@@ -1,4 +1,4 @@
-"""`consistent` and `autonomous`: their values resolved, in the order in which regions are founded (A1-A9, A13)."""
+"""The annotations `consistent` and `autonomous`, resolved, in the order in which regions are founded (A1-A9, A13)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESTART = ("pause", "limit")
 
 
 def consistent_annotations(tree: InstanceTree, substitution: Substitution) -> Iterator[ConsistentAnnotation]:
-    """All annotations of operators in the graph, as the walk of A13 meets them.
+    """Yield all region annotations of operators, in the order of the walk of A13.
 
     A composite's own first, then the composites inside it, then its primitive operators.
     """
@@ -80,7 +80,7 @@ def _values(
 
 
 def _written(consistent: Consistent) -> Iterator[tuple[str, Element, str, float | int | str]]:
-    """The values that were written: name, element that holds it, key there, and value."""
+    """Yield the values in the spec: name, element that holds it, key there, and value."""
     for key, field in _FIELDS.items():
         if (written := getattr(consistent, field)) is not None:
             yield key, consistent, key, written

@@ -1,4 +1,4 @@
-"""Submission-time values: resolved once, then put in the place of `${name}` (rules 6, 7, 32; A5)."""
+"""Submission-time values, which replace `${name}` (rules 6, 7, 32; A5)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHANNEL_FUNCTIONS = (
     *("getAllChannels", "getAllMaxChannels"),
 )
 SECRETS = ("env:", "file:")
-"""What `${...}` begins with where a parameter refers to a secret, which is read by the operator that uses it."""
+"""The beginnings of a `${...}` that refers to a secret, which the operator reads itself."""
 _PLACEMENT_FUNCTIONS = ("byChannel", "byReplica")
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 _CALL = re.compile(r"\s*(\w+)\(\s*\)\s*")
@@ -30,7 +30,7 @@ class Substitution:
 
     def __init__(self, application: Application, options: Options, diagnostics: list[Diagnostic]) -> None:
         self.values: dict[str, Any] = {}
-        """Every value of the application, None where none could be had (already reported)."""
+        """Every value of the application; None for a missing one, which has been reported."""
         self.used: set[str] = set()
         self.diagnostics = diagnostics
         self._submission = options.submission
@@ -55,14 +55,14 @@ class Substitution:
                 self.values[name] = float(self.values[name])
 
     def is_default(self, name: str) -> bool:
-        """Does a value come from its declaration, not from the submission?"""
+        """Return True if a value comes from its declaration, not from the submission."""
         return name not in self._submission
 
     def value(self, value: Any, element: Element, *path: str | int, operator: str, channels: bool = True) -> Any:
-        """A parameter or text with every `${name}` replaced; channel functions stay as they are.
+        """Return a parameter or text with every `${name}` replaced; channel functions stay.
 
-        A text that is one reference and nothing else takes the value with its type. With `channels` false channel
-        functions are errors, too.
+        A text that is a single reference becomes the value with its type. If `channels` is False, channel functions are
+        errors.
         """
         if isinstance(value, str):
             return self._text(value, element, path, operator, channels=channels)
@@ -79,9 +79,9 @@ class Substitution:
         return value
 
     def annotation(self, value: Any, element: Element, key: str, operator: str) -> tuple[Any, str]:
-        """An annotation's value and the submission-time value it came from, which is empty for a literal (A5).
+        """Return an annotation's value and the name of its submission-time value, empty for a literal (A5).
 
-        The value is None when it could not be had; that is reported.
+        The value is None if it is missing, which is reported.
         """
         if not isinstance(value, str):
             return value, ""
@@ -98,7 +98,7 @@ class Substitution:
     def number(
         self, value: Any, element: Element, key: str, operator: str, *, integer: bool = False
     ) -> tuple[Any, str]:
-        """An annotation's number, as `annotation` gives it; a value of another type is reported (CDISP0811E)."""
+        """Return an annotation's number as `annotation` does; a value of another type is reported (CDISP0811E)."""
         resolved, origin = self.annotation(value, element, key, operator)
         fits = isinstance(resolved, int) if integer else isinstance(resolved, int | float)
         if resolved is not None and (not fits or isinstance(resolved, bool)):
@@ -108,7 +108,7 @@ class Substitution:
         return resolved if resolved is None or integer else float(resolved), origin
 
     def boolean(self, value: Any, element: Element, key: str, operator: str) -> bool | None:
-        """A truth value of a config or annotation, None when it could not be had."""
+        """Return a truth value of a config or annotation, None if it is missing."""
         resolved, origin = self.annotation(value, element, key, operator)
         if resolved is None or isinstance(resolved, bool):
             return resolved

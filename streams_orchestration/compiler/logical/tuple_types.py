@@ -1,4 +1,4 @@
-"""Tuple types of all streams: those declared, and those that standard operators pass on."""
+"""Tuple types of all streams, declared or inferred through standard operators."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Port = tuple[int, int]
 
 
 class TupleTypes:
-    """The tuple type of every output port of an application, None where nothing says what it is."""
+    """The tuple types of all output ports of an application, None for unknown ones."""
 
     def __init__(self, tree: InstanceTree, diagnostics: list[Diagnostic]) -> None:
         self._tree = tree
         self._types: dict[Port, Schema] = {}
         self.used: set[str] = set()
-        """Names of the schemas that outputs refer to."""
+        """Names of the schemas to which outputs refer."""
         application = tree.application
         producers = [*tree.primitives, *tree.specials]
         for producer in producers:
@@ -53,7 +53,7 @@ class TupleTypes:
         ]
 
     def _pass_on(self, producers: list[PrimitiveInstance]) -> None:
-        """Spread known types through the operators that keep them, each type once through each operator."""
+        """Propagate known types through operators that keep them, each type once through each operator."""
         readers: dict[Port, list[PrimitiveInstance]] = defaultdict(list)
         for consumer in producers:
             if consumer.standard and consumer.invocation.operator in KEEPS_TYPE:
@@ -86,9 +86,9 @@ class TupleTypes:
                         break
 
     def of(self, producer: PrimitiveInstance, port: int) -> Schema | None:
-        """The tuple type of an output port."""
+        """Return the tuple type of an output port."""
         return self._types.get((id(producer), port))
 
     def of_stream(self, scope: CompositeInstance, stream: str) -> list[Schema | None]:
-        """The tuple types of everything that a stream name stands for."""
+        """Return the tuple types of the streams with a name."""
         return [self.of(terminal.producer, terminal.port) for terminal in self._tree.sources(scope, stream)]

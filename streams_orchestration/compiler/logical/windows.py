@@ -1,4 +1,4 @@
-"""Windows of an invocation: whether time or punctuation drives them (rules 25, 72)."""
+"""Windows of an invocation and their policies (rules 25, 72)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Window(NamedTuple):
 
 
 def windows_of(parameters: Mapping[str, Any], ports: tuple[str, ...]) -> dict[int, Window]:
-    """The windows of the input ports of an invocation, read from its parameter `window`.
+    """Return the windows of the input ports of an invocation, from its parameter `window`.
 
-    One window for all ports, a list with one a port, or a mapping from port name to window. A window is a text as in
+    It is one window for all ports, a list with one for each, or a mapping by port name. A window is a text as in
     `sliding, count(10), time(5)`, eviction before trigger, or a mapping with `eviction` and `trigger`.
     """
     value = parameters.get("window")
@@ -58,7 +58,7 @@ def _timed(windows: Mapping[int, Window], mode: SingleThreadedMode) -> Iterator[
 
 
 def single_threaded(mode: SingleThreadedMode, windows: Mapping[int, Window]) -> SingleThreaded:
-    """Is an operator single-threaded on its outputs, given that it is on its inputs (rule 72)?"""
+    """Return True if an operator that is single-threaded on its inputs is so on its outputs (rule 72)."""
     if mode in ("Always", "WindowPartitionEvictionBound"):
         return "Always"
     return "Never" if mode == "Never" or any(_timed(windows, mode)) else "Always"

@@ -1,1 +1,1 @@
-"""The second stage: parallel regions become replicas, with splitters in front of their channels."""
+"""The second stage: expands parallel regions into replicas with splitters in front of their channels."""

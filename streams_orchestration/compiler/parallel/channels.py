@@ -1,4 +1,4 @@
-"""Channel numbers of replicas, and the names that hold them (rules 27, 30, 31).
+"""Channel numbers of replicas, and the names with them (rules 27, 30, 31).
 
 The replicas of an operator are ranked by their channels, innermost region least significant; the rank is the
 global channel at the innermost region.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 def global_channels(rank: int, widths: Sequence[int]) -> tuple[int, ...]:
-    """The global channel of a replica at every region around it, outermost first (rule 27)."""
+    """Return the global channel of a replica at every region around it, outermost first (rule 27)."""
     channels: list[int] = []
     for width in reversed(widths):
         channels.append(rank)
@@ -20,7 +20,7 @@ def global_channels(rank: int, widths: Sequence[int]) -> tuple[int, ...]:
 
 
 def local_channels(channels: Sequence[int], widths: Sequence[int]) -> tuple[int, ...]:
-    """The channel within each region, from the global ones."""
+    """Return the local channels, which count within each region, from the global ones."""
     return tuple(channel % width for channel, width in zip(channels, widths, strict=True))
 
 
@@ -28,16 +28,16 @@ class PathFormat(NamedTuple):
     """A physical name with a place for the channel of every region on its path (rule 30)."""
 
     text: str
-    """With one %d a region."""
+    """The name with one %d for each region."""
     levels: int
 
     def at(self, channels: Sequence[int]) -> str:
-        """The name for some channels, outermost first; deeper ones than the path has are not used."""
+        """Return the name for some channels, outermost first; channels beyond the path are ignored."""
         return self.text % tuple(channels[: self.levels]) if self.levels else self.text
 
 
 def path_format(names: Sequence[str], regions: frozenset[str] | set[str]) -> PathFormat:
-    """The format of an operator's or composite's physical name.
+    """Return the format of an operator's or composite's physical name.
 
     Args:
         names: full logical names of the composites around it and its own, outermost first.
@@ -54,7 +54,7 @@ def path_format(names: Sequence[str], regions: frozenset[str] | set[str]) -> Pat
 
 
 def stream_format(stream: str, names: Sequence[str], regions: frozenset[str] | set[str]) -> tuple[PathFormat, int]:
-    """The format of a physical stream name (rule 31), and how many of its channels are global ones.
+    """Return the format of a physical stream name (rule 31), and how many of its channels are global ones.
 
     The graph that declares the stream is named with global channels; the regions between it and the operator follow
     as local channels.

@@ -1,4 +1,4 @@
-"""The channel functions of one replica, and their place in texts (rules 28, 29, 32)."""
+"""The channel functions of a replica, and their substitution in texts (rules 28, 29, 32)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BARE_FUNCTION = re.compile(r"\b(get(?:Local|All)?(?:Max)?Channels?)\(\s*\)")
 
 
 class ChannelContext(NamedTuple):
-    """What the channel functions give in one replica (rules 28, 29)."""
+    """The values of the channel functions in one replica (rules 28, 29)."""
 
     channels: tuple[int, ...]
     """Global channels, innermost first; (-1,) outside of regions."""
@@ -26,14 +26,14 @@ class ChannelContext(NamedTuple):
 
     @classmethod
     def at(cls, channels: Sequence[int], widths: Sequence[int]) -> ChannelContext:
-        """The context of a replica, from its global channels and the widths around it, outermost first."""
+        """Return the context of a replica from its global channels and the widths around it, outermost first."""
         if not widths:
             return cls((-1,), (0,), -1, 0)
         maxima = tuple(prod(widths[:depth]) for depth in range(len(widths), 0, -1))
         return cls(tuple(reversed(channels)), maxima, channels[-1] % widths[-1], widths[-1])
 
     def value(self, function: str) -> int | list[int]:
-        """The value of a channel function, by its name without parentheses."""
+        """Return the value of a channel function, by its name without parentheses."""
         match function:
             case "getChannel":
                 return self.channels[0]
@@ -52,11 +52,11 @@ class ChannelContext(NamedTuple):
                 raise KeyError(message)
 
     def substitute(self, value: Any, *, bare: bool = False) -> Any:
-        """A parameter with every channel function replaced; one alone in its text gives a number.
+        """Return a parameter with every channel function replaced; a text of one function becomes a number.
 
         Args:
             value: a text, or a mapping or list of values.
-            bare: also replace functions that stand without `${}`, as they do in the expressions of an Import.
+            bare: also replace functions without `${}`, as in the expressions of an Import.
         """
         if is_mapping(value):
             return {key: self.substitute(entry, bare=bare) for key, entry in value.items()}
@@ -76,5 +76,5 @@ class ChannelContext(NamedTuple):
 
 
 def substitute_channels(value: Any, operator: PhysicalOperator) -> Any:
-    """The parameters of a logical operator, or one of them, as they read in one of its replicas."""
+    """Return the parameters of a logical operator, or one of them, with the channels of one of its replicas."""
     return ChannelContext.at(operator.channels, operator.widths).substitute(value)

@@ -1,19 +1,19 @@
-"""The second stage: parallel regions become replicas, and streams into them are split (rules 1-41).
+"""The parallel transformation: regions become replicas, and streams into them are split (rules 1-41).
 
-Nothing is short-cut for width 1, and merging needs no object: replicas simply feed the same input port.
+Width 1 is no special case, and merging needs no object: replicas simply feed the same input port.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from math import prod
 from typing import NamedTuple
 
 from streams_orchestration.compiler.logical.instances import MAX_OPERATORS
-from streams_orchestration.compiler.logical_graph import ImportExport, LogicalGraph, LogicalOperator
+from streams_orchestration.compiler.logical_graph import HostPool, ImportExport, LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.named_tuples import maker
 from streams_orchestration.compiler.parallel.channels import (
     PathFormat,
@@ -23,7 +23,6 @@ from streams_orchestration.compiler.parallel.channels import (
     stream_format,
 )
 from streams_orchestration.compiler.parallel.checks import check_parallel_regions
-from streams_orchestration.compiler.parallel.host_pools import HostPoolReplicas
 from streams_orchestration.compiler.parallel.intrinsics import ChannelContext
 from streams_orchestration.compiler.parallel.replicas import Replicas
 from streams_orchestration.compiler.parallel.splitters import PortTemplate, crossing, dropping_splitters
@@ -36,14 +35,49 @@ from streams_orchestration.compiler.physical_graph import (
 )
 from streams_orchestration.model.diagnostics import Diagnostic
 
+
+class HostPoolReplicas:
+    """The pools of an expanded application: declared ones, then clones in the order of their use (rule 36)."""
+
+    def __init__(self, graph: LogicalGraph) -> None:
+        self._graph = graph
+        self._declared = {pool.name: pool for pool in graph.host_pools}
+        self._pools = dict(self._declared)
+
+    def pool_of(self, operator: LogicalOperator, channels: Sequence[int]) -> str | None:
+        """Return the pool of one replica: a clone if the innermost region around it replicates a tag of the pool.
+
+        Args:
+            operator: the logical operator.
+            channels: global channels of the replica, outermost first.
+        """
+        if operator.host_pool is None or not operator.regions:
+            return operator.host_pool
+        region = self._graph.regions[operator.regions[-1]]
+        pool = self._declared.get(operator.host_pool)
+        if pool is None or not set(pool.tags) & set(region.replicate_host_tags):
+            return operator.host_pool
+        suffix = "".join(f"_{channel}" for channel in reversed(channels))
+        name = f"{pool.name}_{region.index}{suffix}"
+        if name not in self._pools:
+            tags = tuple(f"{tag}{suffix}" if tag in region.replicate_host_tags else tag for tag in pool.tags)
+            self._pools[name] = HostPool(name, tags, pool.size)
+        return name
+
+    @property
+    def pools(self) -> tuple[HostPool, ...]:
+        """All pools."""
+        return tuple(self._pools.values())
+
+
 MAX_CONNECTIONS = 10_000_000
-"""Connections that an application may have after the parallel transformation."""
+"""The most connections of an application after the parallel transformation."""
 
 
 def expand(logical: LogicalGraph) -> tuple[PhysicalGraph, list[Diagnostic]]:
     """Apply the parallel transformation, in time linear in the size of the result.
 
-    An application that would become too large gives an empty graph and the error SO0501.
+    For an application that would become too large, it returns an empty graph and the error SO0501.
     """
     diagnostics = check_parallel_regions(logical)
     expansion = _Expansion(logical)
@@ -61,15 +95,15 @@ class _Names:
     operator: PathFormat
     streams: tuple[tuple[PathFormat, int], ...]
     alike: bool
-    """The only stream is named as the operator."""
+    """True if the only stream has the operator's name."""
 
     def streams_at(self, channels: tuple[int, ...], locals_: tuple[int, ...]) -> tuple[str, ...]:
-        """Names of the streams of one replica."""
+        """Return names of the streams of one replica."""
         return tuple(stream.at(channels[:globals_] + locals_[globals_:]) for stream, globals_ in self.streams)
 
 
 class _Place(NamedTuple):
-    """Where a replica is within the regions around it."""
+    """The position of a replica within the regions around it."""
 
     channels: tuple[int, ...]
     locals: tuple[int, ...]
@@ -151,7 +185,7 @@ class _Expansion:
         return _Names(name, streams, streams == ((name, name.levels),))
 
     def templates(self) -> dict[int, list[PortTemplate]]:
-        """Per logical operator what hangs on its output ports, in the order of ports and of consumers."""
+        """Return per logical operator the templates of its output ports, in the order of ports and of consumers."""
         dropping = dropping_splitters(self.crossings)
         templates: dict[int, list[PortTemplate]] = defaultdict(list)
         for connection, each in zip(self.logical.connections, self.crossings, strict=True):
@@ -188,7 +222,7 @@ class _Expansion:
         return connections, splitters
 
     def region_paths(self) -> dict[int, PathFormat]:
-        """Per region the format of its own name without its channel."""
+        """Return per region the format of its name without its own channel."""
         paths: dict[int, PathFormat] = {}
         for region in self.logical.regions:
             parts = region.name.split(".")
@@ -199,7 +233,7 @@ class _Expansion:
     def splitters(
         self, template: PortTemplate, source: PhysicalOperator, rank: int, first: int, paths: dict[int, PathFormat]
     ) -> Iterator[Splitter]:
-        """The splitters on one port of one replica."""
+        """Yield the splitters on one port of one replica."""
         widths = self.widths[source.logical]
         for index, each in enumerate(template.splitters, first):
             common = rank // prod(widths[each.common :])
@@ -225,7 +259,7 @@ class _Expansion:
             )
 
     def links(self, link: ImportExport, replicas: Replicas) -> Iterator[PortLink]:
-        """An import or export at every replica of the operator that it touches (rule 34)."""
+        """Yield an import or export at every replica of the operator that it touches (rule 34)."""
         operator = self.logical.operators[link.operator]
         if link.regions != operator.regions:
             return

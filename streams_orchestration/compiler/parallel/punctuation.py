@@ -1,4 +1,4 @@
-"""Input ports that expect window punctuation, and what feeds them (rules 25, 26)."""
+"""Checks of input ports that expect window punctuation (rules 25, 26)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def check_punctuation(graph: LogicalGraph) -> Iterator[Diagnostic]:
-    """Every way in which an expecting port would get no punctuation, or that of several streams."""
+    """Yield every case of an expecting port that gets no punctuation, or that of several streams."""
     expecting = [
         (operator, port)
         for operator in graph.operators
@@ -35,9 +35,9 @@ def _findings(
     consumer: LogicalOperator,
     port: int,
 ) -> Iterator[tuple[str, str]]:
-    """Walk upstream through ports that preserve punctuation, up to one that generates it or to what is wrong.
+    """Walk upstream through ports that preserve punctuation, up to one that generates it or to a fault.
 
-    A Custom without `onPunctuation` hands markers on, and its functions may make some.
+    A Custom without `onPunctuation` forwards markers, and its functions may submit some.
     """
     expects = f"input port {port} expects window punctuation"
     current, current_port = consumer, port
@@ -87,6 +87,6 @@ def _findings(
 
 
 def _hands_on(operator: LogicalOperator) -> bool:
-    """Return True if an operator is a Custom that hands the window markers of its only input port on."""
+    """Return True if an operator is a Custom that forwards the window markers of its only input port."""
     is_custom = operator.standard and operator.kind == "Custom"
     return is_custom and len(operator.inputs) == 1 and "onPunctuation" not in operator.parameters

@@ -10,7 +10,7 @@ from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOp
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
 
 Replica = tuple[int, int]
-"""A logical operator and the rank of one of its replicas, as far as the regions expanded so far go."""
+"""A logical operator and the rank of a replica among those of the regions that are expanded so far."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +39,7 @@ class Replicas:
         self._expand(_tree(graph.operators))
 
     def _expand(self, composite: _Composite) -> list[Replica]:
-        """Expand what is inside a composite; gives all replicas in it in the order in which a clone copies them."""
+        """Expand the inside of a composite; return its replicas in the order in which a clone copies them."""
         primitives = [(operator.index, 0) for operator in composite.primitives]
         for operator in composite.primitives:
             if operator.name in self._regions:
@@ -69,7 +69,7 @@ class Replicas:
 
 
 def _tree(operators: Sequence[LogicalOperator]) -> _Composite:
-    """The composites around the operators, in the order of the spec."""
+    """Return the tree of composites around the operators, in the order of the spec."""
     root = _Composite("")
     for operator in operators:
         composite = root
@@ -84,6 +84,6 @@ def _tree(operators: Sequence[LogicalOperator]) -> _Composite:
 def replicas_of(
     logical: LogicalGraph, physical: PhysicalGraph, chosen: Callable[[LogicalOperator], bool]
 ) -> frozenset[int]:
-    """The numbers of all replicas of the operators that are chosen."""
+    """Return the numbers of all replicas of the chosen logical operators."""
     models = {model.index for model in logical.operators if chosen(model)}
     return frozenset(each.index for each in physical.operators if each.logical in models) if models else frozenset()

@@ -1,4 +1,4 @@
-"""What hangs on one output port: its consumers, and the splitters that lead to those in parallel regions.
+"""The templates of output ports: consumers, and the splitters that lead to those in parallel regions.
 
 Every replica of an operator has the same splitters on a port, so the tree is made once for the logical port, as a
 template (rules 9-15, 17, 21-23).
@@ -22,18 +22,18 @@ class Entry(NamedTuple):
     region: ParallelRegion
     port: str
     way: tuple[object, ...]
-    """What tells this splitter from others on the same output port (rule 10)."""
+    """The key that distinguishes this splitter from others on the same output port (rule 10)."""
     splitter: tuple[object, ...]
-    """The logical splitter: the region's port and the connection that comes in there."""
+    """The logical splitter: the region's port and the connection that enters there."""
 
     @property
     def routing(self) -> Routing:
-        """How the port is routed."""
+        """The routing of the port."""
         return self.region.routing.get(self.port, _ROUND_ROBIN)
 
 
 class Crossing(NamedTuple):
-    """How one logical connection crosses the borders of regions."""
+    """The regions that one logical connection leaves and enters."""
 
     common: int
     """Number of regions around both ends."""
@@ -44,7 +44,7 @@ class Crossing(NamedTuple):
 
 
 def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[str, ParallelRegion]) -> Crossing:
-    """The regions that a connection leaves and enters; which are common follows from its path (rule 16)."""
+    """Return the regions that a connection leaves and enters; its path decides which are common (rule 16)."""
     source, _, target, target_port, path = connection
     start, end = graph.operators[source], graph.operators[target]
     leaves = int(start.name in regions)
@@ -68,14 +68,14 @@ def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[s
 
 
 def _incoming(connection: LogicalConnection, path: Sequence[str], position: int) -> tuple[object, ...]:
-    """The connection that reaches a region's port: from another composite's input port, or from a producer."""
+    """Return the connection that reaches a region's port: from a composite's input port, or from a producer."""
     if position and path[position - 1].startswith("entered:"):
         return (path[position - 1],)
     return (connection.source, connection.source_port, *path[:position])
 
 
 def dropping_splitters(crossings: Sequence[Crossing]) -> frozenset[tuple[object, ...]]:
-    """The logical splitters that a merge feeds, directly or through composite ports: shuffles (rule 23)."""
+    """Return the logical splitters that a merge feeds, directly or through composite ports: shuffles (rule 23)."""
     return frozenset(each.entries[0].splitter for each in crossings if each.leaves and each.entries)
 
 
@@ -89,11 +89,11 @@ class SplitterTemplate(NamedTuple):
     """Number of the splitter that holds this one, -1 at the top."""
     parent_channel: int
     rank: int
-    """Channels of the regions entered before, as a rank within those of the producer that are common."""
+    """Rank of the channels of the regions that were entered before, within the common regions."""
     outer: int
     """Number of such ranks."""
     common: int
-    """Number of the producer's regions that are around this one."""
+    """Number of the producer's regions that enclose this one."""
     drops: bool
     repetition: int
     """Counts splitters of the same region port on the same output port, from 0."""
@@ -107,9 +107,9 @@ class ConnectionTemplate(NamedTuple):
     left: int
     """Number of source replicas that share each set of targets: product of the widths left."""
     splitters: tuple[int, ...]
-    """Per rank of the target within the regions entered the splitter, -1 for none."""
+    """The splitter for every rank of the target within the entered regions, -1 for none."""
     channels: tuple[int, ...]
-    """Likewise the splitter's channel."""
+    """The channel of that splitter for every such rank."""
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class PortTemplate:
         source_widths: Sequence[int],
         dropping: frozenset[tuple[object, ...]],
     ) -> None:
-        """Take in a connection of this port; splitters that others have made already are shared."""
+        """Add a connection of this port; it shares existing splitters."""
         leaves: list[tuple[int, int]] = [(-1, -1)]
         for entry in crossing_.entries:
             if entry.routing.policy == "broadcast":

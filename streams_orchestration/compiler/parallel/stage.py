@@ -79,7 +79,7 @@ def expansion_is_complete(done: Stages) -> Iterator[str]:
 
 
 def _expanded(logical: LogicalGraph, connection: LogicalConnection, width: Mapping[int, int]) -> int:
-    """Rule 15: widths of the regions around both ends, of those left, and of those entered."""
+    """Return the number of copies of a connection: the product of the widths of its regions (rule 15)."""
     source, target = logical.operators[connection.source], logical.operators[connection.target]
     count = 1
     for region in logical.regions:
@@ -91,7 +91,7 @@ def _expanded(logical: LogicalGraph, connection: LogicalConnection, width: Mappi
 
 
 def _leaves(connection: LogicalConnection, region: str, source: str) -> bool:
-    """Does a connection between two members of a region lead out of it and in again, as a feedback loop does?"""
+    """Return True if a connection between members of a region leaves and enters it again, as a feedback loop does."""
     return region == source or any(port.rpartition(".")[0] == f"left:{region}" for port in connection.path)
 
 

@@ -1,1 +1,1 @@
-"""What has to share a PE or a host, what must not, and what contradicts itself in that."""
+"""Placement: operators that must or must not share a PE or a host, and contradictions among these demands."""

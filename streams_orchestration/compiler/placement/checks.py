@@ -11,11 +11,11 @@ from streams_orchestration.model.diagnostics import Diagnostic
 
 
 def check_placements(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> list[Diagnostic]:
-    """All contradictions, each once for the operators of the application that it is about.
+    """Return all contradictions, each once for its logical operators.
 
-    The checks look at replicas, so that they also see what only the expansion brings about, as siblings that share
-    both a colocation and an exlocation tag. Ids of the compile-time checks are kept: CDISP0284E to 0289E within a
-    colocation, 0291E to 0294E where host isolation makes a host colocation one PE, 0290E and 0295E on a host.
+    The checks look at replicas, so that they also see contradictions that only the expansion causes, such as siblings
+    that share both a colocation and an exlocation tag. Ids of the compile-time checks are kept: CDISP0284E to 0289E
+    within a colocation, 0291E to 0294E where host isolation makes a host colocation one PE, 0290E and 0295E on a host.
     """
     check = _PlacementCheck(logical, physical, placements)
     diagnostics: dict[tuple[str, str, int, int], Diagnostic] = {}
@@ -28,7 +28,7 @@ def check_placements(logical: LogicalGraph, physical: PhysicalGraph, placements:
 
 
 _Contradiction = tuple[str, str, int, int, str]
-"""Code, tag, the two operators, message."""
+"""A code, a tag, two operators, and a message."""
 
 
 class _PlacementCheck:
@@ -40,15 +40,15 @@ class _PlacementCheck:
         self._placements = placements
 
     def model(self, index: int) -> LogicalOperator:
-        """The logical operator of a replica."""
+        """Return the logical operator of a replica."""
         return self._logical.operators[self._physical.operators[index].logical]
 
     def name(self, index: int) -> str:
-        """The name of a replica."""
+        """Return the name of a replica."""
         return self._physical.operators[index].name
 
     def all(self) -> Iterator[_Contradiction]:
-        """Every contradiction, those of units first."""
+        """Yield every contradiction, those of units first."""
         wrong = {each.index for each in self._logical.operators if each.relocatable and not each.restartable}
         for operator in self._physical.operators if wrong else ():
             if operator.logical in wrong:
@@ -104,12 +104,12 @@ class _PlacementCheck:
             yield self._contradiction(ids, "", relocating[True], relocating[False], message)
 
     def _engine(self, operator: int) -> Hashable:
-        """What must agree for operators to be in one PE: DataFrames are one query where no splitter is between."""
+        """Yield contradictions of engines: DataFrame operators share a PE only if no splitter is between them."""
         model = self.model(operator)
         return (model.regions, self._physical.operators[operator].channels) if model.engine == "dataframe" else None
 
     def _contradiction(self, ids: tuple[str, str], tag: str, first: int, second: int, message: str) -> _Contradiction:
-        """Under the first id when partition colocation joins the two, else under that for host isolation."""
+        """Return a contradiction, under the first id if partition colocation joins the two, else under the second."""
         colocated = self._placements.colocated
         together = colocated.find(first) == colocated.find(second)
         why = "partition colocation" if together else "host isolation with host colocation"

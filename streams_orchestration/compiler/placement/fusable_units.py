@@ -1,4 +1,4 @@
-"""Fusable units: operators that must share a PE, and with which others they may share it (rules 45-53, 59)."""
+"""Fusable units: operators that must share a PE, and the rules for units that may share one (rules 45-53, 59)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.compiler.stage_results import RegionMap
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
-    """What an operator says of its host: a name, a pool, or nothing."""
+    """The host that an operator names: by its name, by a pool, or not at all."""
 
     host: str | None = None
     pool: str | None = None
@@ -25,7 +25,7 @@ class HostSpec:
 
 @dataclass(frozen=True, slots=True)
 class Placements:
-    """Placement configs of all replicas, tags resolved. Operators without one do not appear in the mappings."""
+    """Placement configs of all replicas, with tags resolved. Operators without configs are not in the mappings."""
 
     exlocation: Mapping[int, tuple[str, ...]]
     host_exlocation: Mapping[int, tuple[str, ...]]
@@ -35,19 +35,19 @@ class Placements:
     colocated: DisjointSets
     """Operators that share a tag of partition colocation, transitively (rule 45)."""
     fused: DisjointSets
-    """The same, and what host isolation adds to it (rule 52)."""
+    """The same sets, joined further by host isolation (rule 52)."""
     host_colocated: DisjointSets
     """Operators that must share a host: fused, host-colocated, or on the same named host."""
     any: bool
-    """Is there any config that the mappings and sets are of?"""
+    """True if there is any placement config."""
 
 
 Claim = tuple[tuple[str, str], int]
-"""A name and its value."""
+"""A name and the value that a unit claims for it."""
 
 
 class Kind(NamedTuple):
-    """What must agree for a common PE under the manual and automatic schemes (rule 53, A44)."""
+    """The facts that must be equal for a common PE under the manual and automatic schemes (rule 53, A44)."""
 
     restartable: bool
     relocatable: bool
@@ -57,7 +57,7 @@ class Kind(NamedTuple):
     channel: Hashable = None
     """The parallel channel around the unit, under `channelIsolation` only (rule 59)."""
     dataframe: int = -1
-    """The smallest operator of a unit that is a query of Spark's: none joins it that is not colocated with it."""
+    """The smallest operator of a Spark query, which only colocated operators join; -1 for other units."""
 
 
 class FusableUnit(NamedTuple):
@@ -65,18 +65,18 @@ class FusableUnit(NamedTuple):
 
     operators: tuple[int, ...]
     isolated: bool
-    """Alone in its PE."""
+    """True if the unit has a PE of its own."""
     kind: Kind
     """Units of different kinds never share a PE under the manual and automatic schemes."""
     claims: tuple[Claim, ...] = ()
-    """Two units share a PE only where they give the same value to every name that both claim."""
+    """Two units share a PE only if they claim the same value for every name that both claim."""
     host_set: int = -1
     """The set in `Placements.host_colocated`, -1 without a host config."""
 
 
 @dataclass(slots=True)
 class _Tags:
-    """Operators by tag, joined as they are met."""
+    """Operators by tag, joined while they are added."""
 
     sets: DisjointSets
     first: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
@@ -86,7 +86,7 @@ class _Tags:
 
 
 def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placements:
-    """Resolve the placement configs of all replicas and join what they join."""
+    """Resolve the placement configs of all replicas and join colocated operators."""
     size = len(physical.operators)
     partition, host = _Tags(DisjointSets(size)), _Tags(DisjointSets(size))
     exlocation: dict[int, tuple[str, ...]] = {}
@@ -143,7 +143,7 @@ def resolve_placements(logical: LogicalGraph, physical: PhysicalGraph) -> Placem
 def fusable_units(
     logical: LogicalGraph, physical: PhysicalGraph, regions: RegionMap, placements: Placements, options: Options
 ) -> list[FusableUnit]:
-    """The units in the order of their smallest operator.
+    """Return the units in the order of their smallest operator.
 
     A unit's kind is what must agree for a common PE: restartable, relocatable, the consistent region (A44), the
     host, and under `channelIsolation` the parallel channel. Tags of exlocation are claims, as are the channels of
@@ -159,7 +159,7 @@ def fusable_units(
     agreed = [flags[operator.logical] for operator in physical.operators]
     dataframes = any(model.engine == "dataframe" for model in logical.operators)
     kinds: dict[tuple[tuple[bool, bool], int, HostSpec | None, Hashable, int], Kind] = {}
-    """Of units of one operator."""
+    """Kinds of units of one operator."""
     units: list[FusableUnit] = []
     for number, members in enumerate(placements.fused.groups().values()):
         first = members[0]
@@ -199,16 +199,16 @@ _unit = maker(FusableUnit)
 
 
 def dataframe_of(logical: LogicalGraph, operator: PhysicalOperator) -> int:
-    """The operator itself if it is one of Spark's inside, else -1.
+    """Return the operator itself if it is a Spark query, else -1.
 
-    What Spark streams alone it need not stream together, two aggregations in update mode say. So such operators are one
-    query where they are colocated, and only there.
+    Spark cannot stream every combination of operators, for instance two aggregations in update mode. So only colocated
+    operators are one query.
     """
     return operator.index if logical.operators[operator.logical].engine == "dataframe" else -1
 
 
 def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements: Placements) -> set[int]:
-    """Host sets with configs beyond the host itself: exlocation, isolation, colocation of units."""
+    """Return host sets with configs beyond the host itself: exlocation, isolation, colocation of units."""
     find = placements.host_colocated.find
     bound = {find(index) for index in (*placements.host_exlocation, *placements.host_isolated)}
     colocated = [bool(operator.host_placement.colocation) for operator in logical.operators]
@@ -218,7 +218,7 @@ def _bound_host_sets(logical: LogicalGraph, physical: PhysicalGraph, placements:
 
 
 def host_specs(placements: Placements) -> dict[int, HostSpec]:
-    """What the operators of a host set say of their host, by set; where they contradict each other the first counts."""
+    """Return the host that the operators of each host set name; of contradictory ones the first counts."""
     specs: dict[int, HostSpec] = {}
     for index in sorted(placements.host):
         specs.setdefault(placements.host_colocated.find(index), placements.host[index])
@@ -226,13 +226,13 @@ def host_specs(placements: Placements) -> dict[int, HostSpec]:
 
 
 def _innermost_channels(logical: LogicalGraph, physical: PhysicalGraph) -> list[tuple[int, int] | None]:
-    """Per operator the innermost parallel region around it and its channel there."""
+    """Return per operator the innermost parallel region around it and its channel there."""
     innermost = [model.regions[-1] if model.regions else -1 for model in logical.operators]
     return [(innermost[each.logical], each.channels[-1]) if each.channels else None for each in physical.operators]
 
 
 def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator], claims: list[Claim]) -> bool:
-    """Add what a unit claims for being in its channels; False when it crosses some."""
+    """Add the claims of a unit for its channels; return False if it crosses some."""
     channel_of: dict[int, int] = {}
     for each in replicas:
         for region, channel in zip(logical.operators[each.logical].regions, each.channels, strict=False):
@@ -243,19 +243,19 @@ def _claim_channels(logical: LogicalGraph, replicas: Sequence[PhysicalOperator],
 
 
 class Sharing:
-    """Which operators of different PEs may be in one, each PE of whole units."""
+    """The rules by which PEs of whole units may be merged."""
 
     def __init__(self, units: Sequence[FusableUnit]) -> None:
         self._unit_of = {operator: unit for unit in units for operator in unit.operators}
 
     def kind(self, operators: Sequence[int]) -> Kind | None:
-        """What must agree; None where no others may come to these, or where hosts have a say."""
+        """Return the kind of some operators; None if no others may join them, or if host configs constrain them."""
         units = [self._unit_of[operator] for operator in operators]
         bound = any(unit.isolated or unit.host_set >= 0 for unit in units)
         return units[0].kind if not bound and all(unit.kind == units[0].kind for unit in units) else None
 
     def agree(self, first: Sequence[int], second: Sequence[int]) -> bool:
-        """Do they claim nothing that contradicts?"""
+        """Return True if the claims of two sets of operators do not contradict each other."""
         claims: dict[tuple[str, str], int] = {}
         both = (claim for operator in (*first, *second) for claim in self._unit_of[operator].claims)
         return all(claims.setdefault(name, value) == value for name, value in both)

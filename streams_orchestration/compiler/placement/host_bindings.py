@@ -1,4 +1,4 @@
-"""Host configs while PEs are being put together: which units can no longer share a host (rule 53)."""
+"""Host configs while PEs are packed: the units that can still share a host (rule 53)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.compiler.placement.fusable_units import FusableUnit, 
 
 
 class HostBindings:
-    """Sets of units that must share a host; putting units of two sets into one PE makes one set of them."""
+    """Sets of units that must share a host; a PE with units of two sets joins these."""
 
     def __init__(self, operators: int, units: Sequence[FusableUnit], placements: Placements) -> None:
         find = placements.host_colocated.find
@@ -17,7 +17,7 @@ class HostBindings:
         self._tags: dict[int, set[str]] = {}
         self._isolated: set[int] = {find(index) for index in placements.host_isolated}
         self._pes: dict[int, int] = {}
-        """PEs, and units not yet in one, that a set is spread over."""
+        """The number of PEs, and of units without a PE, in each set."""
         for index, tags in placements.host_exlocation.items():
             self._tags.setdefault(find(index), set()).update(tags)
         for unit in units:
@@ -25,15 +25,15 @@ class HostBindings:
                 self._pes[unit.host_set] = self._pes.get(unit.host_set, 0) + 1
 
     def tags(self, host_set: int) -> Iterable[str]:
-        """Tags of host exlocation in a set."""
+        """Return the tags of host exlocation in a set."""
         return self._tags.get(self._sets.find(host_set), ())
 
     def tags_of_sets(self, units: Sequence[FusableUnit]) -> dict[int, Iterable[str]]:
-        """Tags of host exlocation by the host sets of some units."""
+        """Return the tags of host exlocation by the host sets of some units."""
         return {unit.host_set: self.tags(unit.host_set) for unit in units if unit.host_set >= 0}
 
     def fits(self, first: int, second: int) -> bool:
-        """Can a PE with operators of the one set take a unit of the other? -1 stands for no set."""
+        """Return True if a PE with operators of the one set can take a unit of the other; -1 stands for no set."""
         if first < 0 or second < 0:
             return True
         first, second = self._sets.find(first), self._sets.find(second)

@@ -24,7 +24,7 @@ class _Bundle:
 
 @dataclass(slots=True)
 class _Host:
-    """A host, what is on it, and what that keeps away."""
+    """A host, its bundles, and the tags that these keep away."""
 
     number: int
     bundles: int = 0
@@ -37,21 +37,21 @@ class _Host:
 
 @dataclass(slots=True)
 class _Pool:
-    """Hosts to choose from: those of a declared pool, or those of operators without a host config."""
+    """The hosts of a declared pool, or those for operators without a host config."""
 
     size: int | None
     hosts: list[_Host] = field(default_factory=list[_Host])
     taken: dict[str, int] = field(default_factory=dict[str, int])
-    """Tag -> position behind the last host that took it, so that exlocations are not tried on every host before."""
+    """Tag -> position after the last host that took it, so that exlocation need not try earlier hosts."""
 
     @property
     def full(self) -> bool:
         return self.size is not None and len(self.hosts) >= self.size
 
     def choose(self, bundle: _Bundle) -> _Host | None:
-        """A host that takes the bundle, None when there is none yet or a pool of known size has one to open.
+        """Return a host for the bundle; None if none takes it, or if a pool of known size can open another one.
 
-        A pool of known size is used evenly; others fill the first host that does.
+        A pool of known size is used evenly; others fill the first host that takes the bundle.
         """
         if self.size is not None:
             free = [host for host in self.hosts if host.takes(bundle)]
@@ -74,12 +74,12 @@ class _Pool:
 def place_on_hosts(
     logical: LogicalGraph, physical: PhysicalGraph, placements: Placements, pes: Sequence[Sequence[int]]
 ) -> tuple[list[int], list[Diagnostic]]:
-    """The host of every PE, from its operators.
+    """Return the host of every PE, from its operators.
 
     Named hosts are numbered from 1 in the order of the PEs on them, then come hosts of pools and those that
     exlocation and isolation open. A pool spreads its PEs over as many hosts as it has; one without a size has as many
-    as are needed, and one that is too small is an error, CDISP0562E. All that is on a named host is one host
-    colocation, so what cannot be together there has been reported before.
+    as are needed, and one that is too small is an error, CDISP0562E. Operators
+    on a named host are one host colocation, so contradictions there have been reported before.
     """
     if not (placements.host or placements.host_exlocation or placements.host_isolated):
         return [0] * len(pes), []
@@ -112,7 +112,7 @@ def place_on_hosts(
 
 
 def _bundles(placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bundle]:
-    """PEs joined by what their operators ask of hosts, in the order of their first PE."""
+    """Join PEs that must share a host, and return them in the order of their first PE."""
     find = placements.host_colocated.find
     sets = DisjointSets(len(pes))
     first: dict[int, int] = {}
@@ -133,7 +133,7 @@ def _bundles(placements: Placements, pes: Sequence[Sequence[int]]) -> list[_Bund
 
 
 def _in_order(bundles: Sequence[_Bundle]) -> list[_Bundle]:
-    """Named hosts first; then those without any wish, which stay together; in pools those that ask for most first."""
+    """Sort bundles: named hosts first, then those without configs, then in pools those with most demands first."""
 
     def key(bundle: _Bundle) -> tuple[int, bool, bool]:
         asks = bundle.isolated or bool(bundle.tags)

@@ -1,4 +1,4 @@
-"""Tags of colocation and exlocation, as they read on one replica (rules 32, 46, 47, 49)."""
+"""Tags of colocation and exlocation, resolved for a replica (rules 32, 46, 47, 49)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from streams_orchestration.compiler.physical_graph import PhysicalOperator
 
 
 def resolve_text(text: str, operator: PhysicalOperator) -> str:
-    """A tag or host name with the channel functions replaced (rules 32, 37)."""
+    """Return a tag or host name with the channel functions replaced (rules 32, 37)."""
     return str(substitute_channels(text, operator)).replace(" ", "") if "${" in text else text
 
 
 def resolve_tag(tag: Tag, operator: PhysicalOperator) -> str:
-    """The tag of one replica.
+    """Return the tag of one replica.
 
-    `byChannel()` names the channel at the nesting level of the operator whose config brought it, the outermost one
-    when that config stands outside of all regions; `byReplica()` and plain tags know no channels.
+    `byChannel()` names the channel at the nesting level of the operator that has the config, or the outermost one if
+    the config is outside of all regions; `byReplica()` and plain tags have no channels.
     """
     match tag.kind:
         case "plain":

@@ -1,1 +1,1 @@
-"""What a profile says of a physical graph: rates, loads, traffic between operators."""
+"""Measured rates, loads and traffic of a physical graph, from a profile."""

@@ -1,4 +1,4 @@
-"""What a profile says of the operators and streams of a physical graph: loads, amounts, and the price of a cut."""
+"""Measured costs of a physical graph, from a profile: loads, amounts, and the price of a cut."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ Port = tuple[int, int]
 """A physical operator and one of its ports."""
 
 _SHOWN = 5
-"""Operators that a warning names."""
+"""The most operators that a warning names."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCosts:
-    """All amounts are of one second."""
+    """Measured costs; all amounts are a second."""
 
     cpu: Mapping[int, float]
-    """Operator -> processors that it keeps busy; those that were not measured are missing."""
+    """Operator -> processors that it keeps busy; operators without a measurement are missing."""
     tuples: Mapping[Port, float]
     """Output port -> tuples."""
     sizes: Mapping[Port, float]
-    """Output port -> bytes of a tuple in memory; missing where that was not measured."""
+    """Output port -> bytes of a tuple in memory; ports without a measurement are missing."""
     arriving: Mapping[Port, float]
     """Input port -> tuples."""
     transport: Transport
     overhead: float = 0.0
-    """Processors that a PE keeps busy besides its operators and streams, as a mean over those that were measured."""
+    """Processors that a PE keeps busy besides its operators and streams, as a mean of the measured PEs."""
     processors: int | None = None
-    """Of the machine that it was measured on."""
+    """Processors of the machine on which the profile was measured."""
     surroundings: float = 0.0
-    """Processors that each PE keeps busy outside of its tasks: Spark, planning, commits. They do so whatever flows."""
+    """Processors that each PE keeps busy at any rate, outside of its tasks: Spark, planning and commits."""
 
     def headroom(self, loads: Sequence[float]) -> float:
-        """How many times the rates there can be for which PEs have these loads, in percent of a processor.
+        """Return the factor by which the rates can grow if PEs have these loads, in percent of a processor.
 
-        The busiest PE decides, or the processors of the machine: what surrounds PEs takes its part of these at any
-        rate. At least a tenth of them is left to tasks.
+        The busiest PE or the processors of the machine limit it. The work around PEs takes its part of the processors
+        at any rate, but leaves at least a tenth of them to tasks.
         """
         busiest = 100.0 / max(loads)
         if self.processors is None:
@@ -56,9 +56,9 @@ class MeasuredCosts:
 def measured_costs(
     logical: LogicalGraph, physical: PhysicalGraph, profile: Profile
 ) -> tuple[MeasuredCosts, list[Diagnostic]]:
-    """What was measured, by physical operators, and where the profile and the application do not fit together.
+    """Return the measured costs by physical operators, and warnings where profile and application do not match.
 
-    Replicas keep what was measured of them where all of those still exist, else they share it evenly.
+    Replicas keep their measurements if all measured replicas still exist, else they share them evenly.
 
     Raises:
         ApplicationError: the profile is of another application (SO0210), or has no costs (SO0213).
@@ -99,7 +99,7 @@ def measured_costs(
 
 
 class _Spread:
-    """Shares what was measured of logical operators, or of their replicas, among the replicas there are."""
+    """The distribution of measurements of logical operators, or of their replicas, among the current replicas."""
 
     def __init__(self, logical: LogicalGraph, physical: PhysicalGraph) -> None:
         self.names = {operator.name: operator.index for operator in physical.operators}
@@ -108,7 +108,7 @@ class _Spread:
             self.replicas[logical.operators[operator.logical].name].append(operator.index)
 
     def of(self, entries: Iterable[tuple[str, float]]) -> Iterable[tuple[int, float]]:
-        """(operator, its amount) of entries of any operators, by names."""
+        """Yield (operator, amount) from entries with the names of operators."""
         grouped: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for name, amount in entries:
             grouped[logical_name(name)].append((name, amount))

@@ -1,4 +1,4 @@
-"""What a profile says of the streams of a physical graph (rule 55)."""
+"""Measured rates of the streams of a physical graph, from a profile (rule 55)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Rates = Mapping[tuple[int, int], float]
 """(physical operator, output port) -> tuples a second that leave it."""
 
 _SHOWN = 5
-"""Unmeasured streams that the warning names."""
+"""The most unmeasured streams that the warning names."""
 
 
 def measured_rates(
     logical: LogicalGraph, physical: PhysicalGraph, profile: Profile
 ) -> tuple[dict[tuple[int, int], float], list[Diagnostic]]:
-    """The measured rate of every output port that the profile knows, and where the two do not fit together.
+    """Return the measured rate of every output port in the profile, and warnings where the two do not match.
 
-    Replicas keep their own rates where all that were measured still exist. A profile of another width, or one by
-    logical names, says what all replicas send together, and they share it evenly.
+    Replicas keep their own rates if all measured replicas still exist. A profile of another width, or one by logical
+    names, has the rate of all replicas together, which they share evenly.
     """
     if profile.application != logical.application:
         message = f"the profile was measured on {profile.application}, this is {logical.application}"
@@ -62,12 +62,12 @@ def measured_rates(
 def shares(
     replicas: Sequence[int], measured: Sequence[tuple[str, float]], names: Mapping[str, int]
 ) -> Iterator[tuple[int, float]]:
-    """What every replica of one logical operator has of some amounts.
+    """Yield the share of every replica of one logical operator in some amounts.
 
     Args:
-        replicas: all of the operator.
+        replicas: all replicas of the operator.
         measured: (name of a replica or of the operator, amount).
-        names: of all replicas of the application.
+        names: names of all replicas of the application.
     """
     if all(names.get(name) in replicas for name, _ in measured):
         yield from ((names[name], amount) for name, amount in measured)
@@ -77,12 +77,12 @@ def shares(
 
 
 def logical_name(replica: str) -> str:
-    """The logical name in that of a replica."""
+    """Return the logical name within that of a replica."""
     return re.sub(r"\[\d+\]", "", replica)
 
 
 def _unmeasured(logical: LogicalGraph, physical: PhysicalGraph, rates: Rates) -> list[str]:
-    """The output ports of logical operators that are read and of which some replica was not measured."""
+    """Return the logical output ports that have readers and a replica without a measurement."""
     ports = dict.fromkeys((connection.source, connection.source_port) for connection in physical.connections)
     missing = dict.fromkeys(
         (logical.operators[physical.operators[operator].logical].name, port)

@@ -1,4 +1,4 @@
-"""How many tuples pass each connection, as measured or declared: the weight of a cut (rule 55)."""
+"""Tuples a second on each connection, measured or declared: the weight of a cut (rule 55)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from streams_orchestration.compiler.profiles.rates import Rates
 
 
 def connection_traffic(logical: LogicalGraph, physical: PhysicalGraph, measured: Rates) -> list[float]:
-    """Tuples a second on every physical connection; 1 on each when no stream has a measured or a declared rate.
+    """Return the tuples a second on every connection; 1 on each if no stream has a measured or declared rate.
 
-    A measured rate, (operator, output port) -> tuples a second, comes before a declared one. A declared rate is that of
-    the logical stream, so its replicas share it evenly, and a splitter shares what it gets among its channels. A stream
-    without a rate carries what enters its operator (1 at a source); what a loop brings back is not counted.
+    A measured rate, (operator, output port) -> tuples a second, takes precedence over a declared one. Replicas share
+    the declared rate of their logical stream evenly, as channels share the rate of a splitter. A stream without a rate
+    has the rate that enters its operator, or 1 at a source; tuples that a loop brings back do not count.
     """
     if not measured and all(port.rate is None for operator in logical.operators for port in operator.outputs):
         return [1.0] * len(physical.connections)
