@@ -29,14 +29,14 @@ def Aggregate(
     """Whenever a window is closed or triggered, a tuple for every group in it, in order of appearance, then a marker.
 
     Args:
-        window: the window clause: tumbling, punct().
+        window: Window clause, such as tumbling, punct().
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        group_by: attributes that make a group.
-        partition_by: attributes whose every value has a window of its own.
-        output: attribute -> an output function, as Average(e); others come from groupBy, partitionBy.
-        time_attribute: the timestamp that time(...) windows go by.
-        aggregate_incomplete_windows: tumbling windows that the end cuts off, too.
-        aggregate_evicted_partitions: tumbling windows of partitions that are given up, too.
+        group_by: Attributes whose values form a group.
+        partition_by: Attributes whose values each have their own window.
+        output: Maps an attribute to an output function such as Average(e). Other attributes come from groupBy and partitionBy.
+        time_attribute: Timestamp attribute by which time(...) windows are ordered.
+        aggregate_incomplete_windows: Also submit tumbling windows that the end of the stream cuts off.
+        aggregate_evicted_partitions: Also submit tumbling windows of partitions that are evicted.
     """
     return named_use(
         "Aggregate",
@@ -57,8 +57,8 @@ def Barrier(*, partition_by: Sequence[Any] | None = None, output: Mapping[str, A
     """When a tuple has come to every input port, one tuple is submitted that is made of them.
 
     Args:
-        partition_by: attributes by whose values tuples are matched: the same of all ports, or a list for each port.
-        output: attribute -> expression; what several ports have is called in0_name, in1_name and so on.
+        partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
+        output: Maps an attribute to an expression. An attribute of several ports is named in0_name, in1_name and so on.
     """
     return named_use("Barrier", {"partitionBy": partition_by, "output": output})
 
@@ -74,11 +74,11 @@ def Beacon(
     """The offset is the number of tuples so far, and all that a tuple depends on; the clock says only when it comes.
 
     Args:
-        iterations: number of tuples; without it there is no end.
-        period: seconds between tuples.
-        init_delay: seconds before the first tuple.
-        trigger_count: tuples in an epoch of the region that the Beacon drives.
-        output: attribute -> expression over IterationCount(); others are 0, false, '' or null.
+        iterations: Number of tuples; endless if omitted.
+        period: Seconds between tuples.
+        init_delay: Seconds before the first tuple.
+        trigger_count: Tuples in each epoch of the region that the Beacon drives.
+        output: Maps an attribute to an expression over IterationCount(). Other attributes are 0, false, '' or null.
     """
     return named_use(
         "Beacon",
@@ -103,11 +103,11 @@ def Custom(
     """The functions take what they need, by name: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`.
 
     Args:
-        function: package.module:name, called for every batch.
-        on_tuple: package.module:name, called for every tuple, instead of function.
-        on_punctuation: package.module:name, called for every mark.
-        state: what `state` holds at the beginning.
-        arguments: given to the functions as `arguments`.
+        function: Function package.module:name that is called for every batch.
+        on_tuple: Function package.module:name that is called for every tuple, instead of function.
+        on_punctuation: Function package.module:name that is called for every punctuation mark.
+        state: Initial content of `state`.
+        arguments: Values that the functions get as `arguments`.
     """
     return named_use(
         "Custom",
@@ -133,12 +133,12 @@ def DataFrame(
     """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns.
 
     Args:
-        function: package.module:name of a function of one DataFrame for each input port.
-        watermarks: input stream -> its event time: {attribute, delay}, as in Spark.
-        static: name -> a table that does not stream: {file, format, schema, options}.
-        output_mode: rows when they are final, or whenever they change.
-        flush: close all windows and joins when the input has ended.
-        arguments: further arguments of the function, by name.
+        function: Function package.module:name that takes one DataFrame for each input port.
+        watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark.
+        static: Maps a name to a table that does not stream: {file, format, schema, options}.
+        output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
+        flush: Close all windows and joins when the input has ended.
+        arguments: Further arguments of the function, by name.
     """
     return named_use(
         "DataFrame",
@@ -167,12 +167,12 @@ def DeDuplicate(
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        key: expressions that make the key; else all attributes.
-        count: a key is remembered for so many further tuples.
-        delta: a key is remembered until deltaAttribute has grown by.
-        delta_attribute: a number, or a time, which delta gives in seconds.
-        reset_on_duplicate: a duplicate, too, lets its key be remembered anew.
-        flush_on_punctuation: a window marker forgets all keys.
+        key: List of expressions that form the key; all attributes by default.
+        count: Number of further tuples for which a key is remembered.
+        delta: Growth of deltaAttribute for which a key is remembered.
+        delta_attribute: Number attribute, or a timestamp, for which delta is in seconds.
+        reset_on_duplicate: Remember a key from its last duplicate on, instead of from its first tuple.
+        flush_on_punctuation: Forget all keys at a window marker.
     """
     return named_use(
         "DeDuplicate",
@@ -192,8 +192,8 @@ def Delay(*, delay: float | Reference, time_attribute: str) -> Use:
     """A tuple is submitted when one has come that is `delay` seconds later, by `timeAttribute`.
 
     Args:
-        delay: seconds for which a tuple waits, by timeAttribute.
-        time_attribute: the timestamp that says when a tuple was.
+        delay: Seconds of timeAttribute by which a tuple is held back.
+        time_attribute: Timestamp attribute with the time of a tuple.
     """
     return named_use("Delay", {"delay": delay, "timeAttribute": time_attribute})
 
@@ -213,15 +213,15 @@ def DeltaSink(
     """Every epoch is one version of the table, whose transaction names application, operator and epoch.
 
     Args:
-        table: directory of the table; a relative one is among the results; or an address.
-        columns: attribute: column, where the names differ.
-        suppress: attributes that are not written.
-        key: attributes: a tuple replaces the row that has them.
-        partition_by: columns that the table is partitioned by.
-        create_table: make the table if it is missing.
-        add_columns: add columns to the table for attributes that it has none for.
+        table: Directory or address of the table. A relative directory is among the results.
+        columns: Maps an attribute to its column where the names differ.
+        suppress: Attributes that are not written.
+        key: Attributes of the key. A tuple replaces the row with the same key.
+        partition_by: Columns that the table is partitioned by.
+        create_table: Create the table if it is missing.
+        add_columns: Add a column to the table for each attribute that has none.
         on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
-        storage: how an object store is reached.
+        storage: Options of the object store that holds the table.
     """
     return named_use(
         "DeltaSink",
@@ -252,13 +252,13 @@ def DeltaSource(
     """Reads the files that each version of the log adds; those that only move rows, as OPTIMIZE does, add nothing.
 
     Args:
-        table: directory of the table; relative to the spec, or an address.
-        start_at: snapshot: all rows there are, then what is added; latest: only what is added; earliest: what was added since the oldest version that can be read; {version: n} or {time: t}: what was added from there on.
+        table: Directory or address of the table. A relative directory starts at the spec's.
+        start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on.
         until: latest: end with the version that is the newest one at the start.
-        on_change: of a version that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files that it adds, also those that are as before; feed: the changes themselves.
-        on_lost_data: of versions and files that are gone before they were read.
-        poll_period: seconds between two looks.
-        storage: how an object store is reached.
+        on_change: Policy for a version that deletes or updates rows. skip: read nothing of it. rewritten: read all rows of the files that it adds, unchanged rows included. feed: read the changes themselves.
+        on_lost_data: Policy for versions and files that were deleted before they were read.
+        poll_period: Seconds between two checks for new versions.
+        storage: Options of the object store that holds the table.
     """
     return named_use(
         "DeltaSource",
@@ -290,16 +290,16 @@ def DirectoryScan(
     """A tuple for each file of a directory, and for each that comes into it; directories in it are left out.
 
     Args:
-        directory: relative to the spec, absolute, or an address.
-        storage: how the store of an address is reached.
-        pattern: regular expression that is looked for in names of files.
-        sort_by: what the files of one look are in order of; date: then by name.
-        order: of the files of one look.
-        sleep_time: seconds between two looks for new files.
-        ignore_dot_files: files whose names begin with a dot are left out.
-        ignore_existing_files_at_startup: files of the first look are left out.
-        until: latest: it ends with the files of the first look.
-        metadata: attribute -> path, name, directory, size or modified; if left out one attribute gets the path.
+        directory: Directory, relative to the spec or absolute, or an address.
+        storage: Options of the object store that the address names.
+        pattern: A regular expression that is searched for in file names.
+        sort_by: Order of the files of one scan. Files of the same date are in order of their names.
+        order: Direction of the order within one scan.
+        sleep_time: Seconds between two scans.
+        ignore_dot_files: Leave out files whose names begin with a dot.
+        ignore_existing_files_at_startup: Leave out the files of the first scan.
+        until: latest: end after the files of the first scan.
+        metadata: Maps an attribute to path, name, directory, size or modified. If omitted, the only attribute gets the path.
     """
     return named_use(
         "DirectoryScan",
@@ -328,10 +328,10 @@ def DynamicFilter(
     """Output port 0 gets the tuples whose key was added and not removed since; port 1, where connected, the others.
 
     Args:
-        key: expressions over input port 0 that make the key of a tuple.
-        add_key: expressions over port 1, whose keys let tuples pass from then.
+        key: List of expressions over input port 0 that form the key of a tuple.
+        add_key: List of expressions over port 1. Their key lets tuples pass from then on.
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        remove_key: expressions over port 2, whose keys let none pass any more.
+        remove_key: List of expressions over port 2. Their key stops tuples from then on.
     """
     return named_use("DynamicFilter", {"key": key, "addKey": add_key, "onError": on_error, "removeKey": remove_key})
 
@@ -356,20 +356,20 @@ def FileSink(
     """Files `part-<epoch>-<batch>-<channel>` in the directory `file`, or in directories of `partitionBy` in it.
 
     Args:
-        file: directory for the parts; a relative one is among the results; or an address.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        storage: how an object store is reached.
-        format: of the files.
-        quote_strings: csv: values stand in quotes where they need them.
-        suppress: attributes that are not written.
-        partition_by: attributes whose values name directories for the files.
-        close_mode: when a file is closed; without it, by what is there of the next.
-        bytes_per_file: about.
-        time_per_file: seconds, about.
-        epochs_per_file: complete epochs.
-        truncate_on_reset: what was written after the cut is gone after a reset, always.
-        visibility: read_uncommitted: a part is visible with its batch, and a reset takes it back.
+        file: Directory or address for the parts. A relative directory is among the results.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        storage: Options of the object store that the address names.
+        format: Format of the files.
+        quote_strings: Quote CSV values that require it.
+        suppress: Attributes that are not written.
+        partition_by: Attributes whose values name directories for the files.
+        close_mode: Event that closes a file. If omitted, the size, time or epochs parameter decides.
+        bytes_per_file: Approximate size of a file in bytes.
+        time_per_file: Approximate seconds that a file covers.
+        epochs_per_file: Number of complete epochs in a file.
+        truncate_on_reset: A reset always removes what was written after the cut.
+        visibility: read_uncommitted: a part is visible with its batch, and a reset removes it.
     """
     return named_use(
         "FileSink",
@@ -406,14 +406,14 @@ def FileSource(
     """Reads each file once, front to back; the offset is the file and the number of its rows so far.
 
     Args:
-        file: file, directory or pattern; relative to the spec, package://<package>/<path>, or an address.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        storage: how the store of an address is reached.
-        format: of the files.
-        has_header_line: csv: the first line names columns.
-        quote_strings: csv: values may stand in quotes; else a quote is a character.
-        parsing: permissive: malformed rows are dropped and counted; fast is strict here.
+        file: File, directory or pattern relative to the spec, package://<package>/<path>, or an address.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        storage: Options of the object store that the address names.
+        format: Format of the files.
+        has_header_line: The first line of a CSV file names the columns.
+        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
+        parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
     """
     return named_use(
         "FileSource",
@@ -435,7 +435,7 @@ def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: 
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        filter: condition; without one every tuple passes.
+        filter: A condition for tuples to pass. If omitted, every tuple passes.
     """
     return named_use("Filter", {"onError": on_error, "filter": filter})
 
@@ -452,12 +452,12 @@ def Format(
     """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed.
 
     Args:
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a row, which ends with a line feed: csv, line, jsonl.
-        quote_strings: csv: values may stand in quotes; else a quote is a character.
-        suppress: attributes that are not written.
-        output: attribute -> expression; one is Output(), the bytes or text of the row; left out if plain.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a row, which ends with a line feed: csv, line, jsonl.
+        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
+        suppress: Attributes that are not written.
+        output: Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be omitted if there is only that one.
     """
     return named_use(
         "Format",
@@ -482,8 +482,8 @@ def Functor(
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        filter: condition; tuples for which it is not true are dropped.
-        output: attribute -> expression; others keep their value; a list has one for each output port.
+        filter: A condition. Tuples for which it is not true are dropped.
+        output: Maps an attribute to an expression; other attributes keep their values. A list has one map for each output port.
     """
     return named_use("Functor", {"onError": on_error, "filter": filter, "output": output})
 
@@ -497,9 +497,9 @@ def Gate(
     """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
 
     Args:
-        max_unacked_tuple_count: tuples that may have passed and not been acknowledged.
+        max_unacked_tuple_count: Most tuples that may have passed without being acknowledged.
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        num_tuples_to_ack: expression over input port 1: how many tuples one of its tuples acknowledges.
+        num_tuples_to_ack: An expression over input port 1: the number of tuples that one of its tuples acknowledges.
     """
     return named_use(
         "Gate",
@@ -523,16 +523,16 @@ def HttpSink(
     """Every epoch is one request or several, in order, each with an `Idempotency-Key`.
 
     Args:
-        url: http:// or https://; secrets in it as ${env:NAME} or ${file:PATH}.
-        headers: of each request; secrets as ${env:NAME} or ${file:PATH}.
-        token: a bearer token, as ${env:NAME} or ${file:PATH}.
-        ca: file with the certificates that are trusted; else the usual ones.
-        timeout: seconds for one request.
-        format: jsonl: an object a line; json: an array of objects; csv: names, then rows.
-        batch_size: most tuples in one request.
-        suppress: attributes that are left out.
+        url: Address http:// or https://, with secrets as ${env:NAME} or ${file:PATH}.
+        headers: Headers of each request, with secrets as ${env:NAME} or ${file:PATH}.
+        token: Bearer token, as ${env:NAME} or ${file:PATH}.
+        ca: File with the trusted certificates instead of the system's.
+        timeout: Seconds allowed for one request.
+        format: jsonl: one object per line. json: an array of objects. csv: names, then rows.
+        batch_size: Most tuples in one request.
+        suppress: Attributes that are left out.
         on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
-        visibility: read_uncommitted: tuples are posted with their batch.
+        visibility: read_uncommitted: post tuples with their batch.
     """
     return named_use(
         "HttpSink",
@@ -574,23 +574,23 @@ def HttpSource(
     """Each request is answered 202 when all messages of its body are in the journal, and none of them is otherwise.
 
     Args:
-        port: 0: a free one, which the host's log names.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a message.
-        metadata: attribute: number, received, or what the source calls who sent it.
-        max_message_bytes: of one message.
-        journal_limit: bytes that may wait to be read.
-        on_bad_tuple: a message that is no tuple; stream: to the second output port.
-        on_lost_data: messages that are not there any more.
-        address: to listen at.
-        path: that requests are posted to.
-        token: a bearer token, as ${env:NAME} or ${file:PATH}.
-        certificate: file with the certificate, for https.
-        private_key: file with the key of it.
-        max_body_bytes: of one request.
-        connections: most at a time; idle ones yield to new ones.
-        connections_per_address: most at a time of one address.
+        port: Port to listen at. 0: any free port, which the host's log names.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a message.
+        metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
+        max_message_bytes: Largest size of one message in bytes.
+        journal_limit: Most bytes that may wait in the journal to be read.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
+        on_lost_data: Policy for messages that were deleted before they were read.
+        address: Address to listen at.
+        path: Path that requests are posted to.
+        token: Bearer token that requests must have, as ${env:NAME} or ${file:PATH}.
+        certificate: File with the certificate for https.
+        private_key: File with the private key of the certificate.
+        max_body_bytes: Largest size of a request body in bytes.
+        connections: Most open connections. Idle connections yield to new ones.
+        connections_per_address: Most open connections from one address.
     """
     return named_use(
         "HttpSource",
@@ -631,14 +631,14 @@ def IcebergSink(
     """Every epoch is one commit of the table, which names application, operator and epoch.
 
     Args:
-        catalog: properties of the catalog, as pyiceberg has them: name, type, uri, warehouse.
-        table: namespace.name.
-        columns: attribute: column, where the names differ.
-        suppress: attributes that are not written.
-        key: attributes: a tuple replaces the row that has them.
-        partition_by: columns that the table is partitioned by.
-        create_table: make the table if it is missing.
-        add_columns: add columns to the table for attributes that it has none for.
+        catalog: Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse.
+        table: Name of the table: namespace.name.
+        columns: Maps an attribute to its column where the names differ.
+        suppress: Attributes that are not written.
+        key: Attributes of the key. A tuple replaces the row with the same key.
+        partition_by: Columns that the table is partitioned by.
+        create_table: Create the table if it is missing.
+        add_columns: Add a column to the table for each attribute that has none.
         on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
     """
     return named_use(
@@ -670,13 +670,13 @@ def IcebergSource(
     """Reads the files that each snapshot of the main branch adds; those that only rewrite files add nothing.
 
     Args:
-        catalog: properties of the catalog, as pyiceberg has them: name, type, uri, warehouse.
-        table: namespace.name.
-        start_at: snapshot: all rows there are, then what is added; latest: only what is added; earliest: what was added since the oldest version that can be read; {version: n} or {time: t}: what was added from there on.
+        catalog: Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse.
+        table: Name of the table: namespace.name.
+        start_at: snapshot: read all existing rows, then the added ones. latest: read only rows that are added from now on. earliest: read the rows that were added since the oldest readable version. {version: n} or {time: t}: read the rows that were added from there on.
         until: latest: end with the version that is the newest one at the start.
-        on_change: of a snapshot that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files that it adds, also those that are as before.
-        on_lost_data: of versions and files that are gone before they were read.
-        poll_period: seconds between two looks.
+        on_change: Policy for a snapshot that deletes or updates rows. skip: read nothing of it. rewritten: read all rows of the files that it adds, unchanged rows included.
+        on_lost_data: Policy for versions and files that were deleted before they were read.
+        poll_period: Seconds between two checks for new versions.
     """
     return named_use(
         "IcebergSource",
@@ -706,14 +706,14 @@ def Join(
     """A tuple that arrives enters its window, and is paired with those in the other one, in their order.
 
     Args:
-        window: sliding, P: for both streams, or a list of one for each.
+        window: Sliding window clause for both streams, or a list with one for each.
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        equality_lhs: attributes of port 0.
-        equality_rhs: attributes of port 1 that are equal to these.
-        match: condition that a pair meets besides.
-        algorithm: outer: tuples that never matched come when they leave their window, with nulls.
-        output: attribute -> expression; others keep their value.
-        time_attribute: the timestamp that time(...) windows go by, in both streams.
+        equality_lhs: Attributes of port 0 that are compared with those of equalityRHS.
+        equality_rhs: Attributes of port 1 that are compared with those of equalityLHS.
+        match: A further condition that a pair must meet.
+        algorithm: outer: a tuple that never matched is submitted with nulls when it leaves its window.
+        output: Maps an attribute to an expression. Other attributes keep their values.
+        time_attribute: Timestamp attribute of both streams by which time(...) windows are ordered.
     """
     return named_use(
         "Join",
@@ -752,22 +752,22 @@ def KafkaSink(
     """Every epoch is a transaction, which also writes the mark that it was made.
 
     Args:
-        brokers: host:port, several with commas between them.
-        topic: that messages are written to.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
-        format: of a message.
-        registry: avro, protobuf: where the schemas are: {url: http://host:port}.
-        subject: avro, protobuf: of the registry; else the topic with -value behind it.
-        register_schema: false: the latest schema of the subject is taken as it is.
-        key: attribute that is the key of the message.
-        partition: attribute with the number of the partition; else by the key.
-        timestamp: attribute with the time of the message; else when it is sent.
-        headers: header: attribute.
-        suppress: attributes that are not in the value.
+        brokers: Addresses host:port, separated by commas.
+        topic: Topic that messages are written to.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        client: Settings of librdkafka, with secrets as ${env:NAME} or ${file:PATH}.
+        format: Format of a message.
+        registry: Schema registry for avro and protobuf: {url: http://host:port}.
+        subject: Subject in the schema registry. Default: the topic followed by -value.
+        register_schema: Register the schema. If false, use the latest schema of the subject unchanged.
+        key: Attribute that holds the message key.
+        partition: Attribute that holds the partition number. Default: the key decides.
+        timestamp: Attribute that holds the time of the message. Default: the time of sending.
+        headers: Maps a header to an attribute.
+        suppress: Attributes that are not in the value.
         on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
-        visibility: read_uncommitted: messages are sent with their batch, and stay.
+        visibility: read_uncommitted: send messages with their batch; a reset does not take them back.
     """
     return named_use(
         "KafkaSink",
@@ -813,21 +813,21 @@ def KafkaSource(
     """Reads topics; the offset is the next offset of every partition. A channel reads `partition % width`.
 
     Args:
-        brokers: host:port, several with commas between them.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        client: settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}.
-        topic: one, or several; or a pattern.
-        pattern: regular expression: topics whose whole name matches.
-        format: of a message.
-        registry: avro, protobuf: where the schemas are: {url: http://host:port}.
-        metadata: attribute: key, topic, partition, offset, timestamp or header.NAME.
-        start_at: earliest, latest or a time in ISO 8601.
-        until: latest: the run ends with what is there when it begins.
-        on_bad_tuple: a message that is no tuple; stream: to the second output port.
-        on_lost_data: messages that are not there any more.
-        isolation: read_committed: messages of complete transactions only.
-        discovery: seconds between two looks for new partitions.
+        brokers: Addresses host:port, separated by commas.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        client: Settings of librdkafka, with secrets as ${env:NAME} or ${file:PATH}.
+        topic: Topic, or a list of topics; pattern is the alternative.
+        pattern: A regular expression that must match the whole name of a topic.
+        format: Format of a message.
+        registry: Schema registry for avro and protobuf: {url: http://host:port}.
+        metadata: Maps an attribute to key, topic, partition, offset, timestamp or header.NAME.
+        start_at: Where reading begins: earliest, latest or a time in ISO 8601.
+        until: latest: end the run after the messages that exist when it begins.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
+        on_lost_data: Policy for messages that were deleted before they were read.
+        isolation: read_committed: read only messages of committed transactions.
+        discovery: Seconds between two checks for new partitions.
     """
     return named_use(
         "KafkaSource",
@@ -862,11 +862,11 @@ def Lookup(
     """Each tuple gets attributes from the row of a table that has its key; a null finds none.
 
     Args:
-        table: CSV or Parquet file; paths as in FileSource.
-        key: the table's column to look up, or several; every key once.
-        take: new attribute -> the table's column; null where not found.
-        attribute: the stream's attributes that are looked up; those called as the key.
-        algorithm: inner: tuples without a row go to the second output port, if there is one.
+        table: CSV or Parquet file, with a path as in FileSource.
+        key: Column, or list of columns, of the table to look up. Keys are unique.
+        take: Maps a new attribute to a column of the table. It is null where there is no row.
+        attribute: Attributes of the stream to look up. Default: those named like the key.
+        algorithm: inner: a tuple without a row goes to the second output port, if there is one.
     """
     return named_use(
         "Lookup", {"table": table, "key": key, "take": take, "attribute": attribute, "algorithm": algorithm}
@@ -893,20 +893,20 @@ def MQTTSource(
     """A message is acknowledged to the broker when it is in the journal.
 
     Args:
-        url: scheme://host:port, without user and password.
-        topics: filters, as sensors/+/temperature or sensors/#.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a message.
-        metadata: attribute: number, received, or what the source calls who sent it.
-        max_message_bytes: of one message.
-        journal_limit: bytes that may wait to be read.
-        on_bad_tuple: a message that is no tuple; stream: to the second output port.
-        on_lost_data: messages that are not there any more.
-        user: name of the user, or ${env:NAME} or ${file:PATH}.
-        password: as ${env:NAME} or ${file:PATH}.
-        qos: 1: acknowledged when it is in the journal; 0: not at all.
-        client_id: by which the broker keeps what comes while no host is there.
+        url: Address scheme://host:port, without user and password.
+        topics: Topic filters such as sensors/+/temperature or sensors/#.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a message.
+        metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
+        max_message_bytes: Largest size of one message in bytes.
+        journal_limit: Most bytes that may wait in the journal to be read.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
+        on_lost_data: Policy for messages that were deleted before they were read.
+        user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
+        password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
+        qos: 1: acknowledge a message once it is in the journal. 0: never acknowledge.
+        client_id: Client id by which the broker keeps messages while no host runs.
     """
     return named_use(
         "MQTTSource",
@@ -933,7 +933,7 @@ def Merge(*, order_by: str | Sequence[Any]) -> Use:
     """A tuple is submitted when no other port can have an earlier one any more; of equal ones that of the first port.
 
     Args:
-        order_by: the number or timestamp that every stream is in order of, ascending; or one for each port.
+        order_by: Number or timestamp attribute by which every stream ascends, or a list with one for each port.
     """
     return named_use("Merge", {"orderBy": order_by})
 
@@ -949,11 +949,11 @@ def MetricsSink(
     """Each tuple sets the custom metrics of the operator, which are gauges, to the values of expressions.
 
     Args:
-        metrics: expression, or several: each tuple sets a metric to its value; null leaves it.
+        metrics: An expression, or several expressions. Each tuple sets a metric to the value; null leaves it unchanged.
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        names: of the metrics; as they are written when left out.
-        descriptions: of the metrics, for people.
-        initial_values: before the first tuple, 0 if left out.
+        names: Names of the metrics. Default: the texts in metrics.
+        descriptions: Descriptions of the metrics for readers.
+        initial_values: Values before the first tuple. Default: 0.
     """
     return named_use(
         "MetricsSink",
@@ -989,22 +989,22 @@ def NATSSource(
     """A message is acknowledged when it is in the journal; one that comes again is known by its number.
 
     Args:
-        url: scheme://host:port, without user and password.
-        stream: of JetStream.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a message.
-        metadata: attribute: number, received, or what the source calls who sent it.
-        max_message_bytes: of one message.
-        journal_limit: bytes that may wait to be read.
-        on_bad_tuple: a message that is no tuple; stream: to the second output port.
-        on_lost_data: messages that are not there any more.
-        user: name of the user, or ${env:NAME} or ${file:PATH}.
-        password: as ${env:NAME} or ${file:PATH}.
-        subject: filter; else all subjects of the stream.
-        consumer: durable, made if it is missing; by default the operator's own.
-        token: as ${env:NAME} or ${file:PATH}.
-        start_at: of a new consumer.
+        url: Address scheme://host:port, without user and password.
+        stream: Name of the JetStream stream.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a message.
+        metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
+        max_message_bytes: Largest size of one message in bytes.
+        journal_limit: Most bytes that may wait in the journal to be read.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
+        on_lost_data: Policy for messages that were deleted before they were read.
+        user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
+        password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
+        subject: Subject filter. Default: all subjects of the stream.
+        consumer: Durable consumer, created if it is missing. Default: one for this operator.
+        token: Token of the user, as ${env:NAME} or ${file:PATH}.
+        start_at: Where a new consumer begins.
     """
     return named_use(
         "NATSSource",
@@ -1033,7 +1033,7 @@ def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
     """When a tuple has come to every input port, all of them are submitted in the order of the ports, then a marker.
 
     Args:
-        partition_by: attributes by whose values tuples are matched: the same of all ports, or a list for each port.
+        partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
     """
     return named_use("Pair", {"partitionBy": partition_by})
 
@@ -1050,12 +1050,12 @@ def Parse(
     """The bytes of all tuples, one after another, are one text, whose rows are the tuples that are submitted.
 
     Args:
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a row, which ends with a line feed: csv, line, jsonl.
-        quote_strings: csv: values may stand in quotes; else a quote is a character.
-        parse_input: the attribute with the bytes, or texts; else there is one only.
-        parsing: permissive: malformed rows are dropped and counted; fast is strict here.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a row, which ends with a line feed: csv, line, jsonl.
+        quote_strings: CSV values may be quoted. If false, a quote is an ordinary character.
+        parse_input: Attribute that holds the bytes or text. May be omitted if there is only one.
+        parsing: permissive: drop and count malformed rows. strict and fast: stop at one.
     """
     return named_use(
         "Parse",
@@ -1088,18 +1088,18 @@ def PostgresChangeSource(
     """Reads a replication slot without taking from it; the offset is a position in the server's log.
 
     Args:
-        url: SQLAlchemy URL of a PostgreSQL server; {env:NAME}: an environment variable.
-        table: name, or schema.name.
-        slot: replication slot, of this source alone; made if missing.
-        publication: publication that has the table.
-        columns: attribute: column, where the names differ.
-        metadata: attribute: change, committed, position or transaction.
-        changes: those that become tuples.
-        start_at: snapshot: all rows there are, then the changes; slot: the changes that the slot has kept.
-        until: latest: it ends with the changes that are there when it begins.
-        poll_period: seconds between two looks for new changes.
-        on_bad_tuple: a row that does not fit; stream: to the second output port.
-        on_lost_data: changes that are gone before they were read.
+        url: SQLAlchemy URL of a PostgreSQL server. {env:NAME} stands for an environment variable.
+        table: Table as name or schema.name.
+        slot: Replication slot for this source alone, created if it is missing.
+        publication: Publication that contains the table.
+        columns: Maps an attribute to its column where the names differ.
+        metadata: Maps an attribute to change, committed, position or transaction.
+        changes: Kinds of changes that become tuples.
+        start_at: snapshot: read all existing rows, then the changes. slot: read the changes that the slot has kept.
+        until: latest: end after the changes that exist when the run begins.
+        poll_period: Seconds between two checks for new changes.
+        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port.
+        on_lost_data: Policy for changes that were deleted before they were read.
     """
     return named_use(
         "PostgresChangeSource",
@@ -1130,10 +1130,10 @@ def Punctor(
     """Passes all tuples on, each as Functor would, with a window marker before or after some of them.
 
     Args:
-        punctuate: condition; a tuple for which it is true gets a window marker.
-        position: where the marker is put.
+        punctuate: A condition. A tuple for which it is true gets a window marker.
+        position: Whether the marker is before or after the tuple.
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        output: attribute -> expression; others keep their value.
+        output: Maps an attribute to an expression. Other attributes keep their values.
     """
     return named_use("Punctor", {"punctuate": punctuate, "position": position, "onError": on_error, "output": output})
 
@@ -1159,21 +1159,21 @@ def RedisSource(
     """An entry is acknowledged when it is in the journal; one that comes again is known by its id.
 
     Args:
-        url: scheme://host:port, without user and password.
-        stream: the key of the stream; it is made if it is missing.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a message.
-        metadata: attribute: number, received, or what the source calls who sent it.
-        max_message_bytes: of one message.
-        journal_limit: bytes that may wait to be read.
-        on_bad_tuple: a message that is no tuple; stream: to the second output port.
-        on_lost_data: messages that are not there any more.
-        user: name of the user, or ${env:NAME} or ${file:PATH}.
-        password: as ${env:NAME} or ${file:PATH}.
-        group: consumer group, made if it is missing; by default the operator's own.
-        field: of an entry, that has the message.
-        start_at: of a new group.
+        url: Address scheme://host:port, without user and password.
+        stream: Key of the stream, which is created if it is missing.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a message.
+        metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
+        max_message_bytes: Largest size of one message in bytes.
+        journal_limit: Most bytes that may wait in the journal to be read.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
+        on_lost_data: Policy for messages that were deleted before they were read.
+        user: Name of the user, or a reference ${env:NAME} or ${file:PATH}.
+        password: Password of the user, as a reference ${env:NAME} or ${file:PATH}.
+        group: Consumer group, created if it is missing. Default: one for this operator.
+        field: Field of an entry that holds the message.
+        start_at: Where a new group begins.
     """
     return named_use(
         "RedisSource",
@@ -1209,12 +1209,12 @@ def Sort(
     """A tumbling window is submitted in order when it is closed, with a window marker behind it.
 
     Args:
-        sort_by: expressions; the first one decides first.
+        sort_by: List of expressions in order of precedence.
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        window: the window clause; sliding windows are of a count.
-        order: ascending or descending, for all expressions or for each.
-        partition_by: attributes whose every value has a window of its own.
-        time_attribute: the timestamp that time(...) windows go by.
+        window: Window clause. A sliding window must be a count.
+        order: ascending or descending, for all sort keys or for each.
+        partition_by: Attributes whose values each have their own window.
+        time_attribute: Timestamp attribute by which time(...) windows are ordered.
     """
     return named_use(
         "Sort",
@@ -1240,9 +1240,9 @@ def Split(
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        index: port number as an expression, modulo the number of ports; negative or null for none.
-        file: CSV of keys with their ports: `UA,0,2`, `default,1`.
-        key: expression that is looked up in the file, as text.
+        index: An expression for the port number, modulo the number of ports. A tuple with a negative or null number is dropped.
+        file: CSV file of keys with their ports: `UA,0,2`, `default,1`.
+        key: An expression whose value, as text, is looked up in the file.
     """
     return named_use("Split", {"onError": on_error, "index": index, "file": file, "key": key})
 
@@ -1258,11 +1258,11 @@ def Sql(
     """Runs a query over the input streams as Spark's Structured Streaming does: windows, joins, aggregates.
 
     Args:
-        query: SELECT statement of Spark's; the input streams are views of their names.
-        watermarks: input stream -> its event time: {attribute, delay}, as in Spark.
-        static: name -> a table that does not stream: {file, format, schema, options}.
-        output_mode: rows when they are final, or whenever they change.
-        flush: close all windows and joins when the input has ended.
+        query: SELECT statement of Spark SQL. Each input stream is a view with its name.
+        watermarks: Maps an input stream to its event time: {attribute, delay}, as in Spark.
+        static: Maps a name to a table that does not stream: {file, format, schema, options}.
+        output_mode: append: rows are submitted once they are final. update: they are submitted whenever they change.
+        flush: Close all windows and joins when the input has ended.
     """
     return named_use(
         "Sql", {"query": query, "watermarks": watermarks, "static": static, "outputMode": output_mode, "flush": flush}
@@ -1283,14 +1283,14 @@ def SqlSink(
     """Every epoch is one transaction on the table, together with a mark in `streams_deliveries` that it was made.
 
     Args:
-        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable.
-        table: name, or schema.name.
-        columns: attribute: column, where the names differ.
-        suppress: attributes that are not written.
-        key: attributes: a tuple replaces the row that has them.
-        create_table: make the table if it is missing.
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable.
+        table: Table as name or schema.name.
+        columns: Maps an attribute to its column where the names differ.
+        suppress: Attributes that are not written.
+        key: Attributes of the key. A tuple replaces the row with the same key.
+        create_table: Create the table if it is missing.
         on_undeliverable: of a tuple that the target can never take; route: it is set aside, the others are delivered.
-        visibility: read_uncommitted: rows are written with their batch, and stay.
+        visibility: read_uncommitted: write rows with their batch; a reset does not take them back.
     """
     return named_use(
         "SqlSink",
@@ -1324,17 +1324,17 @@ def SqlSource(
     """The offset is the value of the growing column up to which rows were read, and how many rows were read last.
 
     Args:
-        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable.
-        column: the column whose values grow from row to row.
-        table: name, or schema.name.
-        query: in place of a table: a statement that selects.
-        columns: attribute: column, where the names differ.
-        start_at: earliest, latest, or the value behind which rows are read.
-        until: latest: it ends with the rows that are there when it begins.
-        poll_period: seconds between two looks for new rows.
-        settle: seconds that a transaction may take from a row to its commit.
-        on_bad_tuple: a row that does not fit; stream: to the second output port.
-        on_lost_data: rows that come behind the position.
+        url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable.
+        column: Column whose values grow from row to row.
+        table: Table as name or schema.name.
+        query: SELECT statement instead of a table.
+        columns: Maps an attribute to its column where the names differ.
+        start_at: earliest, latest, or a value; rows with larger values are read.
+        until: latest: end after the rows that exist when the run begins.
+        poll_period: Seconds between two checks for new rows.
+        settle: Seconds that a transaction may take from its row to its commit.
+        on_bad_tuple: Policy for a row that does not fit. stream: send it to the second output port.
+        on_lost_data: Policy for rows that appear behind the position.
     """
     return named_use(
         "SqlSource",
@@ -1363,9 +1363,9 @@ def Switch(
     """While the switch is closed the tuples of input port 0 pass; while it is open they wait, in order.
 
     Args:
-        status: condition over input port 1: true closes the switch, anything else opens it.
+        status: A condition over input port 1. True closes the switch; anything else opens it.
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
-        initial_status: it is closed at the beginning.
+        initial_status: The switch is closed at the beginning.
     """
     return named_use("Switch", {"status": status, "onError": on_error, "initialStatus": initial_status})
 
@@ -1391,21 +1391,21 @@ def TCPSource(
     """Messages are read from connections into the journal, and become tuples from there.
 
     Args:
-        port: 0, of a server: a free one, which the host's log names.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a message.
-        metadata: attribute: number, received, or what the source calls who sent it.
-        max_message_bytes: of one message.
-        journal_limit: bytes that may wait to be read.
-        on_bad_tuple: a message that is no tuple; stream: to the second output port.
-        on_lost_data: messages that are not there any more.
-        role: listens, or connects.
-        address: to listen at, or to connect to.
-        framing: where a message ends: lines; length: four bytes in front.
-        connections: most at a time, of a server; silent ones yield to new ones.
-        connections_per_address: most at a time of one address, of a server.
-        acknowledge: answer with the number of messages of the connection that are in the journal.
+        port: Port. 0, for a server: any free port, which the host's log names.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a message.
+        metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
+        max_message_bytes: Largest size of one message in bytes.
+        journal_limit: Most bytes that may wait in the journal to be read.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
+        on_lost_data: Policy for messages that were deleted before they were read.
+        role: server: listen for connections. client: connect.
+        address: Address to listen at, or to connect to.
+        framing: How messages are framed. lines: by line feeds. length: by four bytes in front of each.
+        connections: Most open connections of a server. Silent connections yield to new ones.
+        connections_per_address: Most open connections of a server from one address.
+        acknowledge: Answer with the number of messages of the connection that are in the journal.
     """
     return named_use(
         "TCPSource",
@@ -1438,7 +1438,7 @@ def Throttle(*, rate: float | Reference) -> Use:
     """Passes every batch on and then pauses for as long as its tuples may take.
 
     Args:
-        rate: tuples a second.
+        rate: Most tuples per second.
     """
     return named_use("Throttle", {"rate": rate})
 
@@ -1459,16 +1459,16 @@ def UDPSource(
     """Every datagram is a message; a line feed at its end is none of it.
 
     Args:
-        port: 0: a free one, which the host's log names.
-        separator: csv.
-        null_texts: csv: texts that are null without quotes; first is written.
-        format: of a message.
-        metadata: attribute: number, received, or what the source calls who sent it.
-        max_message_bytes: of one message.
-        journal_limit: bytes that may wait to be read.
-        on_bad_tuple: a message that is no tuple; stream: to the second output port.
-        on_lost_data: messages that are not there any more.
-        address: to listen at.
+        port: Port to listen at. 0: any free port, which the host's log names.
+        separator: Character between the values of a CSV row.
+        null_texts: CSV texts that mean null when they are not quoted. The first one is written.
+        format: Format of a message.
+        metadata: Maps an attribute to number, received, or a name of the sender that the source defines.
+        max_message_bytes: Largest size of one message in bytes.
+        journal_limit: Most bytes that may wait in the journal to be read.
+        on_bad_tuple: Policy for a message that cannot be decoded. stream: send it to the second output port.
+        on_lost_data: Policy for messages that were deleted before they were read.
+        address: Address to listen at.
     """
     return named_use(
         "UDPSource",

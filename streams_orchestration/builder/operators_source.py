@@ -52,7 +52,7 @@ def _function(kind: str, implementation: type[Operator]) -> str:
     arguments = [_argument(name, info, required=info.is_required() and name in always) for name, info in ordered]
     head = f"def {kind}({', '.join(['*', *arguments]) if arguments else ''}) -> Use:"
     first = " ".join(inspect.cleandoc(implementation.__doc__ or f"{kind}.").partition("\n\n")[0].split())
-    notes = [f"        {name}: {info.description or _default(info)}." for name, info in ordered]
+    notes = [f"        {name}: {(info.description or _default(info)).rstrip('.')}." for name, info in ordered]
     doc = [f'    """{first}', "", "    Args:", *notes, '    """'] if notes else [f'    """{first}"""']
     parameters = ", ".join(f'"{info.alias or name}": {name}' for name, info in ordered)
     return "\n".join([head, *doc, f'    return named_use("{kind}", {{{parameters}}})', ""])

@@ -23,8 +23,8 @@ _DELAY = re.compile(r"(\d+(\.\d+)?\s+(microsecond|millisecond|second|minute|hour
 class Watermark(Parameters):
     """The event time of one input stream."""
 
-    attribute: str = Field(description="a timestamp: the event time")
-    delay: str = Field(description="how much later than the latest tuples others may come, as in `10 minutes`")
+    attribute: str = Field(description="Timestamp attribute that holds the event time.")
+    delay: str = Field(description="Time by which a tuple may be later than the latest one, such as `10 minutes`.")
 
     @field_validator("delay")
     @classmethod
@@ -38,12 +38,16 @@ class Watermark(Parameters):
 class StaticTable(Parameters):
     """A table that does not stream: files that Spark reads for every batch."""
 
-    file: str = Field(description="a file, a directory or a pattern; relative paths start at the spec's directory")
-    format: Literal["csv", "json", "orc", "parquet"] = Field(description="of the files; csv has a header")
-    attributes: str = Field(
-        "", alias="schema", description="the columns, which csv and json need: `id int, name string`"
+    file: str = Field(description="File, directory or pattern. A relative path starts at the spec's directory.")
+    format: Literal["csv", "json", "orc", "parquet"] = Field(
+        description="Format of the files. CSV files have a header."
     )
-    options: dict[str, str] = Field(default_factory=dict, description="of Spark's reader, as `sep` of csv")
+    attributes: str = Field(
+        "", alias="schema", description="Columns such as `id int, name string`; required for csv and json."
+    )
+    options: dict[str, str] = Field(
+        default_factory=dict, description="Options of Spark's reader, such as `sep` for csv."
+    )
 
     @model_validator(mode="after")
     def _has_columns(self) -> Self:
@@ -57,15 +61,20 @@ class FrameParameters(Parameters):
     """Parameters that `Sql` and `DataFrame` share."""
 
     watermarks: dict[str, Watermark] = Field(
-        default_factory=dict, description="input stream -> its event time: {attribute, delay}, as in Spark"
+        default_factory=dict, description="Maps an input stream to its event time: {attribute, delay}, as in Spark."
     )
     static: dict[str, StaticTable] = Field(
-        default_factory=dict, description="name -> a table that does not stream: {file, format, schema, options}"
+        default_factory=dict,
+        description="Maps a name to a table that does not stream: {file, format, schema, options}.",
     )
     output_mode: Literal["append", "update"] = Field(
-        "append", alias="outputMode", description="rows when they are final, or whenever they change"
+        "append",
+        alias="outputMode",
+        description=(
+            "append: rows are submitted once they are final. update: they are submitted whenever they change."
+        ),
     )
-    flush: bool = Field(default=True, description="close all windows and joins when the input has ended")
+    flush: bool = Field(default=True, description="Close all windows and joins when the input has ended.")
 
 
 class FrameOperator(Operator):

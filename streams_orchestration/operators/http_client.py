@@ -48,14 +48,18 @@ class HttpParameters(Parameters):
     """The address of a receiver and the parameters of requests to it."""
 
     url: str = Field(
-        min_length=1, repr=False, description="http:// or https://; secrets in it as ${env:NAME} or ${file:PATH}"
+        min_length=1,
+        repr=False,
+        description="Address http:// or https://, with secrets as ${env:NAME} or ${file:PATH}.",
     )
     headers: dict[str, str] = Field(
-        default_factory=dict, repr=False, description="of each request; secrets as ${env:NAME} or ${file:PATH}"
+        default_factory=dict,
+        repr=False,
+        description="Headers of each request, with secrets as ${env:NAME} or ${file:PATH}.",
     )
-    token: str | None = Field(default=None, repr=False, description="a bearer token, as ${env:NAME} or ${file:PATH}")
-    ca: str | None = Field(default=None, description="file with the certificates that are trusted; else the usual ones")
-    timeout: float = Field(default=30.0, gt=0, description="seconds for one request")
+    token: str | None = Field(default=None, repr=False, description="Bearer token, as ${env:NAME} or ${file:PATH}.")
+    ca: str | None = Field(default=None, description="File with the trusted certificates instead of the system's.")
+    timeout: float = Field(default=30.0, gt=0, description="Seconds allowed for one request.")
 
     @field_validator("url")
     @classmethod

@@ -28,7 +28,7 @@ class MatchingParameters(Parameters):
     partition_by: list[str] | list[list[str]] = Field(
         default_factory=list[str],
         alias="partitionBy",
-        description="attributes by whose values tuples are matched: the same of all ports, or a list for each port",
+        description="Attributes whose values match tuples: one list for all ports, or a list for each port.",
     )
 
     def keys_of(self, schemas: Sequence[pa.Schema]) -> list[list[str]]:

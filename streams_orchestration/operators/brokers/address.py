@@ -36,9 +36,11 @@ class BrokerParameters(JournalParameters):
 
     schemes: ClassVar[dict[str, int]] = {}
     """Scheme of the address -> its default port."""
-    url: str = Field(min_length=1, repr=False, description="scheme://host:port, without user and password")
-    user: str | None = Field(default=None, description="name of the user, or ${env:NAME} or ${file:PATH}")
-    password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
+    url: str = Field(min_length=1, repr=False, description="Address scheme://host:port, without user and password.")
+    user: str | None = Field(default=None, description="Name of the user, or a reference ${env:NAME} or ${file:PATH}.")
+    password: str | None = Field(
+        default=None, repr=False, description="Password of the user, as a reference ${env:NAME} or ${file:PATH}."
+    )
 
     @field_validator("url")
     @classmethod

@@ -26,9 +26,13 @@ class CsvDialect:
 class CsvParameters(Parameters):
     """Parameters of whatever reads or writes CSV."""
 
-    separator: str = Field(default=",", min_length=1, max_length=1, description="csv")
+    separator: str = Field(
+        default=",", min_length=1, max_length=1, description="Character between the values of a CSV row."
+    )
     null_texts: tuple[str, ...] = Field(
-        default=NULL_TEXTS, alias="nullTexts", description="csv: texts that are null without quotes; first is written"
+        default=NULL_TEXTS,
+        alias="nullTexts",
+        description="CSV texts that mean null when they are not quoted. The first one is written.",
     )
 
     @model_validator(mode="after")

@@ -35,19 +35,27 @@ LEAST_LIMIT = 8 << 20
 class JournalParameters(CsvParameters):
     """Parameters of every source with a journal."""
 
-    format: MessageFormat = Field(default="json", description="of a message")
+    format: MessageFormat = Field(default="json", description="Format of a message.")
     metadata: dict[str, str] = Field(
-        default_factory=dict, description="attribute: number, received, or what the source calls who sent it"
+        default_factory=dict,
+        description="Maps an attribute to number, received, or a name of the sender that the source defines.",
     )
-    max_message_bytes: int = Field(default=1 << 20, alias="maxMessageBytes", ge=1, description="of one message")
+    max_message_bytes: int = Field(
+        default=1 << 20, alias="maxMessageBytes", ge=1, description="Largest size of one message in bytes."
+    )
     journal_limit: int = Field(
-        default=1 << 30, alias="journalLimit", ge=LEAST_LIMIT, description="bytes that may wait to be read"
+        default=1 << 30,
+        alias="journalLimit",
+        ge=LEAST_LIMIT,
+        description="Most bytes that may wait in the journal to be read.",
     )
     on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
-        default="fail", alias="onBadTuple", description="a message that is no tuple; stream: to the second output port"
+        default="fail",
+        alias="onBadTuple",
+        description="Policy for a message that cannot be decoded. stream: send it to the second output port.",
     )
     on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="messages that are not there any more"
+        default="fail", alias="onLostData", description="Policy for messages that were deleted before they were read."
     )
 
     @model_validator(mode="after")

@@ -45,9 +45,11 @@ class MessagesRefusedError(KafkaRefusedError):
 class KafkaParameters(Parameters):
     """How a cluster is reached: what both operators take."""
 
-    brokers: str = Field(min_length=1, repr=False, description="host:port, several with commas between them")
+    brokers: str = Field(min_length=1, repr=False, description="Addresses host:port, separated by commas.")
     client: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, repr=False, description="settings of librdkafka; secrets as ${env:NAME} or ${file:PATH}"
+        default_factory=dict,
+        repr=False,
+        description="Settings of librdkafka, with secrets as ${env:NAME} or ${file:PATH}.",
     )
 
     @field_validator("brokers")

@@ -23,29 +23,38 @@ BAD = {"topic": "string", "partition": "int32", "offset": "int64", "reason": "st
 class KafkaSourceParameters(KafkaParameters, CsvParameters):
     """Parameters of `KafkaSource`."""
 
-    topic: str | list[str] | None = Field(default=None, description="one, or several; or a pattern")
-    pattern: str | None = Field(default=None, description="regular expression: topics whose whole name matches")
-    format: TopicFormat = Field(default="json", description="of a message")
+    topic: str | list[str] | None = Field(
+        default=None, description="Topic, or a list of topics; pattern is the alternative."
+    )
+    pattern: str | None = Field(
+        default=None, description="A regular expression that must match the whole name of a topic."
+    )
+    format: TopicFormat = Field(default="json", description="Format of a message.")
     registry: RegistryParameters | None = Field(
-        default=None, repr=False, description="avro, protobuf: where the schemas are: {url: http://host:port}"
+        default=None, repr=False, description="Schema registry for avro and protobuf: {url: http://host:port}."
     )
     metadata: dict[str, str] = Field(
-        default_factory=dict, description="attribute: key, topic, partition, offset, timestamp or header.NAME"
+        default_factory=dict,
+        description="Maps an attribute to key, topic, partition, offset, timestamp or header.NAME.",
     )
-    start_at: str = Field(default="earliest", alias="startAt", description="earliest, latest or a time in ISO 8601")
+    start_at: str = Field(
+        default="earliest", alias="startAt", description="Where reading begins: earliest, latest or a time in ISO 8601."
+    )
     until: Literal["latest"] | None = Field(
-        default=None, description="latest: the run ends with what is there when it begins"
+        default=None, description="latest: end the run after the messages that exist when it begins."
     )
     on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
-        default="fail", alias="onBadTuple", description="a message that is no tuple; stream: to the second output port"
+        default="fail",
+        alias="onBadTuple",
+        description="Policy for a message that cannot be decoded. stream: send it to the second output port.",
     )
     on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="messages that are not there any more"
+        default="fail", alias="onLostData", description="Policy for messages that were deleted before they were read."
     )
     isolation: Literal["read_committed", "read_uncommitted"] = Field(
-        default="read_committed", description="read_committed: messages of complete transactions only"
+        default="read_committed", description="read_committed: read only messages of committed transactions."
     )
-    discovery: float = Field(default=30.0, gt=0, description="seconds between two looks for new partitions")
+    discovery: float = Field(default=30.0, gt=0, description="Seconds between two checks for new partitions.")
 
     @model_validator(mode="after")
     def _go_together(self) -> KafkaSourceParameters:

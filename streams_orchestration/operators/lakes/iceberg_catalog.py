@@ -28,9 +28,9 @@ class IcebergParameters(Parameters):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     catalog: dict[str, str] = Field(
-        repr=False, description="properties of the catalog, as pyiceberg has them: name, type, uri, warehouse"
+        repr=False, description="Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse."
     )
-    table: str = Field(pattern=r"^[^.]+(\.[^.]+)+$", description="namespace.name")
+    table: str = Field(pattern=r"^[^.]+(\.[^.]+)+$", description="Name of the table: namespace.name.")
 
     _catalog = field_validator("catalog")(lambda value: check_catalog(value) or value)
 

@@ -34,15 +34,19 @@ SCRATCH = "_merging"
 class LakeSinkParameters(Parameters):
     """Parameters of all sinks of lake tables."""
 
-    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
-    suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
-    key: list[str] = Field(default_factory=list, description="attributes: a tuple replaces the row that has them")
-    partition_by: list[str] = Field(
-        default_factory=list, alias="partitionBy", description="columns that the table is partitioned by"
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to its column where the names differ."
     )
-    create_table: bool = Field(default=False, alias="createTable", description="make the table if it is missing")
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
+    key: list[str] = Field(
+        default_factory=list, description="Attributes of the key. A tuple replaces the row with the same key."
+    )
+    partition_by: list[str] = Field(
+        default_factory=list, alias="partitionBy", description="Columns that the table is partitioned by."
+    )
+    create_table: bool = Field(default=False, alias="createTable", description="Create the table if it is missing.")
     add_columns: bool = Field(
-        default=False, alias="addColumns", description="add columns to the table for attributes that it has none for"
+        default=False, alias="addColumns", description="Add a column to the table for each attribute that has none."
     )
 
     on_undeliverable: OnUndeliverable = "fail"

@@ -43,22 +43,31 @@ class LakeSourceParameters(Parameters):
     start_at: Start = Field(
         default="snapshot",
         alias="startAt",
-        description="snapshot: all rows there are, then what is added; latest: only what is added; earliest: what was "
-        "added since the oldest version that can be read; {version: n} or {time: t}: what was added from there on",
+        description=(
+            "snapshot: read all existing rows, then the added ones. latest: read only rows that are added "
+            "from now on. earliest: read the rows that were added since the oldest readable version. "
+            "{version: n} or {time: t}: read the rows that were added from there on."
+        ),
     )
     until: Literal["latest"] | None = Field(
-        default=None, description="latest: end with the version that is the newest one at the start"
+        default=None, description="latest: end with the version that is the newest one at the start."
     )
     on_change: ChangePolicy = Field(
         default="fail",
         alias="onChange",
-        description="of a version that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files "
-        "that it adds, also those that are as before; feed: the changes themselves",
+        description=(
+            "Policy for a version that deletes or updates rows. skip: read nothing of it. rewritten: read all "
+            "rows of the files that it adds, unchanged rows included. feed: read the changes themselves."
+        ),
     )
     on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="of versions and files that are gone before they were read"
+        default="fail",
+        alias="onLostData",
+        description="Policy for versions and files that were deleted before they were read.",
     )
-    poll_period: float = Field(default=1.0, alias="pollPeriod", ge=0.01, description="seconds between two looks")
+    poll_period: float = Field(
+        default=1.0, alias="pollPeriod", ge=0.01, description="Seconds between two checks for new versions."
+    )
 
 
 class LakeSource(SourceOperator):

@@ -24,8 +24,10 @@ _DEEPEST = 32
 class RegistryParameters(HttpParameters):
     """Where a schema registry is, under `registry`."""
 
-    user: str | None = Field(default=None, description="of the registry; with password")
-    password: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
+    user: str | None = Field(default=None, description="User of the registry; requires password.")
+    password: str | None = Field(
+        default=None, repr=False, description="Password of the user, as ${env:NAME} or ${file:PATH}."
+    )
 
     @field_validator("password")
     @classmethod

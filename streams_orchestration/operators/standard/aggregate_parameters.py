@@ -11,26 +11,33 @@ from streams_orchestration.operators.windows.clause import parse_window
 class AggregateParameters(ExpressionParameters):
     """Parameters of `Aggregate`."""
 
-    window: str = Field(examples=["tumbling, punct()"], description="the window clause: tumbling, punct()")
-    group_by: list[str] = Field(default_factory=list, alias="groupBy", description="attributes that make a group")
+    window: str = Field(examples=["tumbling, punct()"], description="Window clause, such as tumbling, punct().")
+    group_by: list[str] = Field(
+        default_factory=list, alias="groupBy", description="Attributes whose values form a group."
+    )
     partition_by: list[str] = Field(
-        default_factory=list, alias="partitionBy", description="attributes whose every value has a window of its own"
+        default_factory=list, alias="partitionBy", description="Attributes whose values each have their own window."
     )
     output: dict[str, str] = Field(
         default_factory=dict,
-        description="attribute -> an output function, as Average(e); others come from groupBy, partitionBy",
+        description=(
+            "Maps an attribute to an output function such as Average(e). Other attributes come from groupBy "
+            "and partitionBy."
+        ),
     )
     time_attribute: str | None = Field(
-        default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by"
+        default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
     )
     aggregate_incomplete_windows: bool = Field(
-        default=False, alias="aggregateIncompleteWindows", description="tumbling windows that the end cuts off, too"
+        default=False,
+        alias="aggregateIncompleteWindows",
+        description="Also submit tumbling windows that the end of the stream cuts off.",
     )
 
     aggregate_evicted_partitions: bool = Field(
         default=False,
         alias="aggregateEvictedPartitions",
-        description="tumbling windows of partitions that are given up, too",
+        description="Also submit tumbling windows of partitions that are evicted.",
     )
 
     @model_validator(mode="after")

@@ -21,7 +21,9 @@ class BarrierParameters(MatchingParameters):
 
     output: dict[str, str] = Field(
         default_factory=dict,
-        description="attribute -> expression; what several ports have is called in0_name, in1_name and so on",
+        description=(
+            "Maps an attribute to an expression. An attribute of several ports is named in0_name, in1_name and so on."
+        ),
     )
 
 

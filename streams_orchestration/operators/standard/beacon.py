@@ -33,15 +33,20 @@ def _counter() -> pa.Schema:
 class BeaconParameters(Parameters):
     """Parameters of `Beacon`."""
 
-    iterations: int | None = Field(default=None, gt=0, description="number of tuples; without it there is no end")
-    period: float = Field(default=0.0, ge=0, description="seconds between tuples")
-    init_delay: float = Field(default=0.0, ge=0, alias="initDelay", description="seconds before the first tuple")
+    iterations: int | None = Field(default=None, gt=0, description="Number of tuples; endless if omitted.")
+    period: float = Field(default=0.0, ge=0, description="Seconds between tuples.")
+    init_delay: float = Field(default=0.0, ge=0, alias="initDelay", description="Seconds before the first tuple.")
     trigger_count: int | None = Field(
-        default=None, gt=0, alias="triggerCount", description="tuples in an epoch of the region that the Beacon drives"
+        default=None,
+        gt=0,
+        alias="triggerCount",
+        description="Tuples in each epoch of the region that the Beacon drives.",
     )
     output: dict[str, str] = Field(
         default_factory=dict,
-        description="attribute -> expression over IterationCount(); others are 0, false, '' or null",
+        description=(
+            "Maps an attribute to an expression over IterationCount(). Other attributes are 0, false, '' or null."
+        ),
     )
 
 

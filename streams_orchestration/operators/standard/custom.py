@@ -36,15 +36,21 @@ _NAMES = ("port", "state", "arguments", "metrics")
 class CustomParameters(Parameters):
     """Parameters of `Custom`."""
 
-    function: str | None = Field(default=None, description="package.module:name, called for every batch")
+    function: str | None = Field(
+        default=None, description="Function package.module:name that is called for every batch."
+    )
     on_tuple: str | None = Field(
-        default=None, alias="onTuple", description="package.module:name, called for every tuple, instead of function"
+        default=None,
+        alias="onTuple",
+        description="Function package.module:name that is called for every tuple, instead of function.",
     )
     on_punctuation: str | None = Field(
-        default=None, alias="onPunctuation", description="package.module:name, called for every mark"
+        default=None,
+        alias="onPunctuation",
+        description="Function package.module:name that is called for every punctuation mark.",
     )
-    state: dict[str, Any] = Field(default_factory=dict, description="what `state` holds at the beginning")
-    arguments: dict[str, Any] = Field(default_factory=dict, description="given to the functions as `arguments`")
+    state: dict[str, Any] = Field(default_factory=dict, description="Initial content of `state`.")
+    arguments: dict[str, Any] = Field(default_factory=dict, description="Values that the functions get as `arguments`.")
 
     @model_validator(mode="after")
     def _go_together(self) -> CustomParameters:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class DataFrameParameters(FrameParameters):
     """Parameters of `DataFrame`."""
 
-    function: str = Field(description="package.module:name of a function of one DataFrame for each input port")
-    arguments: dict[str, Any] = Field(default_factory=dict, description="further arguments of the function, by name")
+    function: str = Field(description="Function package.module:name that takes one DataFrame for each input port.")
+    arguments: dict[str, Any] = Field(default_factory=dict, description="Further arguments of the function, by name.")
 
 
 class DataFrame(FrameOperator):

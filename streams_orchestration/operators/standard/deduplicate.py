@@ -29,17 +29,25 @@ from streams_orchestration.operators.states.state import State
 class DeDuplicateParameters(ExpressionParameters):
     """Parameters of `DeDuplicate`; without `count` and `delta` a key is remembered for good."""
 
-    key: str | list[str] = Field(default_factory=list, description="expressions that make the key; else all attributes")
-    count: int | None = Field(default=None, gt=0, description="a key is remembered for so many further tuples")
-    delta: float | None = Field(default=None, ge=0, description="a key is remembered until deltaAttribute has grown by")
+    key: str | list[str] = Field(
+        default_factory=list, description="List of expressions that form the key; all attributes by default."
+    )
+    count: int | None = Field(default=None, gt=0, description="Number of further tuples for which a key is remembered.")
+    delta: float | None = Field(
+        default=None, ge=0, description="Growth of deltaAttribute for which a key is remembered."
+    )
     delta_attribute: str | None = Field(
-        default=None, alias="deltaAttribute", description="a number, or a time, which delta gives in seconds"
+        default=None,
+        alias="deltaAttribute",
+        description="Number attribute, or a timestamp, for which delta is in seconds.",
     )
     reset_on_duplicate: bool = Field(
-        default=True, alias="resetOnDuplicate", description="a duplicate, too, lets its key be remembered anew"
+        default=True,
+        alias="resetOnDuplicate",
+        description="Remember a key from its last duplicate on, instead of from its first tuple.",
     )
     flush_on_punctuation: bool = Field(
-        default=False, alias="flushOnPunctuation", description="a window marker forgets all keys"
+        default=False, alias="flushOnPunctuation", description="Forget all keys at a window marker."
     )
 
     @model_validator(mode="after")

@@ -20,8 +20,8 @@ _TIME = "time"
 class DelayParameters(Parameters):
     """Parameters of `Delay`."""
 
-    delay: float = Field(ge=0, description="seconds for which a tuple waits, by timeAttribute")
-    time_attribute: str = Field(alias="timeAttribute", description="the timestamp that says when a tuple was")
+    delay: float = Field(ge=0, description="Seconds of timeAttribute by which a tuple is held back.")
+    time_attribute: str = Field(alias="timeAttribute", description="Timestamp attribute with the time of a tuple.")
 
     def policy(self, context: OperatorContext) -> Policy:
         """The delay in the unit of the attribute; raises ValueError when the attribute does not fit."""

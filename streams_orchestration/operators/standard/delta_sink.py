@@ -20,9 +20,11 @@ class DeltaSinkParameters(LakeSinkParameters):
     """Parameters of `DeltaSink`."""
 
     table: str = Field(
-        min_length=1, description="directory of the table; a relative one is among the results; or an address"
+        min_length=1, description="Directory or address of the table. A relative directory is among the results."
     )
-    storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
+    storage: StorageOptions | None = Field(
+        default=None, repr=False, description="Options of the object store that holds the table."
+    )
 
 
 class DeltaSink(LakeSink):

@@ -17,8 +17,12 @@ from streams_orchestration.operators.storage.port import is_address
 class DeltaSourceParameters(LakeSourceParameters):
     """Parameters of `DeltaSource`."""
 
-    table: str = Field(min_length=1, description="directory of the table; relative to the spec, or an address")
-    storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
+    table: str = Field(
+        min_length=1, description="Directory or address of the table. A relative directory starts at the spec's."
+    )
+    storage: StorageOptions | None = Field(
+        default=None, repr=False, description="Options of the object store that holds the table."
+    )
 
 
 class DeltaSource(LakeSource):

@@ -43,30 +43,35 @@ def _fits(fact: Fact, kind: pa.DataType) -> bool:
 class DirectoryScanParameters(Parameters):
     """Parameters of `DirectoryScan`."""
 
-    directory: str = Field(min_length=1, description="relative to the spec, absolute, or an address")
+    directory: str = Field(min_length=1, description="Directory, relative to the spec or absolute, or an address.")
     storage: StorageOptions | None = Field(
-        default=None, repr=False, description="how the store of an address is reached"
+        default=None, repr=False, description="Options of the object store that the address names."
     )
-    pattern: str | None = Field(default=None, description="regular expression that is looked for in names of files")
+    pattern: str | None = Field(default=None, description="A regular expression that is searched for in file names.")
     sort_by: Literal["date", "name"] = Field(
-        default="date", alias="sortBy", description="what the files of one look are in order of; date: then by name"
+        default="date",
+        alias="sortBy",
+        description="Order of the files of one scan. Files of the same date are in order of their names.",
     )
-    order: Literal["ascending", "descending"] = Field(default="ascending", description="of the files of one look")
+    order: Literal["ascending", "descending"] = Field(
+        default="ascending", description="Direction of the order within one scan."
+    )
     sleep_time: float = Field(
-        default=5.0, alias="sleepTime", ge=0.01, le=3600, description="seconds between two looks for new files"
+        default=5.0, alias="sleepTime", ge=0.01, le=3600, description="Seconds between two scans."
     )
     ignore_dot_files: bool = Field(
-        default=False, alias="ignoreDotFiles", description="files whose names begin with a dot are left out"
+        default=False, alias="ignoreDotFiles", description="Leave out files whose names begin with a dot."
     )
     ignore_existing_files_at_startup: bool = Field(
-        default=False, alias="ignoreExistingFilesAtStartup", description="files of the first look are left out"
+        default=False, alias="ignoreExistingFilesAtStartup", description="Leave out the files of the first scan."
     )
-    until: Literal["latest"] | None = Field(
-        default=None, description="latest: it ends with the files of the first look"
-    )
+    until: Literal["latest"] | None = Field(default=None, description="latest: end after the files of the first scan.")
     metadata: dict[str, Fact] = Field(
         default_factory=dict,
-        description="attribute -> path, name, directory, size or modified; if left out one attribute gets the path",
+        description=(
+            "Maps an attribute to path, name, directory, size or modified. If omitted, the only attribute "
+            "gets the path."
+        ),
     )
 
     @field_validator("pattern")

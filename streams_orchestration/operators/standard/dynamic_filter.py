@@ -27,12 +27,18 @@ _PARAMETERS = ("key", "addKey", "removeKey")
 class DynamicFilterParameters(ExpressionParameters):
     """Parameters of `DynamicFilter`."""
 
-    key: Expressions = Field(examples=["0"], description="expressions over input port 0 that make the key of a tuple")
+    key: Expressions = Field(
+        examples=["0"], description="List of expressions over input port 0 that form the key of a tuple."
+    )
     add_key: Expressions = Field(
-        alias="addKey", examples=["0"], description="expressions over port 1, whose keys let tuples pass from then"
+        alias="addKey",
+        examples=["0"],
+        description="List of expressions over port 1. Their key lets tuples pass from then on.",
     )
     remove_key: Expressions | None = Field(
-        default=None, alias="removeKey", description="expressions over port 2, whose keys let none pass any more"
+        default=None,
+        alias="removeKey",
+        description="List of expressions over port 2. Their key stops tuples from then on.",
     )
 
     def of_ports(self) -> list[list[str]]:

@@ -43,31 +43,39 @@ class FileSinkParameters(CsvParameters):
     """Parameters of `FileSink`."""
 
     file: str = Field(
-        min_length=1, description="directory for the parts; a relative one is among the results; or an address"
+        min_length=1, description="Directory or address for the parts. A relative directory is among the results."
     )
-    storage: StorageOptions | None = Field(default=None, repr=False, description="how an object store is reached")
-    format: SinkFormat = Field(default="parquet", description="of the files")
-    quote_strings: bool = Field(
-        default=True, alias="quoteStrings", description="csv: values stand in quotes where they need them"
+    storage: StorageOptions | None = Field(
+        default=None, repr=False, description="Options of the object store that the address names."
     )
-    suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
+    format: SinkFormat = Field(default="parquet", description="Format of the files.")
+    quote_strings: bool = Field(default=True, alias="quoteStrings", description="Quote CSV values that require it.")
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
     partition_by: list[str] = Field(
-        default_factory=list, alias="partitionBy", description="attributes whose values name directories for the files"
+        default_factory=list, alias="partitionBy", description="Attributes whose values name directories for the files."
     )
     close_mode: Literal["size", "time", "epochs", "batch"] | None = Field(
-        default=None, alias="closeMode", description="when a file is closed; without it, by what is there of the next"
+        default=None,
+        alias="closeMode",
+        description="Event that closes a file. If omitted, the size, time or epochs parameter decides.",
     )
-    bytes_per_file: int | None = Field(default=None, alias="bytesPerFile", ge=1, description="about")
-    time_per_file: float | None = Field(default=None, alias="timePerFile", ge=0, description="seconds, about")
-    epochs_per_file: int | None = Field(default=None, alias="epochsPerFile", ge=1, description="complete epochs")
+    bytes_per_file: int | None = Field(
+        default=None, alias="bytesPerFile", ge=1, description="Approximate size of a file in bytes."
+    )
+    time_per_file: float | None = Field(
+        default=None, alias="timePerFile", ge=0, description="Approximate seconds that a file covers."
+    )
+    epochs_per_file: int | None = Field(
+        default=None, alias="epochsPerFile", ge=1, description="Number of complete epochs in a file."
+    )
     truncate_on_reset: bool = Field(
         default=True,
         alias="truncateOnReset",
-        description="what was written after the cut is gone after a reset, always",
+        description="A reset always removes what was written after the cut.",
     )
     visibility: Visibility = Field(
         default="read_committed",
-        description="read_uncommitted: a part is visible with its batch, and a reset takes it back",
+        description="read_uncommitted: a part is visible with its batch, and a reset removes it.",
     )
 
     @model_validator(mode="after")

@@ -15,15 +15,19 @@ class FileParameters(CsvParameters):
     """How files are read: the parameters of a `FileSource` with an input port."""
 
     storage: StorageOptions | None = Field(
-        default=None, repr=False, description="how the store of an address is reached"
+        default=None, repr=False, description="Options of the object store that the address names."
     )
-    format: Format = Field(default="csv", description="of the files")
-    has_header_line: bool = Field(default=True, alias="hasHeaderLine", description="csv: the first line names columns")
+    format: Format = Field(default="csv", description="Format of the files.")
+    has_header_line: bool = Field(
+        default=True, alias="hasHeaderLine", description="The first line of a CSV file names the columns."
+    )
     quote_strings: bool = Field(
-        default=True, alias="quoteStrings", description="csv: values may stand in quotes; else a quote is a character"
+        default=True,
+        alias="quoteStrings",
+        description="CSV values may be quoted. If false, a quote is an ordinary character.",
     )
     parsing: Literal["strict", "permissive", "fast"] = Field(
-        default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
+        default="strict", description="permissive: drop and count malformed rows. strict and fast: stop at one."
     )
 
 
@@ -32,5 +36,5 @@ class FileSourceParameters(FileParameters):
 
     file: str = Field(
         min_length=1,
-        description="file, directory or pattern; relative to the spec, package://<package>/<path>, or an address",
+        description="File, directory or pattern relative to the spec, package://<package>/<path>, or an address.",
     )

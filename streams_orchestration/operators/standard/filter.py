@@ -17,7 +17,9 @@ from streams_orchestration.operators.mentions import Mentions
 class FilterParameters(ExpressionParameters):
     """Parameters of `Filter`."""
 
-    filter: Condition | None = Field(default=None, description="condition; without one every tuple passes")
+    filter: Condition | None = Field(
+        default=None, description="A condition for tuples to pass. If omitted, every tuple passes."
+    )
 
 
 class Filter(Operator):

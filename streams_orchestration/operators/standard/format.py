@@ -25,10 +25,13 @@ from streams_orchestration.operators.standard.refused import REFUSED
 class FormatParameters(RowParameters):
     """Parameters of `Format`."""
 
-    suppress: str | list[str] = Field(default_factory=list[str], description="attributes that are not written")
+    suppress: str | list[str] = Field(default_factory=list[str], description="Attributes that are not written.")
     output: dict[str, str] = Field(
         default_factory=dict,
-        description="attribute -> expression; one is Output(), the bytes or text of the row; left out if plain",
+        description=(
+            "Maps an attribute to an expression. One of them is Output(), the row as bytes or text. May be "
+            "omitted if there is only that one."
+        ),
     )
 
     def written(self, schema: pa.Schema) -> list[str]:

@@ -18,10 +18,15 @@ from streams_orchestration.operators.mentions import Mentions
 class FunctorParameters(ExpressionParameters):
     """Parameters of `Functor`."""
 
-    filter: Condition | None = Field(default=None, description="condition; tuples for which it is not true are dropped")
+    filter: Condition | None = Field(
+        default=None, description="A condition. Tuples for which it is not true are dropped."
+    )
     output: dict[str, str] | list[dict[str, str]] = Field(
         default_factory=dict,
-        description="attribute -> expression; others keep their value; a list has one for each output port",
+        description=(
+            "Maps an attribute to an expression; other attributes keep their values. A list has one map for "
+            "each output port."
+        ),
     )
 
 

@@ -26,12 +26,12 @@ class GateParameters(ExpressionParameters):
         gt=0,
         alias="maxUnackedTupleCount",
         examples=[1],
-        description="tuples that may have passed and not been acknowledged",
+        description="Most tuples that may have passed without being acknowledged.",
     )
     num_tuples_to_ack: str | int = Field(
         default=1,
         alias="numTuplesToAck",
-        description="expression over input port 1: how many tuples one of its tuples acknowledges",
+        description="An expression over input port 1: the number of tuples that one of its tuples acknowledges.",
     )
 
 

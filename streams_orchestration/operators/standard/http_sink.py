@@ -43,13 +43,13 @@ class HttpSinkParameters(HttpParameters):
     """Parameters of `HttpSink`."""
 
     format: BodyFormat = Field(
-        default="jsonl", description="jsonl: an object a line; json: an array of objects; csv: names, then rows"
+        default="jsonl", description="jsonl: one object per line. json: an array of objects. csv: names, then rows."
     )
-    batch_size: int = Field(default=1000, ge=1, alias="batchSize", description="most tuples in one request")
-    suppress: list[str] = Field(default_factory=list, description="attributes that are left out")
+    batch_size: int = Field(default=1000, ge=1, alias="batchSize", description="Most tuples in one request.")
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are left out.")
     on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(
-        default="read_committed", description="read_uncommitted: tuples are posted with their batch"
+        default="read_committed", description="read_uncommitted: post tuples with their batch."
     )
 
 

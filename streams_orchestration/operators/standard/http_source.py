@@ -32,16 +32,24 @@ END_SECONDS = 2
 class HttpSourceParameters(JournalParameters):
     """Parameters of `HttpSource`."""
 
-    address: str = Field(default="127.0.0.1", min_length=1, description="to listen at")
-    port: int = Field(ge=0, le=65535, description="0: a free one, which the host's log names")
-    path: str = Field(default="/", pattern=r"^/[^{}?#\s]*$", description="that requests are posted to")
-    token: str | None = Field(default=None, repr=False, description="a bearer token, as ${env:NAME} or ${file:PATH}")
-    certificate: str | None = Field(default=None, description="file with the certificate, for https")
-    private_key: str | None = Field(default=None, alias="privateKey", description="file with the key of it")
-    max_body_bytes: int = Field(default=16 << 20, alias="maxBodyBytes", ge=1, description="of one request")
-    connections: int = Field(default=100, ge=1, description="most at a time; idle ones yield to new ones")
+    address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at.")
+    port: int = Field(ge=0, le=65535, description="Port to listen at. 0: any free port, which the host's log names.")
+    path: str = Field(default="/", pattern=r"^/[^{}?#\s]*$", description="Path that requests are posted to.")
+    token: str | None = Field(
+        default=None, repr=False, description="Bearer token that requests must have, as ${env:NAME} or ${file:PATH}."
+    )
+    certificate: str | None = Field(default=None, description="File with the certificate for https.")
+    private_key: str | None = Field(
+        default=None, alias="privateKey", description="File with the private key of the certificate."
+    )
+    max_body_bytes: int = Field(
+        default=16 << 20, alias="maxBodyBytes", ge=1, description="Largest size of a request body in bytes."
+    )
+    connections: int = Field(
+        default=100, ge=1, description="Most open connections. Idle connections yield to new ones."
+    )
     connections_per_address: int | None = Field(
-        default=None, alias="connectionsPerAddress", ge=1, description="most at a time of one address"
+        default=None, alias="connectionsPerAddress", ge=1, description="Most open connections from one address."
     )
 
     @field_validator("token")

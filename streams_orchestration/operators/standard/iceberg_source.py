@@ -18,8 +18,10 @@ class IcebergSourceParameters(LakeSourceParameters, IcebergParameters):
     on_change: Literal["fail", "skip", "rewritten"] = Field(  # type: ignore[assignment]
         default="fail",
         alias="onChange",
-        description="of a snapshot that deletes or updates rows; skip: nothing of it; rewritten: the rows of all files "
-        "that it adds, also those that are as before",
+        description=(
+            "Policy for a snapshot that deletes or updates rows. skip: read nothing of it. rewritten: read "
+            "all rows of the files that it adds, unchanged rows included."
+        ),
     )
 
 

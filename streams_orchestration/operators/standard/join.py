@@ -34,19 +34,31 @@ class JoinParameters(ExpressionParameters):
     """Parameters of `Join`."""
 
     window: str | list[str] = Field(
-        examples=["sliding, count(1)"], description="sliding, P: for both streams, or a list of one for each"
+        examples=["sliding, count(1)"],
+        description="Sliding window clause for both streams, or a list with one for each.",
     )
-    equality_lhs: list[str] = Field(default_factory=list, alias="equalityLHS", description="attributes of port 0")
+    equality_lhs: list[str] = Field(
+        default_factory=list,
+        alias="equalityLHS",
+        description="Attributes of port 0 that are compared with those of equalityRHS.",
+    )
     equality_rhs: list[str] = Field(
-        default_factory=list, alias="equalityRHS", description="attributes of port 1 that are equal to these"
+        default_factory=list,
+        alias="equalityRHS",
+        description="Attributes of port 1 that are compared with those of equalityLHS.",
     )
-    match: str | None = Field(default=None, description="condition that a pair meets besides")
+    match: str | None = Field(default=None, description="A further condition that a pair must meet.")
     algorithm: Literal["inner", "leftOuter", "rightOuter", "outer"] = Field(
-        default="inner", description="outer: tuples that never matched come when they leave their window, with nulls"
+        default="inner",
+        description="outer: a tuple that never matched is submitted with nulls when it leaves its window.",
     )
-    output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
+    output: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
+    )
     time_attribute: str | None = Field(
-        default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by, in both streams"
+        default=None,
+        alias="timeAttribute",
+        description="Timestamp attribute of both streams by which time(...) windows are ordered.",
     )
 
     @model_validator(mode="after")

@@ -49,29 +49,32 @@ from streams_orchestration.operators.undeliverable import REMEDY, OnUndeliverabl
 class KafkaSinkParameters(KafkaParameters, CsvParameters):
     """Parameters of `KafkaSink`."""
 
-    topic: str = Field(min_length=1, description="that messages are written to")
-    format: TopicFormat = Field(default="json", description="of a message")
+    topic: str = Field(min_length=1, description="Topic that messages are written to.")
+    format: TopicFormat = Field(default="json", description="Format of a message.")
     registry: RegistryParameters | None = Field(
-        default=None, repr=False, description="avro, protobuf: where the schemas are: {url: http://host:port}"
+        default=None, repr=False, description="Schema registry for avro and protobuf: {url: http://host:port}."
     )
     subject: str | None = Field(
-        default=None, min_length=1, description="avro, protobuf: of the registry; else the topic with -value behind it"
+        default=None, min_length=1, description="Subject in the schema registry. Default: the topic followed by -value."
     )
     register_schema: bool = Field(
-        default=True, alias="registerSchema", description="false: the latest schema of the subject is taken as it is"
+        default=True,
+        alias="registerSchema",
+        description="Register the schema. If false, use the latest schema of the subject unchanged.",
     )
-    key: str | None = Field(default=None, description="attribute that is the key of the message")
+    key: str | None = Field(default=None, description="Attribute that holds the message key.")
     partition: str | None = Field(
-        default=None, description="attribute with the number of the partition; else by the key"
+        default=None, description="Attribute that holds the partition number. Default: the key decides."
     )
     timestamp: str | None = Field(
-        default=None, description="attribute with the time of the message; else when it is sent"
+        default=None, description="Attribute that holds the time of the message. Default: the time of sending."
     )
-    headers: dict[str, str] = Field(default_factory=dict, description="header: attribute")
-    suppress: list[str] = Field(default_factory=list, description="attributes that are not in the value")
+    headers: dict[str, str] = Field(default_factory=dict, description="Maps a header to an attribute.")
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are not in the value.")
     on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(
-        default="read_committed", description="read_uncommitted: messages are sent with their batch, and stay"
+        default="read_committed",
+        description="read_uncommitted: send messages with their batch; a reset does not take them back.",
     )
 
     @model_validator(mode="after")

@@ -30,14 +30,20 @@ _ROW = "@row"
 class LookupParameters(Parameters):
     """Parameters of `Lookup`."""
 
-    table: str = Field(min_length=1, description="CSV or Parquet file; paths as in FileSource")
-    key: str | list[str] = Field(min_length=1, description="the table's column to look up, or several; every key once")
-    attribute: str | list[str] | None = Field(
-        default=None, min_length=1, description="the stream's attributes that are looked up; those called as the key"
+    table: str = Field(min_length=1, description="CSV or Parquet file, with a path as in FileSource.")
+    key: str | list[str] = Field(
+        min_length=1, description="Column, or list of columns, of the table to look up. Keys are unique."
     )
-    take: dict[str, str] = Field(min_length=1, description="new attribute -> the table's column; null where not found")
+    attribute: str | list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="Attributes of the stream to look up. Default: those named like the key.",
+    )
+    take: dict[str, str] = Field(
+        min_length=1, description="Maps a new attribute to a column of the table. It is null where there is no row."
+    )
     algorithm: Literal["leftOuter", "inner"] = Field(
-        default="leftOuter", description="inner: tuples without a row go to the second output port, if there is one"
+        default="leftOuter", description="inner: a tuple without a row goes to the second output port, if there is one."
     )
 
     @model_validator(mode="after")

@@ -29,7 +29,7 @@ class MergeParameters(Parameters):
     order_by: str | list[str] = Field(
         min_length=1,
         alias="orderBy",
-        description="the number or timestamp that every stream is in order of, ascending; or one for each port",
+        description=("Number or timestamp attribute by which every stream ascends, or a list with one for each port."),
     )
 
     def policies(self, schemas: tuple[pa.Schema, ...]) -> list[Policy]:

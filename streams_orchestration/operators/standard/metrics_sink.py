@@ -31,11 +31,15 @@ def _listed(texts: Any) -> list[Any]:
 class MetricsSinkParameters(ExpressionParameters):
     """Parameters of `MetricsSink`."""
 
-    metrics: Texts = Field(description="expression, or several: each tuple sets a metric to its value; null leaves it")
-    names: Texts | None = Field(default=None, description="of the metrics; as they are written when left out")
-    descriptions: Texts | None = Field(default=None, description="of the metrics, for people")
+    metrics: Texts = Field(
+        description=(
+            "An expression, or several expressions. Each tuple sets a metric to the value; null leaves it unchanged."
+        )
+    )
+    names: Texts | None = Field(default=None, description="Names of the metrics. Default: the texts in metrics.")
+    descriptions: Texts | None = Field(default=None, description="Descriptions of the metrics for readers.")
     initial_values: float | list[float] | None = Field(
-        default=None, alias="initialValues", description="before the first tuple, 0 if left out"
+        default=None, alias="initialValues", description="Values before the first tuple. Default: 0."
     )
 
     @model_validator(mode="after")

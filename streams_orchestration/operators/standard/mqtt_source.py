@@ -30,10 +30,12 @@ class MqttSourceParameters(BrokerParameters):
     """Parameters of `MQTTSource`."""
 
     schemes: ClassVar[dict[str, int]] = {"mqtt": 1883, "mqtts": 8883}
-    topics: list[str] = Field(min_length=1, description="filters, as sensors/+/temperature or sensors/#")
-    qos: Literal[0, 1] = Field(default=1, description="1: acknowledged when it is in the journal; 0: not at all")
+    topics: list[str] = Field(min_length=1, description="Topic filters such as sensors/+/temperature or sensors/#.")
+    qos: Literal[0, 1] = Field(
+        default=1, description="1: acknowledge a message once it is in the journal. 0: never acknowledge."
+    )
     client_id: str | None = Field(
-        default=None, alias="clientId", description="by which the broker keeps what comes while no host is there"
+        default=None, alias="clientId", description="Client id by which the broker keeps messages while no host runs."
     )
 
 

@@ -36,16 +36,18 @@ class NatsSourceParameters(BrokerParameters):
     """Parameters of `NATSSource`."""
 
     schemes: ClassVar[dict[str, int]] = {"nats": 4222, "tls": 4222}
-    stream: str = Field(min_length=1, description="of JetStream")
-    subject: str | None = Field(default=None, description="filter; else all subjects of the stream")
+    stream: str = Field(min_length=1, description="Name of the JetStream stream.")
+    subject: str | None = Field(default=None, description="Subject filter. Default: all subjects of the stream.")
     consumer: str | None = Field(
         default=None,
         pattern=r"^[^\s.*>]+$",
-        description="durable, made if it is missing; by default the operator's own",
+        description="Durable consumer, created if it is missing. Default: one for this operator.",
     )
-    token: str | None = Field(default=None, repr=False, description="as ${env:NAME} or ${file:PATH}")
+    token: str | None = Field(
+        default=None, repr=False, description="Token of the user, as ${env:NAME} or ${file:PATH}."
+    )
     start_at: Literal["earliest", "latest"] = Field(
-        default="earliest", alias="startAt", description="of a new consumer"
+        default="earliest", alias="startAt", description="Where a new consumer begins."
     )
 
     @field_validator("token")

@@ -36,9 +36,13 @@ def message_format(format: RowFormat) -> MessageFormat:
 class RowParameters(CsvParameters):
     """What Parse and Format have in common."""
 
-    format: RowFormat = Field(default="csv", description="of a row, which ends with a line feed: csv, line, jsonl")
+    format: RowFormat = Field(
+        default="csv", description="Format of a row, which ends with a line feed: csv, line, jsonl."
+    )
     quote_strings: bool = Field(
-        default=True, alias="quoteStrings", description="csv: values may stand in quotes; else a quote is a character"
+        default=True,
+        alias="quoteStrings",
+        description="CSV values may be quoted. If false, a quote is an ordinary character.",
     )
 
     @model_validator(mode="after")
@@ -59,10 +63,12 @@ class ParseParameters(RowParameters):
     """Parameters of `Parse`."""
 
     parse_input: str | None = Field(
-        default=None, alias="parseInput", description="the attribute with the bytes, or texts; else there is one only"
+        default=None,
+        alias="parseInput",
+        description="Attribute that holds the bytes or text. May be omitted if there is only one.",
     )
     parsing: Literal["strict", "permissive", "fast"] = Field(
-        default="strict", description="permissive: malformed rows are dropped and counted; fast is strict here"
+        default="strict", description="permissive: drop and count malformed rows. strict and fast: stop at one."
     )
 
     def attribute(self, schema: pa.Schema) -> str:

@@ -31,36 +31,44 @@ class PostgresChangeSourceParameters(Parameters):
     url: str = Field(
         min_length=1,
         repr=False,
-        description="SQLAlchemy URL of a PostgreSQL server; {env:NAME}: an environment variable",
+        description="SQLAlchemy URL of a PostgreSQL server. {env:NAME} stands for an environment variable.",
     )
-    table: str = Field(pattern=r"^[^.]+(\.[^.]+)?$", description="name, or schema.name")
+    table: str = Field(pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")
     slot: str = Field(
-        pattern=r"^[a-z0-9_]{1,63}$", description="replication slot, of this source alone; made if missing"
+        pattern=r"^[a-z0-9_]{1,63}$", description="Replication slot for this source alone, created if it is missing."
     )
-    publication: str = Field(min_length=1, description="publication that has the table")
-    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
+    publication: str = Field(min_length=1, description="Publication that contains the table.")
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to its column where the names differ."
+    )
     metadata: dict[str, str] = Field(
-        default_factory=dict, description="attribute: change, committed, position or transaction"
+        default_factory=dict, description="Maps an attribute to change, committed, position or transaction."
     )
     changes: tuple[Kind, ...] = Field(
-        default=("insert", "update", "delete", "truncate"), min_length=1, description="those that become tuples"
+        default=("insert", "update", "delete", "truncate"),
+        min_length=1,
+        description="Kinds of changes that become tuples.",
     )
     start_at: Literal["snapshot", "slot"] = Field(
         default="snapshot",
         alias="startAt",
-        description="snapshot: all rows there are, then the changes; slot: the changes that the slot has kept",
+        description=(
+            "snapshot: read all existing rows, then the changes. slot: read the changes that the slot has kept."
+        ),
     )
     until: Literal["latest"] | None = Field(
-        default=None, description="latest: it ends with the changes that are there when it begins"
+        default=None, description="latest: end after the changes that exist when the run begins."
     )
     poll_period: float = Field(
-        default=0.2, alias="pollPeriod", ge=0.01, le=3600, description="seconds between two looks for new changes"
+        default=0.2, alias="pollPeriod", ge=0.01, le=3600, description="Seconds between two checks for new changes."
     )
     on_bad_tuple: OnBadTuple = Field(
-        default="fail", alias="onBadTuple", description="a row that does not fit; stream: to the second output port"
+        default="fail",
+        alias="onBadTuple",
+        description="Policy for a row that does not fit. stream: send it to the second output port.",
     )
     on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="changes that are gone before they were read"
+        default="fail", alias="onLostData", description="Policy for changes that were deleted before they were read."
     )
 
     @model_validator(mode="after")

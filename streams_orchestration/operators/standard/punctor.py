@@ -20,10 +20,12 @@ class PunctorParameters(ExpressionParameters):
     """Parameters of `Punctor`."""
 
     punctuate: Condition = Field(
-        examples=["true"], description="condition; a tuple for which it is true gets a window marker"
+        examples=["true"], description="A condition. A tuple for which it is true gets a window marker."
     )
-    position: Literal["before", "after"] = Field(description="where the marker is put")
-    output: dict[str, str] = Field(default_factory=dict, description="attribute -> expression; others keep their value")
+    position: Literal["before", "after"] = Field(description="Whether the marker is before or after the tuple.")
+    output: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to an expression. Other attributes keep their values."
+    )
 
 
 class Punctor(Operator):

@@ -46,12 +46,16 @@ class RedisSourceParameters(BrokerParameters):
     """Parameters of `RedisSource`."""
 
     schemes: ClassVar[dict[str, int]] = {"redis": 6379, "rediss": 6379}
-    stream: str = Field(min_length=1, description="the key of the stream; it is made if it is missing")
+    stream: str = Field(min_length=1, description="Key of the stream, which is created if it is missing.")
     group: str | None = Field(
-        default=None, min_length=1, description="consumer group, made if it is missing; by default the operator's own"
+        default=None,
+        min_length=1,
+        description="Consumer group, created if it is missing. Default: one for this operator.",
     )
-    field: str = Field(default="data", min_length=1, description="of an entry, that has the message")
-    start_at: Literal["earliest", "latest"] = Field(default="earliest", alias="startAt", description="of a new group")
+    field: str = Field(default="data", min_length=1, description="Field of an entry that holds the message.")
+    start_at: Literal["earliest", "latest"] = Field(
+        default="earliest", alias="startAt", description="Where a new group begins."
+    )
 
 
 class RedisSource(JournalSource):

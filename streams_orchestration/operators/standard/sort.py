@@ -34,18 +34,18 @@ _WINDOW = "@window"
 class SortParameters(ExpressionParameters):
     """Parameters of `Sort`."""
 
-    window: str = Field(default="tumbling, punct()", description="the window clause; sliding windows are of a count")
+    window: str = Field(default="tumbling, punct()", description="Window clause. A sliding window must be a count.")
     sort_by: list[str] = Field(
-        alias="sortBy", min_length=1, examples=[["0"]], description="expressions; the first one decides first"
+        alias="sortBy", min_length=1, examples=[["0"]], description="List of expressions in order of precedence."
     )
     order: Order | list[Order] = Field(
-        default="ascending", description="ascending or descending, for all expressions or for each"
+        default="ascending", description="ascending or descending, for all sort keys or for each."
     )
     partition_by: list[str] = Field(
-        default_factory=list, alias="partitionBy", description="attributes whose every value has a window of its own"
+        default_factory=list, alias="partitionBy", description="Attributes whose values each have their own window."
     )
     time_attribute: str | None = Field(
-        default=None, alias="timeAttribute", description="the timestamp that time(...) windows go by"
+        default=None, alias="timeAttribute", description="Timestamp attribute by which time(...) windows are ordered."
     )
 
     @model_validator(mode="after")

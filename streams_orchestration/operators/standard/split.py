@@ -26,10 +26,14 @@ class SplitParameters(ExpressionParameters):
     """Parameters of `Split`."""
 
     index: str | int | list[str | int] | None = Field(
-        default=None, description="port number as an expression, modulo the number of ports; negative or null for none"
+        default=None,
+        description=(
+            "An expression for the port number, modulo the number of ports. A tuple with a negative or null "
+            "number is dropped."
+        ),
     )
-    file: str | None = Field(default=None, description="CSV of keys with their ports: `UA,0,2`, `default,1`")
-    key: str | None = Field(default=None, description="expression that is looked up in the file, as text")
+    file: str | None = Field(default=None, description="CSV file of keys with their ports: `UA,0,2`, `default,1`.")
+    key: str | None = Field(default=None, description="An expression whose value, as text, is looked up in the file.")
 
     @model_validator(mode="after")
     def _go_together(self) -> SplitParameters:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class SqlParameters(FrameParameters):
     """Parameters of `Sql`."""
 
-    query: str = Field(description="SELECT statement of Spark's; the input streams are views of their names")
+    query: str = Field(description="SELECT statement of Spark SQL. Each input stream is a view with its name.")
 
     @field_validator("query")
     @classmethod

@@ -31,16 +31,23 @@ class SqlSinkParameters(Parameters):
     url: str = Field(
         min_length=1,
         repr=False,
-        description="SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable",
+        description=(
+            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable."
+        ),
     )
-    table: str = Field(min_length=1, pattern=r"^[^.]+(\.[^.]+)?$", description="name, or schema.name")
-    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
-    suppress: list[str] = Field(default_factory=list, description="attributes that are not written")
-    key: list[str] = Field(default_factory=list, description="attributes: a tuple replaces the row that has them")
-    create_table: bool = Field(default=False, alias="createTable", description="make the table if it is missing")
+    table: str = Field(min_length=1, pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to its column where the names differ."
+    )
+    suppress: list[str] = Field(default_factory=list, description="Attributes that are not written.")
+    key: list[str] = Field(
+        default_factory=list, description="Attributes of the key. A tuple replaces the row with the same key."
+    )
+    create_table: bool = Field(default=False, alias="createTable", description="Create the table if it is missing.")
     on_undeliverable: OnUndeliverable = "fail"
     visibility: Visibility = Field(
-        default="read_committed", description="read_uncommitted: rows are written with their batch, and stay"
+        default="read_committed",
+        description="read_uncommitted: write rows with their batch; a reset does not take them back.",
     )
 
 

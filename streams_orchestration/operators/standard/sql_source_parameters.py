@@ -20,29 +20,37 @@ class SqlSourceParameters(Parameters):
     url: str = Field(
         min_length=1,
         repr=False,
-        description="SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL; {env:NAME}: an environment variable",
+        description=(
+            "SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable."
+        ),
     )
-    table: str | None = Field(default=None, pattern=r"^[^.]+(\.[^.]+)?$", description="name, or schema.name")
-    query: str | None = Field(default=None, min_length=1, description="in place of a table: a statement that selects")
-    column: str = Field(min_length=1, description="the column whose values grow from row to row")
-    columns: dict[str, str] = Field(default_factory=dict, description="attribute: column, where the names differ")
+    table: str | None = Field(default=None, pattern=r"^[^.]+(\.[^.]+)?$", description="Table as name or schema.name.")
+    query: str | None = Field(default=None, min_length=1, description="SELECT statement instead of a table.")
+    column: str = Field(min_length=1, description="Column whose values grow from row to row.")
+    columns: dict[str, str] = Field(
+        default_factory=dict, description="Maps an attribute to its column where the names differ."
+    )
     start_at: int | str = Field(
-        default="earliest", alias="startAt", description="earliest, latest, or the value behind which rows are read"
+        default="earliest",
+        alias="startAt",
+        description="earliest, latest, or a value; rows with larger values are read.",
     )
     until: Literal["latest"] | None = Field(
-        default=None, description="latest: it ends with the rows that are there when it begins"
+        default=None, description="latest: end after the rows that exist when the run begins."
     )
     poll_period: float = Field(
-        default=1.0, alias="pollPeriod", ge=0.01, le=3600, description="seconds between two looks for new rows"
+        default=1.0, alias="pollPeriod", ge=0.01, le=3600, description="Seconds between two checks for new rows."
     )
     settle: float = Field(
-        default=2.0, ge=0, le=3600, description="seconds that a transaction may take from a row to its commit"
+        default=2.0, ge=0, le=3600, description="Seconds that a transaction may take from its row to its commit."
     )
     on_bad_tuple: Literal["fail", "drop", "stream"] = Field(
-        default="fail", alias="onBadTuple", description="a row that does not fit; stream: to the second output port"
+        default="fail",
+        alias="onBadTuple",
+        description="Policy for a row that does not fit. stream: send it to the second output port.",
     )
     on_lost_data: Literal["fail", "skip"] = Field(
-        default="fail", alias="onLostData", description="rows that come behind the position"
+        default="fail", alias="onLostData", description="Policy for rows that appear behind the position."
     )
 
     @model_validator(mode="after")

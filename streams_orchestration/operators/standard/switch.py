@@ -19,8 +19,12 @@ from streams_orchestration.operators.waiting import WaitingOperator
 class SwitchParameters(ExpressionParameters):
     """Parameters of `Switch`."""
 
-    status: Condition = Field(description="condition over input port 1: true closes the switch, anything else opens it")
-    initial_status: bool = Field(default=False, alias="initialStatus", description="it is closed at the beginning")
+    status: Condition = Field(
+        description="A condition over input port 1. True closes the switch; anything else opens it."
+    )
+    initial_status: bool = Field(
+        default=False, alias="initialStatus", description="The switch is closed at the beginning."
+    )
 
 
 class Switch(WaitingOperator):

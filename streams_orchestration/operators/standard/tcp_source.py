@@ -26,18 +26,26 @@ SILENT_SECONDS = 30.0
 class TcpSourceParameters(JournalParameters):
     """Parameters of `TCPSource`."""
 
-    role: Literal["server", "client"] = Field(default="server", description="listens, or connects")
-    address: str = Field(default="127.0.0.1", min_length=1, description="to listen at, or to connect to")
-    port: int = Field(ge=0, le=65535, description="0, of a server: a free one, which the host's log names")
-    framing: Framing = Field(default="lines", description="where a message ends: lines; length: four bytes in front")
+    role: Literal["server", "client"] = Field(
+        default="server", description="server: listen for connections. client: connect."
+    )
+    address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at, or to connect to.")
+    port: int = Field(ge=0, le=65535, description="Port. 0, for a server: any free port, which the host's log names.")
+    framing: Framing = Field(
+        default="lines",
+        description="How messages are framed. lines: by line feeds. length: by four bytes in front of each.",
+    )
     connections: int = Field(
-        default=100, ge=1, description="most at a time, of a server; silent ones yield to new ones"
+        default=100, ge=1, description="Most open connections of a server. Silent connections yield to new ones."
     )
     connections_per_address: int | None = Field(
-        default=None, alias="connectionsPerAddress", ge=1, description="most at a time of one address, of a server"
+        default=None,
+        alias="connectionsPerAddress",
+        ge=1,
+        description="Most open connections of a server from one address.",
     )
     acknowledge: bool = Field(
-        default=False, description="answer with the number of messages of the connection that are in the journal"
+        default=False, description="Answer with the number of messages of the connection that are in the journal."
     )
 
     @model_validator(mode="after")

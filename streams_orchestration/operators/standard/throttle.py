@@ -18,7 +18,7 @@ LONGEST_PAUSE = 5.0
 class ThrottleParameters(Parameters):
     """Parameters of `Throttle`."""
 
-    rate: float = Field(gt=0, description="tuples a second")
+    rate: float = Field(gt=0, description="Most tuples per second.")
 
 
 class Throttle(Operator):

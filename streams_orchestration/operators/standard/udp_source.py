@@ -26,8 +26,8 @@ BUFFER_BYTES = 4 << 20
 class UdpSourceParameters(JournalParameters):
     """Parameters of `UDPSource`."""
 
-    address: str = Field(default="127.0.0.1", min_length=1, description="to listen at")
-    port: int = Field(ge=0, le=65535, description="0: a free one, which the host's log names")
+    address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen at.")
+    port: int = Field(ge=0, le=65535, description="Port to listen at. 0: any free port, which the host's log names.")
 
 
 class UDPSource(JournalSource):

@@ -22,20 +22,34 @@ class StorageOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
 
-    endpoint: str | None = Field(default=None, description="of another server than the cloud's: http://host:port")
-    region: str | None = Field(default=None, description="s3")
-    access_key: str | None = Field(default=None, alias="accessKey", repr=False, description="s3; a reference")
-    secret_key: str | None = Field(default=None, alias="secretKey", repr=False, description="s3; a reference")
-    session_token: str | None = Field(default=None, alias="sessionToken", repr=False, description="s3; a reference")
-    role_arn: str | None = Field(default=None, alias="roleArn", description="s3: the role to take")
-    anonymous: bool | None = Field(default=None, description="s3, gs: without credentials")
-    project: str | None = Field(default=None, description="gs")
-    account_key: str | None = Field(default=None, alias="accountKey", repr=False, description="abfs; a reference")
-    sas_token: str | None = Field(default=None, alias="sasToken", repr=False, description="abfs; a reference")
-    tenant_id: str | None = Field(default=None, alias="tenantId", description="abfs")
-    client_id: str | None = Field(default=None, alias="clientId", description="abfs")
-    client_secret: str | None = Field(default=None, alias="clientSecret", repr=False, description="abfs; a reference")
-    user: str | None = Field(default=None, description="hdfs")
+    endpoint: str | None = Field(
+        default=None, description="Address http://host:port of a server other than the cloud's."
+    )
+    region: str | None = Field(default=None, description="s3: region.")
+    access_key: str | None = Field(
+        default=None, alias="accessKey", repr=False, description="s3: access key, as a reference."
+    )
+    secret_key: str | None = Field(
+        default=None, alias="secretKey", repr=False, description="s3: secret key, as a reference."
+    )
+    session_token: str | None = Field(
+        default=None, alias="sessionToken", repr=False, description="s3: session token, as a reference."
+    )
+    role_arn: str | None = Field(default=None, alias="roleArn", description="s3: role to assume.")
+    anonymous: bool | None = Field(default=None, description="s3, gs: send no credentials.")
+    project: str | None = Field(default=None, description="gs: project.")
+    account_key: str | None = Field(
+        default=None, alias="accountKey", repr=False, description="abfs: account key, as a reference."
+    )
+    sas_token: str | None = Field(
+        default=None, alias="sasToken", repr=False, description="abfs: SAS token, as a reference."
+    )
+    tenant_id: str | None = Field(default=None, alias="tenantId", description="abfs: tenant.")
+    client_id: str | None = Field(default=None, alias="clientId", description="abfs: client id.")
+    client_secret: str | None = Field(
+        default=None, alias="clientSecret", repr=False, description="abfs: client secret, as a reference."
+    )
+    user: str | None = Field(default=None, description="hdfs: user.")
 
     @field_validator("endpoint")
     @classmethod
