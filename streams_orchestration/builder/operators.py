@@ -26,7 +26,7 @@ def Aggregate(
     aggregate_incomplete_windows: bool | Reference | None = None,
     aggregate_evicted_partitions: bool | Reference | None = None,
 ) -> Use:
-    """Whenever a window is closed or triggered, a tuple for every group in it, in order of appearance, then a marker.
+    """Submits a tuple for each group, in order of appearance, then a marker, when a window closes or is triggered.
 
     Args:
         window: Window clause, such as tumbling, punct().
@@ -54,7 +54,7 @@ def Aggregate(
 
 
 def Barrier(*, partition_by: Sequence[Any] | None = None, output: Mapping[str, Any] | None = None) -> Use:
-    """When a tuple has come to every input port, one tuple is submitted that is made of them.
+    """Submits one combined tuple once every input port has delivered a matching tuple.
 
     Args:
         partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
@@ -71,7 +71,7 @@ def Beacon(
     trigger_count: int | Reference | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
-    """The offset is the number of tuples so far, and all that a tuple depends on; the clock says only when it comes.
+    """Submits generated tuples; the offset is the number of tuples so far.
 
     Args:
         iterations: Number of tuples; endless if omitted.
@@ -100,7 +100,7 @@ def Custom(
     state: Mapping[str, Any] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Use:
-    """The functions take what they need, by name: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`.
+    """Calls functions for batches, tuples and marks.
 
     Args:
         function: Function package.module:name that is called for every batch.
@@ -130,7 +130,7 @@ def DataFrame(
     flush: bool | Reference | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns.
+    """Calls a function once with a streaming DataFrame for each input port, and streams the result.
 
     Args:
         function: Function package.module:name that takes one DataFrame for each input port.
@@ -163,7 +163,7 @@ def DeDuplicate(
     reset_on_duplicate: bool | Reference | None = None,
     flush_on_punctuation: bool | Reference | None = None,
 ) -> Use:
-    """Output port 0 gets the tuples whose key is not remembered; port 1, where connected, the others.
+    """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
@@ -189,7 +189,7 @@ def DeDuplicate(
 
 
 def Delay(*, delay: float | Reference, time_attribute: str) -> Use:
-    """A tuple is submitted when one has come that is `delay` seconds later, by `timeAttribute`.
+    """Submits a tuple once a tuple has arrived that is `delay` seconds later by `timeAttribute`.
 
     Args:
         delay: Seconds of timeAttribute by which a tuple is held back.
@@ -210,7 +210,7 @@ def DeltaSink(
     on_undeliverable: Literal["fail", "route"] | None = None,
     storage: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Every epoch is one version of the table, whose transaction names application, operator and epoch.
+    """Commits every epoch as one version of the table. The transaction names application, operator and epoch.
 
     Args:
         table: Directory or address of the table. A relative directory is among the results.
@@ -249,7 +249,7 @@ def DeltaSource(
     poll_period: float | Reference | None = None,
     storage: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Reads the files that each version of the log adds; those that only move rows, as OPTIMIZE does, add nothing.
+    """Reads the files that each version of the log adds. A version that only moves rows, as OPTIMIZE does, adds none.
 
     Args:
         table: Directory or address of the table. A relative directory starts at the spec's.
@@ -287,7 +287,7 @@ def DirectoryScan(
     until: Literal["latest"] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Use:
-    """A tuple for each file of a directory, and for each that comes into it; directories in it are left out.
+    """Submits a tuple for each file in a directory and for each new file. Subdirectories are left out.
 
     Args:
         directory: Directory, relative to the spec or absolute, or an address.
@@ -325,7 +325,7 @@ def DynamicFilter(
     on_error: Literal["fail", "skip", "route"] | None = None,
     remove_key: str | Column | Sequence[Any] | None = None,
 ) -> Use:
-    """Output port 0 gets the tuples whose key was added and not removed since; port 1, where connected, the others.
+    """Passes a tuple to port 0 if its key was added and not removed since, otherwise to port 1 if connected.
 
     Args:
         key: List of expressions over input port 0 that form the key of a tuple.
@@ -353,7 +353,7 @@ def FileSink(
     truncate_on_reset: bool | Reference | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
-    """Files `part-<epoch>-<batch>-<channel>` in the directory `file`, or in directories of `partitionBy` in it.
+    """Writes files `part-<epoch>-<batch>-<channel>` into the directory `file`, or into its `partitionBy` directories.
 
     Args:
         file: Directory or address for the parts. A relative directory is among the results.
@@ -403,7 +403,7 @@ def FileSource(
     quote_strings: bool | Reference | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,
 ) -> Use:
-    """Reads each file once, front to back; the offset is the file and the number of its rows so far.
+    """Reads each file once, front to back. The offset is the file and the number of rows read from it.
 
     Args:
         file: File, directory or pattern relative to the spec, package://<package>/<path>, or an address.
@@ -431,7 +431,7 @@ def FileSource(
 
 
 def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: str | Column | None = None) -> Use:
-    """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others.
+    """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected.
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
@@ -449,7 +449,7 @@ def Format(
     suppress: str | Sequence[Any] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed.
+    """Formats each tuple as a row, as bytes or text, that ends with a line feed.
 
     Args:
         separator: Character between the values of a CSV row.
@@ -478,7 +478,7 @@ def Functor(
     filter: str | Column | None = None,
     output: Mapping[str, Any] | Sequence[Any] | None = None,
 ) -> Use:
-    """Every output tuple has the attributes of its output stream: computed, or taken over by name.
+    """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
@@ -494,7 +494,7 @@ def Gate(
     on_error: Literal["fail", "skip", "route"] | None = None,
     num_tuples_to_ack: str | Column | int | Reference | None = None,
 ) -> Use:
-    """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
+    """Passes a tuple while fewer than `maxUnackedTupleCount` earlier tuples are unacknowledged.
 
     Args:
         max_unacked_tuple_count: Most tuples that may have passed without being acknowledged.
@@ -520,7 +520,7 @@ def HttpSink(
     on_undeliverable: Literal["fail", "route"] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
-    """Every epoch is one request or several, in order, each with an `Idempotency-Key`.
+    """Posts every epoch in one request or several, in order, each with an `Idempotency-Key`.
 
     Args:
         url: Address http:// or https://, with secrets as ${env:NAME} or ${file:PATH}.
@@ -571,7 +571,7 @@ def HttpSource(
     connections: int | Reference | None = None,
     connections_per_address: int | Reference | None = None,
 ) -> Use:
-    """Each request is answered 202 when all messages of its body are in the journal, and none of them is otherwise.
+    """Receives messages by HTTP. A request is answered 202 once all messages of its body are in the journal.
 
     Args:
         port: Port to listen at. 0: any free port, which the host's log names.
@@ -628,7 +628,7 @@ def IcebergSink(
     add_columns: bool | Reference | None = None,
     on_undeliverable: Literal["fail", "route"] | None = None,
 ) -> Use:
-    """Every epoch is one commit of the table, which names application, operator and epoch.
+    """Commits every epoch to the table once. The commit names application, operator and epoch.
 
     Args:
         catalog: Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse.
@@ -667,7 +667,7 @@ def IcebergSource(
     on_lost_data: Literal["fail", "skip"] | None = None,
     poll_period: float | Reference | None = None,
 ) -> Use:
-    """Reads the files that each snapshot of the main branch adds; those that only rewrite files add nothing.
+    """Reads the files that each snapshot of the main branch adds. Snapshots that only rewrite files add nothing.
 
     Args:
         catalog: Properties of the catalog as pyiceberg takes them: name, type, uri, warehouse.
@@ -703,7 +703,7 @@ def Join(
     output: Mapping[str, Any] | None = None,
     time_attribute: str | None = None,
 ) -> Use:
-    """A tuple that arrives enters its window, and is paired with those in the other one, in their order.
+    """Adds each tuple to its window and pairs it with the tuples in the other window, in their order.
 
     Args:
         window: Sliding window clause for both streams, or a list with one for each.
@@ -749,7 +749,7 @@ def KafkaSink(
     on_undeliverable: Literal["fail", "route"] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
-    """Every epoch is a transaction, which also writes the mark that it was made.
+    """Writes every epoch in one transaction, together with a mark.
 
     Args:
         brokers: Addresses host:port, separated by commas.
@@ -810,7 +810,7 @@ def KafkaSource(
     isolation: Literal["read_committed", "read_uncommitted"] | None = None,
     discovery: float | Reference | None = None,
 ) -> Use:
-    """Reads topics; the offset is the next offset of every partition. A channel reads `partition % width`.
+    """Reads topics. The offset is the next offset of every partition. A channel reads `partition % width`.
 
     Args:
         brokers: Addresses host:port, separated by commas.
@@ -859,7 +859,7 @@ def Lookup(
     attribute: str | Sequence[Any] | None = None,
     algorithm: Literal["leftOuter", "inner"] | None = None,
 ) -> Use:
-    """Each tuple gets attributes from the row of a table that has its key; a null finds none.
+    """Adds to each tuple the attributes of the table row with its key. A null matches no row.
 
     Args:
         table: CSV or Parquet file, with a path as in FileSource.
@@ -890,7 +890,7 @@ def MQTTSource(
     qos: Literal[0, 1] | None = None,
     client_id: str | None = None,
 ) -> Use:
-    """A message is acknowledged to the broker when it is in the journal.
+    """Acknowledges a message to the broker once it is in the journal.
 
     Args:
         url: Address scheme://host:port, without user and password.
@@ -930,7 +930,7 @@ def MQTTSource(
 
 
 def Merge(*, order_by: str | Sequence[Any]) -> Use:
-    """A tuple is submitted when no other port can have an earlier one any more; of equal ones that of the first port.
+    """Merges sorted streams. A tuple is submitted once no other port can deliver an earlier one.
 
     Args:
         order_by: Number or timestamp attribute by which every stream ascends, or a list with one for each port.
@@ -946,7 +946,7 @@ def MetricsSink(
     descriptions: str | Sequence[Any] | None = None,
     initial_values: float | Reference | Sequence[Any] | None = None,
 ) -> Use:
-    """Each tuple sets the custom metrics of the operator, which are gauges, to the values of expressions.
+    """Sets the operator's custom gauges to the values of expressions.
 
     Args:
         metrics: An expression, or several expressions. Each tuple sets a metric to the value; null leaves it unchanged.
@@ -986,7 +986,7 @@ def NATSSource(
     token: str | None = None,
     start_at: Literal["earliest", "latest"] | None = None,
 ) -> Use:
-    """A message is acknowledged when it is in the journal; one that comes again is known by its number.
+    """Acknowledges a message once it is in the journal. A repeated message is recognised by its number.
 
     Args:
         url: Address scheme://host:port, without user and password.
@@ -1030,7 +1030,7 @@ def NATSSource(
 
 
 def Pair(*, partition_by: Sequence[Any] | None = None) -> Use:
-    """When a tuple has come to every input port, all of them are submitted in the order of the ports, then a marker.
+    """Submits matching tuples in port order, then a marker, once every input port has delivered one.
 
     Args:
         partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
@@ -1047,7 +1047,7 @@ def Parse(
     parse_input: str | None = None,
     parsing: Literal["strict", "permissive", "fast"] | None = None,
 ) -> Use:
-    """The bytes of all tuples, one after another, are one text, whose rows are the tuples that are submitted.
+    """Joins the bytes of all tuples into one text and submits its rows as tuples.
 
     Args:
         separator: Character between the values of a CSV row.
@@ -1085,7 +1085,7 @@ def PostgresChangeSource(
     on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
 ) -> Use:
-    """Reads a replication slot without taking from it; the offset is a position in the server's log.
+    """Peeks at a replication slot. The offset is a position in the server's log.
 
     Args:
         url: SQLAlchemy URL of a PostgreSQL server. {env:NAME} stands for an environment variable.
@@ -1127,7 +1127,7 @@ def Punctor(
     on_error: Literal["fail", "skip", "route"] | None = None,
     output: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Passes all tuples on, each as Functor would, with a window marker before or after some of them.
+    """Passes all tuples on, computed as by Functor, with a window marker before or after some of them.
 
     Args:
         punctuate: A condition. A tuple for which it is true gets a window marker.
@@ -1156,7 +1156,7 @@ def RedisSource(
     field: str | None = None,
     start_at: Literal["earliest", "latest"] | None = None,
 ) -> Use:
-    """An entry is acknowledged when it is in the journal; one that comes again is known by its id.
+    """Acknowledges an entry once it is in the journal. A repeated entry is recognised by its id.
 
     Args:
         url: Address scheme://host:port, without user and password.
@@ -1206,7 +1206,7 @@ def Sort(
     partition_by: Sequence[Any] | None = None,
     time_attribute: str | None = None,
 ) -> Use:
-    """A tumbling window is submitted in order when it is closed, with a window marker behind it.
+    """Sorts windows. A tumbling window is submitted in order when it closes, with a window marker behind it.
 
     Args:
         sort_by: List of expressions in order of precedence.
@@ -1236,7 +1236,7 @@ def Split(
     file: str | None = None,
     key: str | Column | None = None,
 ) -> Use:
-    """The order of tuples is kept on every port; a tuple goes to no port twice.
+    """Sends each tuple to output ports, at most once to each. The order of tuples is kept on every port.
 
     Args:
         on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
@@ -1280,7 +1280,7 @@ def SqlSink(
     on_undeliverable: Literal["fail", "route"] | None = None,
     visibility: Literal["read_committed", "read_uncommitted"] | None = None,
 ) -> Use:
-    """Every epoch is one transaction on the table, together with a mark in `streams_deliveries` that it was made.
+    """Writes every epoch in one transaction, together with a mark in `streams_deliveries`.
 
     Args:
         url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable.
@@ -1321,7 +1321,7 @@ def SqlSource(
     on_bad_tuple: Literal["fail", "drop", "stream"] | None = None,
     on_lost_data: Literal["fail", "skip"] | None = None,
 ) -> Use:
-    """The offset is the value of the growing column up to which rows were read, and how many rows were read last.
+    """Reads rows by a growing column. The offset is the last value read and the number of rows read last.
 
     Args:
         url: SQLAlchemy URL of SQLite, PostgreSQL, MariaDB or MySQL. {env:NAME} stands for an environment variable.
@@ -1360,7 +1360,7 @@ def Switch(
     on_error: Literal["fail", "skip", "route"] | None = None,
     initial_status: bool | Reference | None = None,
 ) -> Use:
-    """While the switch is closed the tuples of input port 0 pass; while it is open they wait, in order.
+    """Passes the tuples of input port 0 while the switch is closed; while it is open they wait in order.
 
     Args:
         status: A condition over input port 1. True closes the switch; anything else opens it.
@@ -1388,7 +1388,7 @@ def TCPSource(
     connections_per_address: int | Reference | None = None,
     acknowledge: bool | Reference | None = None,
 ) -> Use:
-    """Messages are read from connections into the journal, and become tuples from there.
+    """Reads messages from connections into the journal, and submits tuples from the journal.
 
     Args:
         port: Port. 0, for a server: any free port, which the host's log names.
@@ -1430,12 +1430,12 @@ def TCPSource(
 
 
 def ThreadedSplit() -> Use:
-    """The tuples go to the output ports in turn."""
+    """Sends tuples to the output ports in turn."""
     return named_use("ThreadedSplit", {})
 
 
 def Throttle(*, rate: float | Reference) -> Use:
-    """Passes every batch on and then pauses for as long as its tuples may take.
+    """Passes every batch on, then pauses for as long as the rate requires.
 
     Args:
         rate: Most tuples per second.
@@ -1456,7 +1456,7 @@ def UDPSource(
     on_lost_data: Literal["fail", "skip"] | None = None,
     address: str | None = None,
 ) -> Use:
-    """Every datagram is a message; a line feed at its end is none of it.
+    """Receives each datagram as a message, without a line feed at its end.
 
     Args:
         port: Port to listen at. 0: any free port, which the host's log names.
@@ -1488,5 +1488,5 @@ def UDPSource(
 
 
 def Union() -> Use:
-    """Passes on what arrives on any port, in order of arrival, with the attributes of the output stream."""
+    """Passes on the tuples of all ports in order of arrival, with the attributes of the output stream."""
     return named_use("Union", {})

@@ -37,10 +37,10 @@ ROWS_AT_ONCE = 1_000_000
 
 
 class Aggregate(Operator):
-    """Whenever a window is closed or triggered, a tuple for every group in it, in order of appearance, then a marker.
+    """Submits a tuple for each group, in order of appearance, then a marker, when a window closes or is triggered.
 
-    The running values of tumbling windows are its state, and the tuples of sliding ones. Values are added in order of
-    arrival always, so that a replay with other batch borders gives the same bits.
+    The state holds the running values of tumbling windows and the tuples of sliding windows. Values are always added in
+    order of arrival, so a replay with other batch borders gives the same bits.
     """
 
     Parameters = AggregateParameters

@@ -28,7 +28,7 @@ class BarrierParameters(MatchingParameters):
 
 
 class Barrier(MatchingOperator):
-    """When a tuple has come to every input port, one tuple is submitted that is made of them.
+    """Submits one combined tuple once every input port has delivered a matching tuple.
 
     Tuples without a partner at the end of the streams are dropped, as in Streams.
     """

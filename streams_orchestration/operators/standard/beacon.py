@@ -51,9 +51,10 @@ class BeaconParameters(Parameters):
 
 
 class Beacon(SourceOperator):
-    """The offset is the number of tuples so far, and all that a tuple depends on; the clock says only when it comes.
+    """Submits generated tuples; the offset is the number of tuples so far.
 
-    A window marker follows the last tuple. In an operator-driven region an epoch ends after `triggerCount` tuples.
+    The values of a tuple depend only on its number. The clock decides only when it is submitted. A window marker
+    follows the last tuple. In an operator-driven region an epoch ends after `triggerCount` tuples.
     """
 
     Parameters = BeaconParameters

@@ -61,12 +61,14 @@ class CustomParameters(Parameters):
 
 
 class Custom(Operator):
-    """The functions take what they need, by name: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`.
+    """Calls functions for batches, tuples and marks.
 
-    They return or yield what is to be submitted: batches, or columns by attribute, for output port 0; pairs of a port
-    and one of these for any port; marks. `onTuple` gets the values of one tuple by attribute, and gives such tuples.
-    `state` is a dictionary of parts of a state that is checkpointed. Without `onPunctuation` window markers go on to
-    all output ports.
+    A function names the arguments that it takes: `batch`, `values` or `mark`; `port`, `state`, `arguments`, `metrics`.
+
+    It returns or yields output: batches or columns by attribute for output port 0, pairs of a port and one of these for
+    any port, or marks. `onTuple` takes the values of one tuple by attribute and returns such values. `state` is a
+    dictionary of state parts that is checkpointed. Without `onPunctuation`, window markers are passed on to all output
+    ports.
     """
 
     Parameters = CustomParameters

@@ -24,7 +24,7 @@ class DataFrameParameters(FrameParameters):
 
 
 class DataFrame(FrameOperator):
-    """Calls a function with a streaming DataFrame for each input port, once, and streams what it returns.
+    """Calls a function once with a streaming DataFrame for each input port, and streams the result.
 
     Tables that do not stream are further arguments, by name.
     """

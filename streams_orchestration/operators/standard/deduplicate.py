@@ -62,10 +62,10 @@ class DeDuplicateParameters(ExpressionParameters):
 
 
 class DeDuplicate(Operator):
-    """Output port 0 gets the tuples whose key is not remembered; port 1, where connected, the others.
+    """Passes a tuple to output port 0 if its key is not remembered, otherwise to port 1 if that is connected.
 
-    Time is what `deltaAttribute` says, never the clock, so that a replay drops the same tuples. It is the largest value
-    so far that counts: a key is forgotten once any tuple is more than `delta` beyond it.
+    Time is the largest `deltaAttribute` so far, never the clock, so a replay drops the same tuples. A key is forgotten
+    once any tuple is more than `delta` beyond it.
     """
 
     Parameters = DeDuplicateParameters

@@ -29,13 +29,13 @@ class DelayParameters(Parameters):
 
 
 class Delay(WaitingOperator):
-    """A tuple is submitted when one has come that is `delay` seconds later, by `timeAttribute`.
+    """Submits a tuple once a tuple has arrived that is `delay` seconds later by `timeAttribute`.
 
-    The order of tuples and window marks stays. The largest time so far is now, so a tuple that comes late waits for
-    those before it only. What waits at the end is submitted.
+    The order of tuples and window markers is kept. The largest time so far is the current time, so a late tuple waits
+    only for those before it. Tuples that still wait at the end are submitted.
 
-    Delay of the SPL standard toolkit 1.4 (IBM Streams 4.3) goes by the clock, has no `timeAttribute`, and empties its
-    buffer before a cut is made. Here the times between tuples are those of the attribute, so that a replay is the same.
+    Delay of the SPL standard toolkit 1.4 (IBM Streams 4.3) uses the clock, has no `timeAttribute`, and empties its
+    buffer before a cut is made. Here the attribute gives the times, so a replay gives the same result.
     """
 
     Parameters = DelayParameters

@@ -28,7 +28,7 @@ class DeltaSinkParameters(LakeSinkParameters):
 
 
 class DeltaSink(LakeSink):
-    """Every epoch is one version of the table, whose transaction names application, operator and epoch."""
+    """Commits every epoch as one version of the table. The transaction names application, operator and epoch."""
 
     Parameters = DeltaSinkParameters
     module = "deltalake"

@@ -26,7 +26,9 @@ class DeltaSourceParameters(LakeSourceParameters):
 
 
 class DeltaSource(LakeSource):
-    """Reads the files that each version of the log adds; those that only move rows, as OPTIMIZE does, add nothing."""
+    """Reads the files that each version of the log adds. A version that only moves rows, as OPTIMIZE does, adds
+    none.
+    """
 
     Parameters = DeltaSourceParameters
     module = "deltalake"

@@ -105,13 +105,13 @@ class DirectoryScanParameters(Parameters):
 
 
 class DirectoryScan(SourceOperator):
-    """A tuple for each file of a directory, and for each that comes into it; directories in it are left out.
+    """Submits a tuple for each file in a directory and for each new file. Subdirectories are left out.
 
-    A file that is written anew, by its time of modification, comes again. So write files elsewhere and move them in.
+    A file with a changed modification time is submitted again. So write files elsewhere and move them in.
 
-    The files that a look has found are in the offset before any of them is submitted, so that a replay submits the
-    same ones. The offset has the names of all files that are there: some ten thousand of them at most.
-    In an operator-driven region an epoch ends with every file.
+    The files of a scan are in the offset before any of them is submitted, so a replay submits the same ones. The offset
+    holds the names of all files in the directory; this suits some ten thousand files at most. In an operator-driven
+    region an epoch ends with every file.
     """
 
     Parameters = DirectoryScanParameters

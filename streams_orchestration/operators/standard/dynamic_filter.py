@@ -48,9 +48,9 @@ class DynamicFilterParameters(ExpressionParameters):
 
 
 class DynamicFilter(Operator):
-    """Output port 0 gets the tuples whose key was added and not removed since; port 1, where connected, the others.
+    """Passes a tuple to port 0 if its key was added and not removed since, otherwise to port 1 if connected.
 
-    What comes first decides, so in a consistent region a replay may see keys and tuples in another order.
+    The order of arrival decides, so in a consistent region a replay may see keys and tuples in another order.
     """
 
     Parameters = DynamicFilterParameters

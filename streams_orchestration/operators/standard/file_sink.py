@@ -140,13 +140,13 @@ def _pending(context: OperatorContext, parameters: FileSinkParameters) -> Path:
 
 
 class FileSink(GatheringSink):
-    """Files `part-<epoch>-<batch>-<channel>` in the directory `file`, or in directories of `partitionBy` in it.
+    """Writes files `part-<epoch>-<batch>-<channel>` into the directory `file`, or into its `partitionBy` directories.
 
-    Every micro-batch with tuples writes a file beside the final places. When its epoch is complete, so that a reset
-    never has to take back what a reader may have seen, it waits to be merged with others, and is moved to its place
-    when the file is closed (`Roll`). Its name has the first epoch and the last batch. With `closeMode: batch` it is
-    moved as it is. With `visibility: read_uncommitted` it is moved when its batch is committed; then a reset removes
-    the files after the cut, and their names end in `-g<generation>`, so that no two are alike.
+    Every micro-batch with tuples writes a file beside the final directory. Once its epoch is complete, so that no reset
+    takes back what a reader may have seen, the file waits to be merged with others. It is moved to its final name when
+    the merged file is closed (`Roll`). That name has the first epoch and the last batch. With `closeMode: batch` each
+    file is moved unmerged. With `visibility: read_uncommitted` it is moved when its batch is committed. A reset then
+    removes the files after the cut; the names end in `-g<generation>`, so that they are unique.
     """
 
     Parameters = FileSinkParameters

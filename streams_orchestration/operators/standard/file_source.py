@@ -39,7 +39,7 @@ from streams_orchestration.operators.storage.storages import storage_of
 
 
 class Mark(NamedTuple):
-    """Where a piece of a file begins, for an offset."""
+    """Position in a file where a piece begins, as an offset holds it."""
 
     row: int = 0
     """Rows before it."""
@@ -50,22 +50,22 @@ class Mark(NamedTuple):
 
 
 class FileSource(SourceOperator):
-    """Reads each file once, front to back; the offset is the file and the number of its rows so far.
+    """Reads each file once, front to back. The offset is the file and the number of rows read from it.
 
-    Where a file is read in pieces, the offset also tells where the one begins that the next row is in: after a restore
-    reading goes on there, and what lies before costs nothing.
+    For a file that is read in pieces, the offset also holds where the piece with the next row begins. A restore
+    continues there without reading the rows before it.
 
-    The offset also has the identity of the file: one that was replaced is named. A file of text on this machine may
-    grow, line by line; what has come to it is read on from the row.
+    The offset also holds the identity of the file, so a replaced file is reported. A text file on this machine may grow
+    line by line; the new lines are read from the last row on.
 
     Only the attributes of the output stream are read, by name where the format has names. The reader stays open between
-    calls. A window marker follows the last tuple of a file.
-    Several files are read in the order of their paths; the next one is looked for when one has ended.
+    calls. A window marker follows the last tuple of a file. Several files are read in the order of their paths. The
+    next one is looked up when one has ended.
 
     In an operator-driven region an epoch ends with every file, as in Streams.
 
-    A second output port gets malformed rows, or, if its tuples are a text and an int, the path of every file that has
-    been read, with 0, as in Streams.
+    A second output port gets malformed rows. If its tuples are a text and an int, it gets the path of every file read
+    and 0, as in Streams.
     """
 
     Parameters = FileSourceParameters

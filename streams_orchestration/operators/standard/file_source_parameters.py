@@ -12,7 +12,7 @@ from streams_orchestration.operators.storage.options import StorageOptions
 
 
 class FileParameters(CsvParameters):
-    """How files are read: the parameters of a `FileSource` with an input port."""
+    """The parameters of a `FileSource` with an input port."""
 
     storage: StorageOptions | None = Field(
         default=None, repr=False, description="Options of the object store that the address names."

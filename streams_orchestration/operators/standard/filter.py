@@ -23,7 +23,7 @@ class FilterParameters(ExpressionParameters):
 
 
 class Filter(Operator):
-    """Output port 0 gets the tuples for which `filter` is true; port 1, where connected, the others."""
+    """Passes a tuple to output port 0 if `filter` is true, otherwise to port 1 if that is connected."""
 
     Parameters = FilterParameters
     pure = True

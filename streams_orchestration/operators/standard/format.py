@@ -52,10 +52,10 @@ class _Compiled(NamedTuple):
 
 
 class Format(Operator):
-    """Each tuple gets the bytes, or the text, of a row with its values, which ends with a line feed.
+    """Formats each tuple as a row, as bytes or text, that ends with a line feed.
 
-    Parameters and `Output()` are those of Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), but for quotes,
-    which only values that need them have; `jsonl` and texts as output are additions.
+    Parameters and `Output()` are those of Format of the SPL standard toolkit 1.4 (IBM Streams 4.3), except that only
+    values that need quotes have them. `jsonl` and text output are additions.
     """
 
     Parameters = FormatParameters

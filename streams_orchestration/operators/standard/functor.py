@@ -31,9 +31,9 @@ class FunctorParameters(ExpressionParameters):
 
 
 class Functor(Operator):
-    """Every output tuple has the attributes of its output stream: computed, or taken over by name.
+    """Submits a tuple with the attributes of the output stream, which are computed or copied by name.
 
-    With several output ports each gets a tuple for every tuple that passes the filter.
+    Every output port gets a tuple for every tuple that passes the filter.
     """
 
     Parameters = FunctorParameters

@@ -36,15 +36,15 @@ class GateParameters(ExpressionParameters):
 
 
 class Gate(WaitingOperator):
-    """A tuple passes while fewer than `maxUnackedTupleCount` of those before it wait to be acknowledged.
+    """Passes a tuple while fewer than `maxUnackedTupleCount` earlier tuples are unacknowledged.
 
-    A tuple of input port 1, the control port, acknowledges `numTuplesToAck`; what it acknowledges beyond those that
-    have passed lets others pass later. Others wait in order, in the state of the operator. What waits at the end is
+    A tuple of input port 1, the control port, acknowledges `numTuplesToAck` tuples. A surplus of acknowledgements lets
+    later tuples pass. Other tuples wait in order in the operator's state. Tuples that still wait at the end are
     submitted, since nothing can acknowledge any more.
 
-    Parameters and semantics are those of Gate of the SPL standard toolkit 1.4 (IBM Streams 4.3): its page, and its
-    code as generated, whose count of unacknowledged tuples goes below 0. There tuples are held by not returning to
-    whom they come from, and those that wait when Gate is stopped are lost.
+    Parameters and semantics follow Gate of the SPL standard toolkit 1.4 (IBM Streams 4.3): its page and its generated
+    code, whose count of unacknowledged tuples goes below 0. There a tuple is held by blocking its sender, and waiting
+    tuples are lost when Gate stops.
     """
 
     Parameters = GateParameters

@@ -14,7 +14,7 @@ from streams_orchestration.operators.standard.value_measures import Reached
 
 
 class GroupResults:
-    """Makes tuples of groups, and sets failed groups aside among the failed tuples, in order of arrival.
+    """Makes tuples of groups, and sets failed groups aside among the failed tuples in order of arrival.
 
     A failed group is set aside as a tuple of the input stream with the attributes of its key; the others are null.
     """

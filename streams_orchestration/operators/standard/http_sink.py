@@ -54,12 +54,12 @@ class HttpSinkParameters(HttpParameters):
 
 
 class HttpSink(EpochSink):
-    """Every epoch is one request or several, in order, each with an `Idempotency-Key`.
+    """Posts every epoch in one request or several, in order, each with an `Idempotency-Key`.
 
-    The key is application/life/operator/channel/epoch/part, and the same tuples have the same key whenever they are
-    posted again: after a crash before the catalog knew of an answer, or an answer that got lost. So a receiver that
-    remembers keys has each tuple once, another one at least once. With `visibility: read_uncommitted` the key names the
-    batch, and a reset posts the tuples of its replay under other keys.
+    The key is application/life/operator/channel/epoch/part. The same tuples have the same key whenever they are posted
+    again, after a crash or a lost answer. So a receiver that remembers keys gets each tuple once; any other gets it at
+    least once. With `visibility: read_uncommitted` the key names the batch, and a reset posts the replayed tuples under
+    other keys.
     """
 
     Parameters = HttpSinkParameters

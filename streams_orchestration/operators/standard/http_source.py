@@ -69,10 +69,11 @@ class HttpSourceParameters(JournalParameters):
 
 
 class HttpSource(JournalSource):
-    """Each request is answered 202 when all messages of its body are in the journal, and none of them is otherwise.
+    """Receives messages by HTTP. A request is answered 202 once all messages of its body are in the journal.
 
-    Who got no answer posts again. With an `Idempotency-Key` that is known the answer is 202, and nothing is written;
-    with another body than the one before it is 409. The last 10,000 keys are remembered with the journal.
+    Otherwise none of them is in it. A client without an answer posts again. If its `Idempotency-Key` is known, the
+    answer is 202 and nothing is written; if the body differs from the earlier one, it is 409. The journal remembers the
+    last 10,000 keys.
     """
 
     Parameters = HttpSourceParameters

@@ -22,7 +22,7 @@ class IcebergSinkParameters(LakeSinkParameters, IcebergParameters):
 
 
 class IcebergSink(LakeSink):
-    """Every epoch is one commit of the table, which names application, operator and epoch."""
+    """Commits every epoch to the table once. The commit names application, operator and epoch."""
 
     Parameters = IcebergSinkParameters
     module = "pyiceberg"

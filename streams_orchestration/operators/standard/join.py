@@ -83,12 +83,12 @@ class JoinParameters(ExpressionParameters):
 
 
 class Join(Operator):
-    """A tuple that arrives enters its window, and is paired with those in the other one, in their order.
+    """Adds each tuple to its window and pairs it with the tuples in the other window, in their order.
 
-    In `match` and `output` an attribute that only one stream has goes by its name, others as `lhs_name` and `rhs_name`.
-    A tuple of an outer side that leaves its window without ever having met another is submitted then, with nulls for
-    the other side; at the end all such tuples leave. Null is equal to nothing. Which tuples meet depends on the order
-    in which those of the two streams arrive, on nothing else.
+    In `match` and `output`, an attribute of one stream has its own name; an attribute of both is `lhs_name` or
+    `rhs_name`. A tuple of an outer side that leaves its window unmatched is submitted with nulls for the other side. At
+    the end of the streams all such tuples leave. Null equals nothing. Only the order in which the tuples of the two
+    streams arrive decides which of them meet.
     """
 
     Parameters = JoinParameters

@@ -18,7 +18,7 @@ from streams_orchestration.operators.windows.rescaling import divide_log
 
 
 class JoinSide:
-    """The tuples that are in the window of one stream, of an outer side flagged once they have met another."""
+    """The window of one stream. On an outer side, tuples that have matched are flagged."""
 
     def __init__(self, schema: pa.Schema, policy: Policy, keys: list[str], *, outer: bool) -> None:
         self.policy = policy

@@ -96,7 +96,7 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
 
 @dataclass(frozen=True)
 class Refused:
-    """The messages of a delivery that the broker refuses for their content, as far as they are known."""
+    """The known messages of a delivery that the broker refuses for their content."""
 
     key: str = ""
     """Of the delivery."""
@@ -107,11 +107,11 @@ class Refused:
 
 
 class KafkaSink(EpochSink):
-    """Every epoch is a transaction, which also writes the mark that it was made.
+    """Writes every epoch in one transaction, together with a mark.
 
-    What is repeated after a crash finds the mark and sends nothing; a process that slept meanwhile is fenced. Those who
-    read committed messages see an epoch whole or not at all. With `visibility: read_uncommitted` the batches that wait
-    are a transaction; a reset cannot take messages back, so a replay sends them again.
+    A retry after a crash finds the mark and sends nothing. A process that resumes late is fenced. Readers with
+    `read_committed` see an epoch whole or not at all. With `visibility: read_uncommitted` the waiting batches form a
+    transaction. A reset cannot take messages back, so its replay sends them again.
     """
 
     Parameters = KafkaSinkParameters

@@ -45,7 +45,7 @@ NEVER = float("-inf")
 
 
 class Piece(NamedTuple):
-    """Some messages that follow one another, decoded."""
+    """Consecutive messages, decoded."""
 
     tuples: TupleBatch
     bad: Sequence[tuple[Any, str]]
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What was read of some offset on."""
+    """The result of reading from an offset."""
 
     positions: Positions
     """Behind it."""
@@ -72,12 +72,12 @@ class Taken(NamedTuple):
 
 
 class KafkaSource(SourceOperator):
-    """Reads topics; the offset is the next offset of every partition. A channel reads `partition % width`.
+    """Reads topics. The offset is the next offset of every partition. A channel reads `partition % width`.
 
-    Messages of a partition come in order; those of several as they arrive. Where reading begins, and where a finite run
-    ends, is found out once and written down in the state directory, so that a reset to the beginning begins there, too.
-    Partitions that come later are read from their first message on. The offset has the ids of the topics, so that one
-    that was deleted and made anew is told from the one that was read.
+    The messages of one partition keep their order; those of several are read as they arrive. The beginning, and the end
+    of a finite run, are determined once and stored in the state directory, so a reset to the beginning begins there,
+    too. New partitions are read from their first message on. The offset holds the ids of the topics, so a topic that
+    was deleted and created again is noticed.
     """
 
     Parameters = KafkaSourceParameters

@@ -63,9 +63,9 @@ class LookupParameters(Parameters):
 
 
 class Lookup(Operator):
-    """Each tuple gets attributes from the row of a table that has its key; a null finds none.
+    """Adds to each tuple the attributes of the table row with its key. A null matches no row.
 
-    The table is read when the operator is made, and again after a reset: it must not change while the application
+    The table is read when the operator is created and again after a reset. It must not change while the application
     runs.
     """
 

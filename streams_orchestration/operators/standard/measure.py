@@ -38,10 +38,10 @@ _OVERFLOW = "the sum is beyond the range of bigint; CAST the argument to DOUBLE"
 
 
 class NumberMeasure:
-    """One output function over all groups: running values that do not depend on how tuples came in batches.
+    """One output function over all groups. Its running values do not depend on batch borders.
 
-    Sums are added tuple by tuple in order of arrival (`numpy.add.at`), so that a replay with other batch borders gives
-    the same bits.
+    Sums are added tuple by tuple in order of arrival (`numpy.add.at`), so a replay with other batch borders gives the
+    same bits.
     """
 
     def __init__(self, function: str, expression: Any = None, *, whole: bool = False) -> None:

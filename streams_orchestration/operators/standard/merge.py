@@ -54,10 +54,11 @@ class MergeParameters(Parameters):
 
 
 class Merge(Operator):
-    """A tuple is submitted when no other port can have an earlier one any more; of equal ones that of the first port.
+    """Merges sorted streams. A tuple is submitted once no other port can deliver an earlier one.
 
-    So the result does not depend on which stream is read first, but a stream without tuples holds up the others until
-    the end. A tuple that is out of order in its own stream stays behind those before it.
+    Of equal tuples, the one of the lower port is first. So the result does not depend on which stream is read first,
+    but a stream without tuples delays the others until the end. A tuple that is out of order in its own stream stays
+    behind those before it.
     """
 
     Parameters = MergeParameters

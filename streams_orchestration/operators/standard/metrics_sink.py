@@ -77,9 +77,9 @@ class MetricsSinkParameters(ExpressionParameters):
 
 
 class MetricsSink(Operator):
-    """Each tuple sets the custom metrics of the operator, which are gauges, to the values of expressions.
+    """Sets the operator's custom gauges to the values of expressions.
 
-    They are in `streams status --metrics`. After a reset they are again what they were at the cut.
+    `streams status --metrics` shows them. A reset restores the values of the cut.
     """
 
     Parameters = MetricsSinkParameters

@@ -40,10 +40,10 @@ class MqttSourceParameters(BrokerParameters):
 
 
 class MQTTSource(JournalSource):
-    """A message is acknowledged to the broker when it is in the journal.
+    """Acknowledges a message to the broker once it is in the journal.
 
-    The session stays with the broker, so that it keeps what comes meanwhile. A message whose acknowledgement got lost
-    comes again, and MQTT does not say which it was: between broker and journal each comes at least once.
+    The session is persistent, so the broker keeps messages while no host runs. A message whose acknowledgement was lost
+    comes again, and MQTT does not identify it. So between broker and journal a message comes at least once.
     """
 
     Parameters = MqttSourceParameters

@@ -18,9 +18,9 @@ from streams_orchestration.operators.storage.storages import storage_of
 
 
 class NamedFiles(Operator):
-    """Each tuple names a file, which is read to its end at once; a window marker follows its last tuple.
+    """Reads the file that each tuple names to its end. A window marker follows its last tuple.
 
-    A second output port gets what that of a `FileSource` without an input port gets.
+    The second output port gets the same tuples as with a `FileSource` without an input port.
     """
 
     Parameters = FileParameters

@@ -57,7 +57,7 @@ class NatsSourceParameters(BrokerParameters):
 
 
 class NATSSource(JournalSource):
-    """A message is acknowledged when it is in the journal; one that comes again is known by its number."""
+    """Acknowledges a message once it is in the journal. A repeated message is recognised by its number."""
 
     Parameters = NatsSourceParameters
     origin = "subject"

@@ -14,7 +14,7 @@ from streams_orchestration.operators.standard.refused import REFUSED
 
 
 class Pair(MatchingOperator):
-    """When a tuple has come to every input port, all of them are submitted in the order of the ports, then a marker.
+    """Submits matching tuples in port order, then a marker, once every input port has delivered one.
 
     Tuples without a partner at the end of the streams are dropped, as in Streams.
     """

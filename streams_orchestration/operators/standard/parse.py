@@ -34,7 +34,7 @@ def message_format(format: RowFormat) -> MessageFormat:
 
 
 class RowParameters(CsvParameters):
-    """What Parse and Format have in common."""
+    """The common parameters of Parse and Format."""
 
     format: RowFormat = Field(
         default="csv", description="Format of a row, which ends with a line feed: csv, line, jsonl."
@@ -88,13 +88,13 @@ class ParseParameters(RowParameters):
 
 
 class Parse(Operator):
-    """The bytes of all tuples, one after another, are one text, whose rows are the tuples that are submitted.
+    """Joins the bytes of all tuples into one text and submits its rows as tuples.
 
-    So a row may begin in one tuple and end in another. A window marker, and the end, end a row, too; a marker goes on
-    behind it.
+    So a row may begin in one tuple and end in another. A window marker and the end of the stream also end a row. A
+    marker is passed on behind that row.
 
-    Parameters and semantics are those of Parse of the SPL standard toolkit 1.4 (IBM Streams 4.3), which keeps the
-    beginning of a row in its checkpoints as well; `jsonl` and texts as input are additions.
+    Parameters and semantics follow Parse of the SPL standard toolkit 1.4 (IBM Streams 4.3), which also keeps an
+    unfinished row in its checkpoints. `jsonl` and text input are additions.
     """
 
     Parameters = ParseParameters

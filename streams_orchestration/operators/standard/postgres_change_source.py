@@ -38,11 +38,11 @@ PATIENCE = 3
 
 
 class PostgresChangeSource(SourceOperator):
-    """Reads a replication slot without taking from it; the offset is a position in the server's log.
+    """Peeks at a replication slot. The offset is a position in the server's log.
 
-    The slot is advanced by the host, up to the cut (`confirm`), so what a reset reads again is still there. The rows
-    that are there at the beginning are one batch; transactions that were visible to it are no changes afterwards.
-    The offset has the number of the server, so that another one in its place is named.
+    The host advances the slot up to the cut (`confirm`), so a reset can read the later changes again. The existing rows
+    are one batch at the beginning; the changes of transactions that were visible to it are skipped. The offset holds
+    the server's identifier, so another server in its place is reported.
     """
 
     Parameters = PostgresChangeSourceParameters

@@ -29,7 +29,7 @@ class PunctorParameters(ExpressionParameters):
 
 
 class Punctor(Operator):
-    """Passes all tuples on, each as Functor would, with a window marker before or after some of them."""
+    """Passes all tuples on, computed as by Functor, with a window marker before or after some of them."""
 
     Parameters = PunctorParameters
     pure = True

@@ -59,7 +59,7 @@ class RedisSourceParameters(BrokerParameters):
 
 
 class RedisSource(JournalSource):
-    """An entry is acknowledged when it is in the journal; one that comes again is known by its id."""
+    """Acknowledges an entry once it is in the journal. A repeated entry is recognised by its id."""
 
     Parameters = RedisSourceParameters
     origin = "stream"

@@ -18,7 +18,7 @@ _MALFORMED = {"file": "string", "line": "int64", "column": "string", "reason": "
 
 
 class FileOutputs:
-    """What becomes of the rows of a file: tuples of output port 0, malformed ones, and the end."""
+    """The output ports for a file: its tuples, its malformed rows, and its end."""
 
     def __init__(self, operator: Operator) -> None:
         """Of an operator whose second output port is `check_second_port`ed."""

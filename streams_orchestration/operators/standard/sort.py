@@ -67,10 +67,10 @@ class SortParameters(ExpressionParameters):
 
 
 class Sort(Operator):
-    """A tumbling window is submitted in order when it is closed, with a window marker behind it.
+    """Sorts windows. A tumbling window is submitted in order when it closes, with a window marker behind it.
 
-    When a tuple comes to a sliding window that is full, the first one of those in it is submitted. At the end of the
-    stream all that waits is submitted. Tuples that are equal stay in their order of arrival, nulls come last.
+    When a tuple arrives at a full sliding window, the first tuple by the order is submitted. At the end of the stream
+    all tuples that wait are submitted. Equal tuples keep their order of arrival; nulls are last.
     """
 
     Parameters = SortParameters

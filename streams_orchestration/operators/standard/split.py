@@ -44,7 +44,7 @@ class SplitParameters(ExpressionParameters):
 
 
 class Split(Operator):
-    """The order of tuples is kept on every port; a tuple goes to no port twice."""
+    """Sends each tuple to output ports, at most once to each. The order of tuples is kept on every port."""
 
     Parameters = SplitParameters
     pure = True

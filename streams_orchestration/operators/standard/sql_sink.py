@@ -52,10 +52,10 @@ class SqlSinkParameters(Parameters):
 
 
 class SqlSink(EpochSink):
-    """Every epoch is one transaction on the table, together with a mark in `streams_deliveries` that it was made.
+    """Writes every epoch in one transaction, together with a mark in `streams_deliveries`.
 
-    What is repeated after a crash finds the mark and writes nothing. With `visibility: read_uncommitted` every batch is
-    a transaction; a reset cannot take rows back, so a replay adds them again, unless `key` has them replaced.
+    A retry after a crash finds the mark and writes nothing. With `visibility: read_uncommitted` every batch is a
+    transaction. A reset cannot take rows back, so its replay adds them again unless `key` replaces them.
     """
 
     Parameters = SqlSinkParameters

@@ -32,21 +32,21 @@ LAG_LIMIT = 100_000
 
 
 class _Seen(NamedTuple):
-    """The largest value of the growing column at some time."""
+    """The largest value of the growing column at a point in time."""
 
     value: Any
     at: float
 
 
 class SqlSource(SourceOperator):
-    """The offset is the value of the growing column up to which rows were read, and how many rows were read last.
+    """Reads rows by a growing column. The offset is the last value read and the number of rows read last.
 
-    Rows with one value are never divided between two calls. What was seen as the largest value is read up to when
-    `settle` has gone by since then: a transaction that was slower than others has its rows visible by that time. Rows
-    that come behind the position nevertheless are counted and lost, which fails unless `onLostData: skip`.
+    Rows with the same value are read in one call. The largest value seen is read up to after `settle` seconds, so that
+    rows of slower transactions are visible by then. Rows that appear behind the position after that are counted and
+    lost; the application fails unless `onLostData: skip`.
 
-    The offset also has the identity of the table: one that was dropped and made anew is named, or read from its first
-    row on.
+    The offset also holds the identity of the table. A table that was dropped and created again is reported, or read
+    from its first row.
     """
 
     Parameters = SqlSourceParameters

@@ -28,13 +28,13 @@ class SwitchParameters(ExpressionParameters):
 
 
 class Switch(WaitingOperator):
-    """While the switch is closed the tuples of input port 0 pass; while it is open they wait, in order.
+    """Passes the tuples of input port 0 while the switch is closed; while it is open they wait in order.
 
-    Each tuple of input port 1, the control port, closes or opens it. What waits is kept in the state of the operator;
-    what still waits at the end is dropped, and counted as such.
+    Each tuple of input port 1, the control port, closes or opens it. Waiting tuples are in the operator's state. Those
+    that still wait at the end are dropped and counted.
 
-    Parameters and semantics are those of Switch of the SPL standard toolkit 1.4 (IBM Streams 4.3), where tuples wait by
-    holding up whom they come from.
+    Parameters and semantics follow Switch of the SPL standard toolkit 1.4 (IBM Streams 4.3), which blocks the sender
+    instead.
     """
 
     Parameters = SwitchParameters

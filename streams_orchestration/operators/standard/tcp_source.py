@@ -61,10 +61,10 @@ class TcpSourceParameters(JournalParameters):
 
 
 class TCPSource(JournalSource):
-    """Messages are read from connections into the journal, and become tuples from there.
+    """Reads messages from connections into the journal, and submits tuples from the journal.
 
-    What a sender has sent is in the journal once it is told so (`acknowledge`); without, what lay in the buffers of a
-    host that dies is lost, as TCP does not tell. While the journal is full nothing is read from connections.
+    With `acknowledge` a sender knows which messages are in the journal. Without it, messages in the buffers of a failed
+    host are lost without notice. While the journal is full, connections are not read.
     """
 
     Parameters = TcpSourceParameters

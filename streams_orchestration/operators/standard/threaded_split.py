@@ -12,9 +12,9 @@ from streams_orchestration.operators.states.state import State
 
 
 class ThreadedSplit(Operator):
-    """The tuples go to the output ports in turn.
+    """Sends tuples to the output ports in turn.
 
-    In Streams a tuple goes to whichever port has a thread free, which no replay could repeat.
+    Streams sends a tuple to any port with an idle thread, which no replay could repeat.
     """
 
     unsupported = REFUSED["ThreadedSplit"]

@@ -22,10 +22,10 @@ class ThrottleParameters(Parameters):
 
 
 class Throttle(Operator):
-    """Passes every batch on and then pauses for as long as its tuples may take.
+    """Passes every batch on, then pauses for as long as the rate requires.
 
-    The pause holds up the whole PE, and so what it reads. A batch of more than five seconds' worth of tuples comes too
-    fast, and says so in the log; smaller batches (STREAMS_SOURCE_LIMIT) keep to lower rates.
+    The pause delays the whole PE and its inputs. A batch of more than five seconds' worth of tuples exceeds the rate,
+    which the log reports; smaller batches (STREAMS_SOURCE_LIMIT) keep to lower rates.
     """
 
     Parameters = ThrottleParameters

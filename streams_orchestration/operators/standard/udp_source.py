@@ -31,10 +31,10 @@ class UdpSourceParameters(JournalParameters):
 
 
 class UDPSource(JournalSource):
-    """Every datagram is a message; a line feed at its end is none of it.
+    """Receives each datagram as a message, without a line feed at its end.
 
-    Nobody is told that a datagram was taken, and a sender never waits: what comes while there is no host, or no room,
-    is lost. What is in the journal becomes a tuple, once.
+    A datagram is not acknowledged and a sender never waits. Datagrams that arrive while no host runs, or while there is
+    no room, are lost. Each message in the journal becomes one tuple.
     """
 
     Parameters = UdpSourceParameters
@@ -75,7 +75,7 @@ class UDPSource(JournalSource):
 
 
 class _Waiting:
-    """The datagrams that are not written yet, within bounds of number and bytes."""
+    """The datagrams that are not written yet, limited by number and bytes."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[tuple[bytes, str]] = asyncio.Queue()

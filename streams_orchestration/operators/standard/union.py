@@ -10,7 +10,7 @@ from streams_orchestration.operators.mentions import Mentions
 
 
 class Union(Operator):
-    """Passes on what arrives on any port, in order of arrival, with the attributes of the output stream."""
+    """Passes on the tuples of all ports in order of arrival, with the attributes of the output stream."""
 
     @classmethod
     def mentions(cls, parameters: object) -> Mentions:

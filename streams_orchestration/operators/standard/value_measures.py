@@ -51,9 +51,9 @@ class Reached(NamedTuple):
 
 
 class Measure(Protocol):
-    """An output function over all groups of an Aggregate. Batches and windows make no difference to its values.
+    """An output function over all groups of an Aggregate. Its values do not depend on batches or windows.
 
-    Every group has a count and a running value, which are kept as state; two parts of a group are merged into one.
+    The state of a group is a count and a running value. The states of two parts of a group can be merged.
     """
 
     @property
@@ -103,9 +103,9 @@ class Measure(Protocol):
 
 
 class ValueMeasure:
-    """A function of the table over all groups; the state of a group is one Python object, stored as a list or struct.
+    """A table function over all groups. The state of a group is one Python object, stored as a list or struct.
 
-    Values are taken in order of arrival, so that batches make no difference.
+    Values are taken in order of arrival, so batches make no difference.
     """
 
     def __init__(self, function: ValueFunction, expressions: Sequence[Any], types: Sequence[Any]) -> None:
