@@ -249,7 +249,7 @@ def DeltaSource(
     poll_period: float | Reference | None = None,
     storage: Mapping[str, Any] | None = None,
 ) -> Use:
-    """Reads the files that each version of the log adds. A version that only moves rows, as OPTIMIZE does, adds none.
+    """Reads the files that each version of the log adds. Versions that only move rows (OPTIMIZE) add none.
 
     Args:
         table: Directory or address of the table. A relative directory starts at the spec's.

@@ -116,7 +116,7 @@ def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
 
 
 def fits(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Whether values of one type can become an attribute of another without a change of meaning, but for ranges."""
+    """Return True if values of one type can become an attribute of another with the same meaning, ranges aside."""
     types = pa.types
     if kind == target or types.is_null(kind):
         return True
@@ -150,7 +150,7 @@ def _fits_nested(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether values of an Arrow type are texts, whatever their layout."""
+    """Return True if values of an Arrow type are texts, whatever their layout."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 

@@ -33,7 +33,8 @@ class TupleBatch:
         self._written = _NOTHING
         self._unwritten: pa.RecordBatch | None = arrow
         self.origin = ""
-        """Where the tuples were read, for errors; known of what came through a queue."""
+        """The file and rows that the tuples were read from, for errors; known only for tuples that came through a
+        queue."""
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
@@ -77,7 +78,7 @@ class TupleBatch:
 
     @property
     def mutable(self) -> bool:
-        """Whether the holder may write to it."""
+        """Return True if the holder may write to the batch."""
         return self._mutable
 
     @property

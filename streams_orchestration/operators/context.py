@@ -51,7 +51,7 @@ class OperatorContext:
     pe: int = 0
     """Number of its PE, as fused: decoupling, which parts PEs, does not change it."""
     base: Path = Path()
-    """Directory that relative input paths start from: that of the spec."""
+    """The spec's directory, from which relative input paths start."""
     results: Path = Path()
     """Directory that relative output paths start from."""
     pending: Path = Path()
@@ -64,12 +64,15 @@ class OperatorContext:
     submit: Callable[[int, TupleBatch], None] = _drop
     punctuate: Callable[[int, Punctuation], None] = _drop_punctuation
     time_zone: str = "UTC"
-    """Of the application: an IANA name."""
+    """The application's time zone, as an IANA name."""
     region: RegionRole | None = None
     """Its place in its consistent region; None outside of regions."""
     make_consistent: Callable[[], None] = not_the_trigger
-    """End the epoch of an operator-driven region (B26): what was submitted up to the end of the micro-batch is in it. A
-    source returns from `produce` next. It is not called again before the epoch is complete, or was reset."""
+    """End the epoch of an operator-driven region (B26) with the current micro-batch.
+
+    The epoch contains all tuples submitted up to the end of the micro-batch. A source returns from `produce` next. It
+    is called again once the epoch is complete or was reset.
+    """
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("streams.operator"))
     metrics: Metrics = field(default_factory=Metrics)
     """Counters and gauges of the operator's own."""

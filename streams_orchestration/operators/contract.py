@@ -29,7 +29,7 @@ from streams_orchestration.operators.states.state import State
 from streams_orchestration.operators.storage.port import File
 
 Offset = dict[str, Any]
-"""Where a source stands: JSON that only the source understands."""
+"""The position of a source, as JSON that only the source interprets."""
 
 
 class Parameters(BaseModel):
@@ -73,7 +73,7 @@ class Operator:
     state_keys: ClassVar[StateKeys] = {}
     """Part of the state -> attributes of input port 0 that its keys are made of; see `rescale`."""
     free_parameters: ClassVar[frozenset[str]] = frozenset()
-    """Parameters under any value of which the state means the same; see `keeps_state`."""
+    """Parameters that do not change the meaning of the state; see `keeps_state`."""
     passes_marks: ClassVar[bool] = True
     """Window marks go on at once to the output ports whose model preserves them; else the operator submits them."""
     pure: bool = False
@@ -143,16 +143,17 @@ class Operator:
         return ()
 
     def setup(self) -> None:
-        """Open what is needed; called once before the first tuple."""
+        """Open resources; called once before the first tuple."""
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Handle tuples that arrived on an input port."""
 
     def load(self) -> None:
-        """Import what its threads, and those of the host, need of other modules; connect to nothing.
+        """Import the modules that the operator's threads, and those of the host, need; connect to nothing.
 
-        Called on the main thread of a process, before a thread uses the operator: of two threads that are the first to
-        import a package, one may find half of it. What it raises counts for nothing, since the use will meet it.
+        Called on the main thread of a process before a thread uses the operator: when two threads import a package
+        first, one may see it half initialised. An exception is ignored here, since the use of the module will raise it
+        again.
         """
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
@@ -163,7 +164,7 @@ class Operator:
         """
 
     def drain(self) -> None:
-        """Finish what is under way before a checkpoint of the region; may submit (B16)."""
+        """Finish work in progress before a checkpoint of the region; may submit (B16)."""
 
     def checkpoint(self) -> State:
         """Return all parts of the state; called after `drain`. Parts that track their changes are stored as changes."""
@@ -177,12 +178,12 @@ class Operator:
 
     @classmethod
     def has_state(cls, parameters: Any) -> bool:
-        """Whether it may keep anything from one micro-batch to the next."""
+        """Return True if the operator may keep anything from one micro-batch to the next."""
         return cls.checkpoint is not Operator.checkpoint
 
     @classmethod
     def keeps_state(cls, before: Any, after: Any) -> bool:
-        """Whether a state that was made under some parameters has the same meaning under others."""
+        """Return True if a state made under some parameters has the same meaning under others."""
         free = set(cls.free_parameters)
         return before.model_dump(exclude=free) == after.model_dump(exclude=free)
 
@@ -255,12 +256,12 @@ class SourceOperator(Operator):
     """An operator without input ports that can produce the same tuples again from an offset."""
 
     until: Offset | None = None
-    """Where a run that takes only what is there ends, as `available` returned it; None in any other run."""
+    """The end of a run that takes only the available input, as `available` returned it; None in any other run."""
 
     def __init__(self, context: OperatorContext, parameters: Any) -> None:
         super().__init__(context, parameters)
         self.background = Background()
-        """Where threads are to be started that work ahead: what they take is the source's."""
+        """Starts threads that read ahead on the source's account."""
 
     @classmethod
     def initial_offset(cls) -> Offset:
@@ -292,16 +293,16 @@ class SourceOperator(Operator):
         raise NotImplementedError
 
     def available(self, offset: Offset) -> Offset | None:
-        """Return where what is there now ends: JSON that only the source understands, and finds in `until`.
+        """Return the end of the input that exists now, as JSON that only the source interprets and finds in `until`.
 
-        Called once in a run that takes only what is there (`--available-now`), before `produce`. None while the
-        counterpart cannot be reached: it is asked again after `pause`.
+        Called once in a run that takes only the available input (`--available-now`), before `produce`. Return None
+        while the counterpart cannot be reached; it is called again after `pause`.
         """
         raise NotImplementedError
 
     @classmethod
     def endless(cls, parameters: Any) -> str | None:
-        """Return why no run can take only what is there now; None if it can."""
+        """Return why no run can be limited to the available input, or None if one can."""
         if cls.available is SourceOperator.available:
             return f"{cls.__name__} does not say where what is there now ends; give it a method `available`"
         return None
@@ -331,7 +332,7 @@ class SourceOperator(Operator):
         return None
 
     def place(self) -> str:
-        """File and rows of what was submitted last, for errors of the operators behind the source."""
+        """The file and rows of the last submitted tuples, for errors of later operators."""
         return ""
 
 

@@ -20,7 +20,7 @@ class DeliveryKey(NamedTuple):
     """-1 outside of parallel regions."""
     epoch: int
     generation: int
-    """0 for a whole epoch; of a batch (`read_uncommitted`), the one that wrote it."""
+    """0 for a whole epoch; for a batch (`read_uncommitted`), the generation that wrote it."""
     number: int
     """The epoch, or the batch."""
     application: str = ""

@@ -30,12 +30,12 @@ NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EM
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF)
 """Errors of file systems that synchronise no directories: names are on disk when the call that made them returns."""
 _named: set[Path] = set()
-"""Directories whose own names are on disk, as far as this process has seen to it."""
+"""Directories whose own names this process has flushed to disk."""
 
 
 @contextmanager
 def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
-    """Open a new file whose content is on disk when the block ends; nothing is left of one that cannot be written.
+    """Open a new file whose content is on disk when the block ends. If it cannot be written, it is removed.
 
     Args:
         path: of the file.
@@ -64,7 +64,7 @@ def write_durably(path: Path, data: Any, *, synced: bool = True) -> None:
 
 
 def sync_contents(paths: Iterable[Path]) -> None:
-    """Have the contents of files on disk.
+    """Flush the contents of files to disk.
 
     Raises:
         OSError: a file is gone or cannot be synchronised; `filename` names it.
@@ -99,7 +99,7 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Give a file that never changes a second name; copy it, whole or not at all, where a link is impossible.
+    """Give a file that never changes a second name. Copy it, whole or not at all, where a link is impossible.
 
     Raises:
         FileExistsError: A file has that name already.
@@ -120,7 +120,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def sync_names(paths: Iterable[Path]) -> None:
-    """Have the names of files on disk: those in their directories, and those of directories that are new.
+    """Flush the names of files to disk, and the names of new directories above them.
 
     Raises:
         OSError: a directory is gone or cannot be synchronised; `filename` names it.
@@ -132,7 +132,7 @@ def sync_names(paths: Iterable[Path]) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Have the names in a directory on disk.
+    """Flush the names in a directory to disk.
 
     Raises:
         OSError: it is gone or cannot be synchronised; `filename` names it.
@@ -151,7 +151,7 @@ def make_directory(directory: Path) -> None:
 
 
 def forget_names(directory: Path) -> None:
-    """Note that a directory was removed: those that are made in its place are new."""
+    """Note that a directory was removed, so that a new one in its place is flushed again."""
     _named.difference_update([each for each in tuple(_named) if each.is_relative_to(directory)])
 
 
@@ -191,7 +191,7 @@ def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
 
 
 def _sync_above(directory: Path) -> None:
-    """Have the name of a directory on disk, and those of the directories that hold it, once in this process."""
+    """Flush the name of a directory and of its parents to disk, once in this process."""
     for each in (directory, *directory.parents):
         if each in _named or each == each.parent:
             return

@@ -22,7 +22,7 @@ _RECENT = _Recent()
 
 
 def encoded(column: pa.Array) -> pa.DictionaryArray:
-    """The column as a dictionary, in which null is a value like any other and none is there twice."""
+    """Return the column as a dictionary array. Null is a value like any other, and values are distinct."""
     place = _place(column)
     for _, known, encoding in _RECENT.columns:
         if known == place:
@@ -33,7 +33,7 @@ def encoded(column: pa.Array) -> pa.DictionaryArray:
 
 
 def remember(column: pa.Array, indices: pa.Array, values: pa.Array) -> None:
-    """Tell what the dictionary of a column is, if no value is there twice."""
+    """Cache the dictionary of a column; its values must be distinct."""
     if len(values.unique()) == len(values):
         _RECENT.columns.append((column, _place(column), pa.DictionaryArray.from_arrays(indices, values)))
 

@@ -41,7 +41,7 @@ class EpochSink(Operator):
     routed = False
     """True if a person wants undeliverable tuples of this delivery to be set aside."""
     joins_batches = False
-    """Whether, with `read_uncommitted`, waiting batches form one delivery under the last key; needs `is_made`."""
+    """True if, with `read_uncommitted`, waiting batches form one delivery under the last key; requires `is_made`."""
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
@@ -64,10 +64,10 @@ class EpochSink(Operator):
         """Connect; called before the first delivery, and again after one that failed."""
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """Whether the receiver has the tuples of this delivery, by itself or as part of one of several batches.
+        """Return True if the receiver has the tuples of this delivery, by itself or as part of a joined one.
 
-        Asked when the sink is open, and only of use with `joins_batches`. Such a sink must make its next delivery fail
-        if another process has made one since this answer.
+        Called on an open sink with `joins_batches`. Such a sink must fail its next delivery if another process has made
+        one since this answer.
         """
         return False
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from streams_orchestration.expressions.vectors import Rows, VectorFunction
 
 _FEW = 8
-"""Failed tuples of a batch that are found by evaluating it again without the one found last; then tuple by tuple."""
+"""Number of failed tuples that are found by evaluating the batch again without them; more are found tuple by tuple."""
 
 Condition = Annotated[str, BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool) else value)]
 """A parameter that is a condition; `true` and `false` need no quotes in a spec."""

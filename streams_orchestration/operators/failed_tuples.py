@@ -39,7 +39,7 @@ class ExpressionParameters(Parameters):
 
 
 def own_outputs(context: OperatorContext, parameters: ExpressionParameters) -> tuple[pa.Schema | None, ...]:
-    """Return the schemas of the output ports without the one for failed tuples."""
+    """Return the schemas of all output ports except the one for failed tuples."""
     return context.outputs[:-1] if parameters.on_error == "route" else context.outputs
 
 

@@ -100,7 +100,7 @@ def operator(
 
 
 def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0) -> TupleBatch:
-    """Return a function's result as tuples of an output port.
+    """Return a function's result as a batch for an output port.
 
     Raises:
         ResultError: columns, but others than those of the output stream, or there is no such port or no schema.
@@ -112,7 +112,7 @@ def as_batch(part: TupleBatch | Columns, context: OperatorContext, port: int = 0
 
 
 def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> pa.Schema:
-    """The schema of an output port that something by attribute goes to.
+    """Return the schema of the output port that gets values by attribute.
 
     Raises:
         ResultError: the attributes are not those of the schema, or there is no such port or no schema.

@@ -20,14 +20,14 @@ class Roll(NamedTuple):
     size: float = math.inf
     """Bytes of all of them."""
     epochs: float = math.inf
-    """Epochs from that of the first file on."""
+    """Number of epochs, counted from the first file's."""
 
 
 class GatheringSink(Operator):
-    """A sink whose files without a final name wait, as part of the commits, until their epoch is complete.
+    """A sink whose files wait, as part of the commits, until their epoch is complete.
 
-    Then the runtime merges such files, those of a directory for themselves, and publishes them. A published file is
-    never touched again. `merge` and `final` are called in the host's process, on an object of its own.
+    Then the runtime merges the files of each directory and publishes them. A published file is never changed. `merge`
+    and `final` are called in the host's process, on a separate object.
     """
 
     def roll(self) -> Roll | None:

@@ -113,7 +113,7 @@ class HttpTarget:
     """A receiver, with one connection that is kept open."""
 
     def __init__(self, parameters: HttpParameters) -> None:
-        """Resolve references; nothing is connected.
+        """Resolve references; connect later.
 
         Raises:
             RefusedError: a reference cannot be resolved, or the file of `ca` is not there.
@@ -154,7 +154,7 @@ class HttpTarget:
         self.judge(self.request("POST", "", body, headers))
 
     def request(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        """Make one request; returns the answer, whatever its status is.
+        """Make one request and return the answer, whatever its status.
 
         Args:
             method: of HTTP.

@@ -69,7 +69,7 @@ def _is_class(value: Any, kind: type) -> bool:
 
 
 def keeps_tuples(implementation: type[Operator]) -> bool:
-    """Whether the class keeps anything between calls, so that one instance must process all tuples."""
+    """Return True if the class keeps anything between calls, so that one instance must process all tuples."""
     return implementation.stateful
 
 
@@ -99,7 +99,7 @@ def _missing_method(kind: type[Operator], inputs: int) -> str | None:
 
 
 def _uncallable_methods(kind: type[Operator]) -> Iterator[str]:
-    """Methods of its own that cannot be called as those of the base class are."""
+    """Return overriding methods that cannot be called like those of the base class."""
     base = SourceOperator if issubclass(kind, SourceOperator) else Operator
     for name in dir(base):
         expected, own = (inspect.getattr_static(each, name) for each in (base, kind))
@@ -116,7 +116,7 @@ def _uncallable_methods(kind: type[Operator]) -> Iterator[str]:
 
 
 def make_operator(kind: type[Operator], context: OperatorContext, parameters: Any) -> Operator:
-    """A new object of a class, set up.
+    """Return a new operator after `setup`.
 
     Raises:
         ResultError: its `__init__` leaves out that of its base class.

@@ -16,10 +16,10 @@ from streams_orchestration.operators.journal.source import JournalParameters
 from streams_orchestration.operators.references import ReferenceError, resolved
 
 REACH_SECONDS = 10.0
-"""How long one try to reach a broker takes at most."""
+"""Seconds that one attempt to reach a broker may take."""
 
 CLOSE_SECONDS = 1.0
-"""How long a connection may take to be closed properly."""
+"""Seconds that closing a connection properly may take."""
 
 
 class Delivery(NamedTuple):

@@ -1,7 +1,7 @@
-"""The position of a source at its broker: the name under which the broker keeps it, and the log that it is in.
+"""The position of a source at its broker: the name under which the broker keeps it, and the log that it belongs to.
 
-The broker keeps the position. So two applications must not read under one name, and a log that was deleted and made
-anew must not be read on as if nothing had happened: its messages have numbers that the journal may know already.
+The broker keeps the position. So two applications must not read under one name. A log that was deleted and created
+again must not be read on silently, since the journal may know the numbers of its messages already.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class BrokerPosition:
         return f"{self._log}{mark}/{number}"
 
     def enter(self, identity: str, *, kept: bool, about: str) -> None:
-        """Note the log that is read, and see that it is the one that was read before.
+        """Record the log that is read, and check that it is the one that was read before.
 
         Args:
             identity: of the log; another one if it was deleted and made anew, as far as the broker tells.

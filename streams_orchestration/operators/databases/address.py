@@ -34,7 +34,7 @@ class DatabaseUrlError(RefusedError):
 
 
 def check_url(url: str) -> None:
-    """Find what is wrong with an address without reading any variable.
+    """Check an address without reading any variable.
 
     Raises:
         DatabaseUrlError: it is no address, or of a database without a driver here, or a password stands in it.
@@ -72,7 +72,7 @@ def resolve_url(url: str) -> URL:
 
 
 def _known(url: URL) -> URL:
-    """Return the address, whose driver is there; its passwords are hidden in all texts from now on."""
+    """Return the address after checking its driver. Its passwords are masked in all texts from now on."""
     _check_driver(url)
     for secret in secrets_of(url):
         if not is_reference(secret):

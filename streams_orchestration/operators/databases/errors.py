@@ -21,7 +21,7 @@ from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import without
 
 _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated incorrect .{1,30} value:) )'.*'(?= for )")
-"""Where MariaDB and MySQL name values of a row."""
+"""Matches the part of a MariaDB or MySQL message that contains values of a row."""
 _UNREACHABLE = range(2000, 2060)
 """Error numbers of the client when the server does not answer."""
 _BUSY = frozenset((1040, 1053, 1129, 1152, 1184, 1203, 1205, 1213, 1226, 1927))
@@ -56,7 +56,7 @@ _CONSTRAINTS = frozenset((3819, 4025))
 
 
 class DatabaseError(ValueError):
-    """The database refuses, or is not there; the message has the reason and the remedy, without secrets and tuples."""
+    """The database refuses or is unavailable. The message has the reason and the remedy, without secrets and tuples."""
 
 
 class DatabaseRefusedError(DatabaseError, RefusedError):
@@ -120,7 +120,7 @@ def is_constraint(error: SQLAlchemyError) -> bool:
 
 
 def is_away(error: SQLAlchemyError) -> bool:
-    """Whether the error is about the connection, not about a statement."""
+    """Return True if the error is about the connection, not about a statement."""
     if not isinstance(error, OperationalError):
         return bool(getattr(error, "connection_invalidated", False))
     if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_ERROR":  # of a statement

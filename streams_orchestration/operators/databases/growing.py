@@ -34,11 +34,11 @@ class TableIdentity(NamedTuple):
 
     sign: str
     exact: bool
-    """Whether another sign always means another table."""
+    """True if another sign always means another table."""
 
 
 class Range(NamedTuple):
-    """Rows in order of the growing column, those of one value never divided."""
+    """Rows in order of the growing column. All rows with the same value are in the same range."""
 
     upper: Any
     """The largest value of the growing column that any row may have: all up to it were read."""
@@ -52,10 +52,10 @@ class Range(NamedTuple):
 
 
 class GrowingTable:
-    """A connection to what is read."""
+    """A table or query that is read by its growing column."""
 
     def __init__(self, url: str, *, table: str | None, query: str | None, column: str, columns: Mapping[str, str]):
-        """Connect to nothing yet.
+        """Check the address; connect later.
 
         Args:
             url: with references to environment variables.
@@ -77,10 +77,10 @@ class GrowingTable:
         self._relation: Any = _relation(table, query)
         self._order: list[str] | None = None
         self.unindexed = False
-        """Whether the growing column begins no index, as far as is known; determined with the first statement."""
+        """True if the growing column is known to begin no index; determined with the first statement."""
 
     def highest(self) -> Any:
-        """The largest value of the growing column, None when there is no row.
+        """Return the largest value of the growing column, or None if there is no row.
 
         Raises:
             DatabaseError: a column is missing, a row has no value of it, or the database refuses.
@@ -94,7 +94,7 @@ class GrowingTable:
             raise explained(error, self.name, self._url) from error
 
     def identity(self) -> TableIdentity | None:
-        """Return the identity of the table; None of a view or a query.
+        """Return the identity of the table, or None for a view or a query.
 
         Raises:
             DatabaseError: the database refuses.
@@ -109,7 +109,7 @@ class GrowingTable:
             raise explained(error, self.name, self._url) from error
 
     def has_nulls(self) -> bool:
-        """Whether a row has no value of the growing column, so that it would never be read."""
+        """Return True if a row has null in the growing column, so that it would never be read."""
         statement = sa.select(sa.literal_column("1")).select_from(self._relation).where(self._by.is_(None)).limit(1)
         return self._scalar(statement) is not None
 

@@ -61,7 +61,7 @@ class Change(NamedTuple):
     old: Values | None
     """Known values of the row before; None for none."""
     old_key: bool
-    """Whether only the key of the row before is known: an update has changed it, or it is a delete."""
+    """True if only the key of the old row is known: an update changed it, or the row was deleted."""
 
 
 class Truncate(NamedTuple):

@@ -1,4 +1,4 @@
-"""A replication slot of PostgreSQL, read by statements: what is peeked at stays until the slot is advanced."""
+"""A replication slot of PostgreSQL, read by statements. Peeked messages stay until the slot is advanced."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def shown_lsn(position: int) -> str:
 
 
 def is_visible(transaction: int, snapshot: str) -> bool:
-    """Whether a transaction had ended when a snapshot was taken.
+    """Return True if a transaction had ended when a snapshot was taken.
 
     Args:
         transaction: the lower 32 bits of its number.
@@ -179,7 +179,7 @@ class Slot:
             yield Snapshot(visible, lsn(until)), (list(chunk) for chunk in rows.partitions())
 
     def peek(self, most: int) -> Peeked:
-        """Messages of what is not confirmed yet, whole transactions.
+        """Yield the messages of transactions that are not confirmed yet. Transactions are whole.
 
         Args:
             most: messages after which no further transaction is begun.

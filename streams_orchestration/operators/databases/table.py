@@ -61,7 +61,7 @@ class DatabaseTable:
     """A connection to one table."""
 
     def __init__(self, url: str, table: str, columns: dict[str, str], schema: pa.Schema, key: tuple[str, ...]) -> None:
-        """Connect to nothing yet.
+        """Check the address; connect later.
 
         Args:
             url: with references to environment variables.
@@ -141,7 +141,7 @@ class DatabaseTable:
         *,
         at_once: bool = False,
     ) -> int:
-        """Write a delivery, unless it was written before: all of it or nothing.
+        """Write a delivery in one transaction, unless it was written before.
 
         Args:
             key: of the delivery.

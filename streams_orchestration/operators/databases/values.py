@@ -162,7 +162,7 @@ def _time(value: Any) -> datetime.datetime:
 
 
 def _aware(value: Any) -> datetime.datetime:
-    """Times without a zone are of UTC: that of the session."""
+    """Treat times without a zone as UTC, the zone of the session."""
     time = _time(value)
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
 

@@ -14,9 +14,9 @@ from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 
 FIRST_BYTES = 1 << 20
-"""Of the first block; each is twice as large as the one before until it is as large as may be."""
+"""Size of the first block. Each block is twice as large as the one before, up to the maximum."""
 _MARK = b"\xef\xbb\xbf"
-"""Of the byte order; Arrow leaves it out at the beginning of whatever it reads."""
+"""The byte order mark; Arrow skips it at the beginning of any input."""
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
     text: bytes
     names: list[str]
-    """Of the columns."""
+    """Names of the columns."""
     place: int
     """The byte of the file that it begins with."""
 
@@ -88,10 +88,10 @@ class CsvBlocks:
 
 
 def whole_rows(text: bytes, separator: str) -> int:
-    """How many bytes at the front are surely whole rows; 0 where only reading them tells.
+    """Return how many leading bytes are certainly whole rows, or 0 if only parsing can tell.
 
-    A newline ends a row unless it is within quotes. Quotes can be told apart by counting them if all stand around whole
-    values; Arrow takes others for text.
+    A newline ends a row unless it is within quotes. Counting quotes finds them if all quotes surround whole values;
+    Arrow treats other quotes as text.
     """
     end = text.rfind(b"\n") + 1
     if not end or b'"' not in text:

@@ -26,7 +26,7 @@ from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 8 << 20
 MAXIMUM_BLOCK_BYTES = 256 << 20
-"""Of one block, and so of one row: an unpaired quote makes one row of the rest of the file."""
+"""Largest block, and so the longest row: an unpaired quote joins the rest of the file into one row."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class CsvFile:
             raise DataError(message) from error
 
     def read(self, schema: pa.Schema, names: list[str] | None = None, begin: int = 0) -> Iterator[pa.RecordBatch]:
-        """The rows, as attributes of `schema`, in one go.
+        """Return all rows at once, as attributes of `schema`.
 
         Args:
             schema: of the tuples.
@@ -138,7 +138,7 @@ class CsvFile:
             raise DataError(message)
 
     def explained(self, schema: pa.Schema, error: Exception) -> str:
-        """What Arrow says of the file, with the place in it."""
+        """Return Arrow's message about the file with the place in it."""
         return f"{self.path}: {self._place(schema, error)}"
 
     def _place(self, schema: pa.Schema, error: Exception) -> str:

@@ -18,14 +18,14 @@ from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
 
 SMALL_BYTES = 1 << 16
-"""Of rows among which are malformed ones, that are looked at one by one; more are halved."""
+"""Rows of up to this many bytes are parsed one by one to find malformed ones; more rows are halved first."""
 LONGEST_ROW_BYTES = 1 << 20
 """A quote that is not paired within so many bytes is malformed, and the next row begins on the next line."""
 
 _MARK = b"\xef\xbb\xbf"
 """The mark of the byte order, with which a text in UTF-8 may begin."""
 HEADER_BYTES = 1 << 16
-"""In which the header is looked for first."""
+"""Number of bytes in which the header is looked for first."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class CsvSieve:
                 yield number, False
 
     def _raw_rows(self, text: bytes, line: int, *, ended: bool) -> tuple[list[RawRow], bytes]:
-        """Where rows begin and end, blank lines left out; and what the last one may still lack."""
+        """Return the rows without blank lines, and the text of a last row that may be incomplete."""
         lines = io.BytesIO(text).readlines()
         rows: list[RawRow] = []
         i = 0

@@ -1,4 +1,4 @@
-"""The identity of an input file, which an offset has with its row: one that was replaced is told from one that grew."""
+"""The identity of an input file. An offset holds it, so that a replaced file is told from one that grew."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def can_grow(file: File, format: str) -> bool:
 
 
 def identity_of(file: File, format: str, size: int | None = None) -> FileIdentity:
-    """Return the identity that a file has now; that of its first `size` bytes where these are given.
+    """Return the current identity of a file, or of its first `size` bytes.
 
     Raises:
         OSError, StorageError: it cannot be looked at.
@@ -64,7 +64,7 @@ def identity_of(file: File, format: str, size: int | None = None) -> FileIdentit
 def check_same(
     file: File, format: str, before: FileIdentity, now: FileIdentity, row: int, *, ended: bool = False
 ) -> None:
-    """Check that a file is the one that was read before, or that one with more rows behind it.
+    """Check that a file is the one that was read before, with or without appended rows.
 
     Args:
         file: as it is now.
@@ -98,9 +98,9 @@ def check_same(
 
 
 def whole_lines(file: Path, size: int) -> int:
-    """Return how many of the first bytes of a file hold whole lines; all where there is no other line.
+    """Return how many leading bytes of a file hold whole lines, or all if there is only one line.
 
-    A last line with an odd number of quotes ends a record of several lines, and belongs to what is before it.
+    A last line with an odd number of quotes belongs to a record of several lines.
     """
     with file.open("rb") as opened:
         end, tail = size, b""
@@ -118,7 +118,7 @@ def _head(file: File, size: int) -> int:
 
 
 def _splits_line(file: File, place: int) -> bool:
-    """Whether a byte of a file is in the middle of a line."""
+    """Return True if a byte of a file is in the middle of a line."""
     with file.open("rb") as opened:
         opened.seek(max(place - 1, 0))
         around = opened.read(2 if place else 1)

@@ -17,7 +17,7 @@ NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 255
 """Bytes of a directory's name."""
 _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{}\[\]^]""")
-"""What Hive and Spark escape, as a percent sign and two hexadecimal digits."""
+"""Characters that Hive and Spark escape as a percent sign and two hexadecimal digits."""
 
 
 def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
@@ -56,7 +56,7 @@ def partitioned(table: pa.Table, names: Sequence[str], *, keep: bool = False) ->
 
 
 def partition_values(directory: str) -> dict[str, str | None]:
-    """What a directory that `partitioned` names stands for: attribute -> its value as text, None for null."""
+    """Return the attribute values of a partition directory as texts, None for null."""
     named = (part.partition("=") for part in directory.split("/") if part)
     return {name: None if text == NULL else unquote(text) for name, _, text in named}
 

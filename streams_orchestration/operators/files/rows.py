@@ -10,12 +10,12 @@ from streams_orchestration.operators.libraries import pa
 
 
 class Place(NamedTuple):
-    """Where rows begin in their file."""
+    """The position of rows in their file."""
 
     number: int = 0
-    """The byte, of what is unpacked; of a row group in Parquet and a record batch in Arrow its number."""
+    """The byte in the unpacked file, or the number of a Parquet row group or Arrow record batch."""
     line: int = 1
-    """Counted from 1, where lines are counted at all."""
+    """The line, from 1, in formats with lines."""
 
 
 BEGIN = Place()
@@ -47,7 +47,7 @@ class Rows(NamedTuple):
     batch: pa.RecordBatch
     malformed: tuple[Malformed, ...] = ()
     start: Place | None = None
-    """From where reading could go on with these rows; None where it could not."""
+    """The position from which these rows can be read again, or None."""
 
     @property
     def size(self) -> int:

@@ -28,7 +28,7 @@ from streams_orchestration.operators.storage.port import File
 
 BLOCK_BYTES = 4 << 20
 MOST_THREADS = 4
-"""That parse blocks of one file."""
+"""Most threads that parse blocks of one file."""
 
 Format = Literal["csv", "line", "jsonl", "parquet", "arrow"]
 

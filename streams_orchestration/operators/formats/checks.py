@@ -13,7 +13,7 @@ from streams_orchestration.operators.libraries import pa
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """Days since 1970 of the first day of the year 1 and the last one of 9999."""
 _DAY = 86_400_000_000
-"""In microseconds."""
+"""Microseconds of a day."""
 
 
 class UnfitValueError(DataError):
@@ -77,7 +77,7 @@ def check_years(batch: pa.RecordBatch) -> None:
 
 
 def leaves(array: pa.Array) -> Iterator[pa.Array]:
-    """The arrays of values that are not nested: those of lists, maps and structs, or the array itself."""
+    """Return the arrays of values that are not nested: those within lists, maps and structs, or the array itself."""
     types = pa.types
     if types.is_map(array.type):
         yield from leaves(array.keys)

@@ -12,7 +12,7 @@ from streams_orchestration.operators.libraries import np, pa, pa_csv
 
 
 def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.ParseOptions:
-    """How Arrow tells rows and values apart.
+    """Return Arrow's options for splitting rows and values.
 
     Args:
         dialect: of the text.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BYTE_ORDER_MARK = "\ufeff"
 _IN_VALUES = frozenset("0123456789+-.:=/")
-"""What values have that are no texts, beside letters: where it is the separator, they need quotes."""
+"""Characters other than letters in values that are not texts. If one is the separator, these values need quotes."""
 
 
 def check_csv_schema(schema: pa.Schema, format: str = "csv") -> None:

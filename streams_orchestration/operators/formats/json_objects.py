@@ -15,10 +15,10 @@ from streams_orchestration.operators.formats.texts import values_of
 from streams_orchestration.operators.libraries import pa
 
 Read = Callable[[Any], Any]
-"""From a value of JSON that is not null to what Arrow takes; raises ValueError when it is no value of the type."""
+"""Converts a JSON value that is not null to a value for Arrow; raises ValueError if it does not fit the type."""
 _NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 LARGEST_FLOAT = 3.4028235677973366e38
-"""From here on a number is beyond 32 bits."""
+"""The limit from which a number exceeds 32 bits."""
 
 
 class RefusedValueError(ValueError):

@@ -31,7 +31,7 @@ def text_misfit(text: str, kind: pa.DataType, null_texts: tuple[str, ...] = NULL
 
 
 def csv_fault(error: csv.Error) -> str:
-    """Return why a text is no row of CSV at all."""
+    """Return why a text is not a row of CSV."""
     return "a quote is not closed" if "end of data" in str(error) else f"it is no row of CSV: {error}"
 
 

@@ -1,1 +1,1 @@
-"""The journal: a durable log of what came in from those who will not say it again."""
+"""The journal: a durable log of input whose senders do not repeat it."""

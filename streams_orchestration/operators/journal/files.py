@@ -1,4 +1,4 @@
-"""The files of a journal: which there are, how far they may be read, and what is in them."""
+"""The files of a journal: their names, the durable limit for readers, and their content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARK = struct.Struct("<QI")
 
 
 class DamagedError(RefusedError):
-    """What was acknowledged cannot be read any more; names the file and the place in it."""
+    """An acknowledged message cannot be read any more. The message names the file and the place in it."""
 
     def __init__(self, path: Path, at: int, first: int, last: int) -> None:
         super().__init__(
@@ -40,8 +40,8 @@ class Place(NamedTuple):
 class JournalFiles:
     """A directory with segment files, named by the number of their first message.
 
-    `durable` has the number up to which messages are on disk: it is written after they are synchronised, and who reads
-    goes no further. `id` names the journal; one that is made anew has another one.
+    `durable` holds the number up to which messages are on disk. It is written after they are synchronised, and no
+    reader goes beyond it. `id` identifies the journal; a journal that is created again has another id.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -50,7 +50,7 @@ class JournalFiles:
 
     @property
     def id(self) -> str | None:
-        """Of the journal; None as long as it was not made."""
+        """The id of the journal, or None before the journal exists."""
         if self._id is None:
             try:
                 self._id = (self.directory / "id").read_text(encoding="ascii") or None
@@ -123,7 +123,7 @@ class JournalFiles:
         write_whole(self.directory / "receiver.json", json.dumps(facts), durably=False)
 
     def reported(self) -> dict[str, Any]:
-        """What was written down last."""
+        """Return the last report of the receiver."""
         try:
             return json.loads((self.directory / "receiver.json").read_text(encoding="utf-8"))
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where one message ends and the next begins in a stream of bytes."""
+"""Framing: the boundaries of messages in a stream of bytes."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ log = logging.getLogger("streams.receiver")
 
 
 class ConflictError(Exception):
-    """A key came again with another content than the one that is known under it."""
+    """A key was repeated with other content than before."""
 
 
 class Intake:
-    """What a `JournalSource` gives to the journal, and what it tells of itself. For one event loop."""
+    """The interface through which a `JournalSource` writes to the journal and reports. Used in one event loop."""
 
     def __init__(self, journal: Journal, operator: str, owner: str = "") -> None:
         self.journal = journal
@@ -32,7 +32,7 @@ class Intake:
         self.owner = owner
         """Catalog and application, which tell this operator from one of the same name elsewhere."""
         self.counts: Counter[str] = Counter()
-        """What was left out, by reason, since this process receives."""
+        """Messages that were left out, by reason, since this process began to receive."""
         self._waiting: list[tuple[Arrival, asyncio.Future[None]]] = []
         self._under_way: dict[str, tuple[str, asyncio.Future[None]]] = {}
         """Key -> digest, and the end of its writing."""
@@ -41,7 +41,7 @@ class Intake:
         self._began = False
 
     async def offer(self, values: Sequence[bytes], origin: str = "", key: str = "", digest: str = "") -> None:
-        """Have messages written; they are on disk when it returns.
+        """Write messages; they are on disk when this returns.
 
         Args:
             values: of the messages.
@@ -92,7 +92,7 @@ class Intake:
         return began
 
     def failed(self, error: str, *, refused: bool) -> None:
-        """Tell the source, and so people, what is in the way."""
+        """Report to the source, and so to users, why nothing is received."""
         self._place = ""
         self._report(error=error, refused=refused)
 
@@ -131,6 +131,6 @@ class Intake:
 
 
 def _seen(future: asyncio.Future[None]) -> None:
-    """Whoever offered may have gone away: nobody else is told why it was not written."""
+    """Retrieve the exception of a write whose sender has disconnected, so that nothing warns about it."""
     if not future.cancelled():
         future.exception()

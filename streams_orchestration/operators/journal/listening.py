@@ -1,4 +1,4 @@
-"""Listening at an address, and what is in the way of it."""
+"""Listening at an address, and the reasons why that fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from streams_orchestration.operators.errors import RefusedError
 
 TAKEN_SECONDS = 10.0
-"""How long a port may be in use by another process: a host that gives it up, say."""
+"""Seconds for which a port may still be in use by another process, such as a host that is ending."""
 _REFUSED = {
     errno.EACCES: "this process may not listen there; ports below 1024 need a right",
     errno.EADDRNOTAVAIL: "this machine has no such address; name one of its own, or 0.0.0.0 for all",

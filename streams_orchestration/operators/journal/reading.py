@@ -1,4 +1,4 @@
-"""Reading a journal by number, in another process than the one that writes it."""
+"""Reading a journal by message number, in another process than its writer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams_orchestration.operators.journal.records import Message
 
 
 class TrimmedError(Exception):
-    """What was to be read next was removed; `first` is there."""
+    """The next messages to read were removed; `first` is the first one left."""
 
     def __init__(self, directory: Path, number: int, first: int) -> None:
         super().__init__(
@@ -33,7 +33,7 @@ class JournalReader:
         return segments[0][0] if segments else self.files.durable()
 
     def read(self, number: int, limit: int) -> list[Message]:
-        """The messages from a number on that are on disk, at most so many.
+        """Return the durable messages from a number on, up to a limit.
 
         Raises:
             TrimmedError: it is not there any more.

@@ -21,26 +21,26 @@ class Message(NamedTuple):
     """One message as it came in."""
 
     number: int
-    """In the journal, from 1 on without gaps."""
+    """The number in the journal, from 1 on without gaps."""
     value: bytes
     origin: str
-    """Who sent it, or the topic that it came from."""
+    """The sender, or the topic, of the message."""
     received: float
     """Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Messages that came in together; they get into the journal together or not at all."""
+    """Messages that arrived together. Either all of them or none get into the journal."""
 
     values: Sequence[bytes]
     origin: str = ""
     received: float = 0.0
     """Unix seconds."""
     key: str = ""
-    """By which the sender says the same again, if it does."""
+    """The sender's idempotency key, if there is one."""
     digest: str = ""
-    """Of the content that the sender gave under the key; empty if another content under it counts as the same."""
+    """The digest of the content under the key; empty if content under a known key is never compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Record:
         return self.first + len(self.arrival.values)
 
     def messages(self, begin: int, limit: int) -> list[Message]:
-        """Those from a number on."""
+        """Return the messages from a number on."""
         at, arrival = max(begin - self.first, 0), self.arrival
         return [
             Message(number, value, arrival.origin, arrival.received)
@@ -66,7 +66,7 @@ class Record:
         ]
 
     def dump(self) -> bytes:
-        """As bytes."""
+        """Return the record as bytes."""
         arrival = self.arrival
         facts = {
             "origin": arrival.origin, "key": arrival.key, "digest": arrival.digest, "keys": list(self.keys),

@@ -77,7 +77,7 @@ class JournalSource(SourceOperator):
 
     Parameters = JournalParameters
     origin: ClassVar[str] = "sender"
-    """What the origin of a message is called in `metadata` and on the second output port."""
+    """The name of a message's origin in `metadata` and on the second output port."""
 
     async def receive(self, intake: Intake) -> None:
         """Receive until it is cancelled; begin with `intake.receiving` as soon as it can.
@@ -100,12 +100,16 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """A savepoint has no journal: where the one that it names is not there, the own one is read from its start."""
+        """Return the offset after a restore.
+
+        A savepoint has no journal. If the journal that the offset names is missing, the source's own is read from its
+        start.
+        """
         return offset | {"restored": True} if offset else offset
 
     @classmethod
     def mentions(cls, parameters: JournalParameters) -> Mentions:
-        """Those of the metadata."""
+        """Return the attributes that metadata names."""
         return Mentions(outputs=list(parameters.metadata))
 
     @classmethod
@@ -153,7 +157,7 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def directory_of(cls, context: OperatorContext) -> Path:
-        """Where the journal lies."""
+        """Return the directory of the journal."""
         return waiting_directory(context) / JOURNAL
 
     def setup(self) -> None:
@@ -190,7 +194,7 @@ class JournalSource(SourceOperator):
         return self.hold_up.pause or None
 
     def place(self) -> str:
-        """Who sent what was submitted last."""
+        """Return the origin of the last submitted message."""
         if not self.read:
             return ""
         origins = sorted({message.origin for message in self.read if message.origin})
@@ -246,7 +250,7 @@ class JournalSource(SourceOperator):
         self.context.metrics.lag(behind, max(age, 0.0))
 
     def _look_at_receiver(self) -> None:
-        """Everything is read: is there something in the way of more?"""
+        """Check, once everything is read, whether a problem keeps the receiver from taking more."""
         reported = self.reader.files.reported()
         error = reported.get("error")
         if error is None:
@@ -314,5 +318,5 @@ def _metadata_types(origin: str) -> dict:
 
 
 def decoded_schema(schema: pa.Schema, parameters: JournalParameters) -> pa.Schema:
-    """What comes from the values of messages."""
+    """Return the schema of the attributes that are decoded from the values of messages."""
     return pa.schema([field for field in schema if field.name not in parameters.metadata])

@@ -1,4 +1,4 @@
-"""Writing a journal: what comes in is on disk before anybody is told that it was taken."""
+"""Writing a journal: messages are on disk before they are acknowledged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Journal:
     """
 
     def __init__(self, directory: Path, limit: int) -> None:
-        """Open it, or make it.
+        """Open the journal, or create it.
 
         Args:
             directory: of the journal alone.
@@ -80,7 +80,7 @@ class Journal:
         return key in self._keys
 
     def digest_of(self, key: str) -> str:
-        """Return the digest of what came in under a key; empty if the key is not known, or came without one."""
+        """Return the digest of the content under a key; empty if the key is unknown or has no digest."""
         return self._keys.get(key, "")
 
     def append(self, arrivals: Sequence[Arrival]) -> int:
@@ -155,7 +155,7 @@ class Journal:
             self._file = None
 
     def _recover(self) -> None:
-        """Find the end, and cut off what is behind it."""
+        """Find the last whole record and cut off what follows it."""
         durable = self.files.durable()
         segments = self._begun_segments(durable)
         self._sizes = {first: path.stat().st_size for first, path in segments}
@@ -211,7 +211,7 @@ class Journal:
         self._sizes[self._first] = self._at
 
     def _take_back(self) -> None:
-        """What was begun and did not end is not there; the next append looks anew where the end is."""
+        """Discard an unfinished append. The next append looks for the end of the file again."""
         if self._file is not None:
             file, self._file = self._file, None
             try:

@@ -1,4 +1,4 @@
-"""What KafkaSource and KafkaSink know of the client library: how a cluster is reached, and what its errors mean."""
+"""The client library as KafkaSource and KafkaSink use it: connection settings and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams_orchestration.operators.errors import OutsideError, RefusedError
 from streams_orchestration.operators.references import ReferenceError, is_reference, resolved, without
 
 REACH_SECONDS = 5.0
-"""How long one try to reach a cluster takes at most."""
+"""Seconds that one attempt to reach a cluster may take."""
 _SECRET = re.compile(r"password|secret|\bkey(\.pem)?$|jaas|token|oauthbearer\.config")
 _OWN = frozenset(
     (
@@ -35,7 +35,7 @@ class KafkaAwayError(OutsideError):
 
 
 class KafkaRefusedError(RefusedError):
-    """The cluster refuses for good: a topic that is not there, a right, credentials, a setting."""
+    """The cluster refuses for good: a missing topic or right, credentials, a setting."""
 
 
 class MessagesRefusedError(KafkaRefusedError):
@@ -43,7 +43,7 @@ class MessagesRefusedError(KafkaRefusedError):
 
 
 class KafkaParameters(Parameters):
-    """How a cluster is reached: what both operators take."""
+    """The connection parameters of both operators."""
 
     brokers: str = Field(min_length=1, repr=False, description="Addresses host:port, separated by commas.")
     client: dict[str, str | int | float | bool] = Field(
@@ -89,7 +89,7 @@ class Cluster:
         self._error: Any = None
 
     def settings(self, **own: Any) -> dict[str, Any]:
-        """For a client of the library: what the user says goes before what the operator would have by itself.
+        """Return the settings for a client of the library. The user's settings override the operator's defaults.
 
         Args:
             own: what the operator sets, or would have.
@@ -114,11 +114,11 @@ class Cluster:
         self._error = error
 
     def reached(self) -> None:
-        """The cluster has answered: what was heard before is over."""
+        """Note that the cluster has answered, and forget earlier errors."""
         self._error = None
 
     def check(self) -> None:
-        """Raise what was heard since the cluster answered last, if that keeps it from answering."""
+        """Raise the last error since the cluster answered, if it prevents an answer."""
         from confluent_kafka import KafkaError
 
         error = self._error
@@ -152,7 +152,7 @@ class Cluster:
 
 
 def _remedy(code: int) -> str:
-    """What to do about an error for which trying again does not help."""
+    """Return the remedy for an error that a retry does not help."""
     from confluent_kafka import KafkaError
 
     if code == KafkaError.MSG_SIZE_TOO_LARGE:

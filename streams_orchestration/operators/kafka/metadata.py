@@ -1,4 +1,4 @@
-"""What a message has beside its value, as attributes: key, topic, partition, offset, timestamp, headers."""
+"""The metadata of a message as attributes: key, topic, partition, offset, timestamp, headers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWN = ("topic", "partition", "offset", "timestamp")
 
 
 def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
-    """Raises ValueError when an attribute cannot have what is wanted of it."""
+    """Raise ValueError if an attribute cannot hold the metadata that it names."""
     types = pa.types
     known: dict[str, tuple[str, Sequence[Callable[[Any], bool]]]] = {
         "topic": ("a string", (types.is_string,)),

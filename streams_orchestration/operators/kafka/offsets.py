@@ -1,4 +1,4 @@
-"""Where a KafkaSource stands: the next offset of every partition; and how partitions are shared out to channels."""
+"""The positions of a KafkaSource, one next offset per partition, and their division among channels."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Partition = tuple[str, int]
 
 @dataclass
 class Positions:
-    """Of the partitions of one channel."""
+    """The positions in the partitions of one channel."""
 
     next: dict[Partition, int] = field(default_factory=dict)
     """The offset that is read next."""
     end: dict[Partition, int] | None = None
     """The offset at which a finite run ends; None where it does not end."""
     topics: dict[str, str] = field(default_factory=dict)
-    """Topic -> the id that the cluster has given it, where it is known: a topic that is made anew has another one."""
+    """Topic -> its id in the cluster, if known. A topic that is created again has another id."""
 
     @classmethod
     def of(cls, offset: dict[str, Any]) -> Positions:
-        """From an offset of the source, which is JSON."""
+        """Return the positions from an offset of the source, which is JSON."""
         end = _flat(offset["end"]) if "end" in offset else None
         return cls(_flat(offset.get("next", {})), end, dict(offset.get("topics", {})))
 
     def offset(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the positions as JSON."""
         offset: dict[str, Any] = {"next": _nested(self.next)}
         if self.end is not None:
             offset["end"] = _nested(self.end)
@@ -44,7 +44,7 @@ class Positions:
         return ", ".join(f"offset {at} of partition {number}" for number, at in mine)
 
     def begin(self, topic: str, ranges: dict[Partition, tuple[int, int]]) -> None:
-        """Go to the first offsets of a topic's partitions; a finite run ends with what they hold now.
+        """Go to the first offsets of a topic's partitions. A finite run ends at their current ends.
 
         Args:
             topic: that is another one now than the positions were of.
@@ -67,7 +67,7 @@ class Positions:
         self.end = {each: max(ends.get(each, next), next) for each, next in self.next.items()}
 
     def before_end(self, messages: Sequence[Any]) -> Sequence[Any]:
-        """Those of some messages, behind which the positions are, that a finite run reads."""
+        """Return the messages that precede the end of a finite run; the positions are already behind all of them."""
         end = self.end
         if end is None or all(next <= end[each] for each, next in self.next.items()):
             return messages

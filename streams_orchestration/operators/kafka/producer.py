@@ -26,7 +26,7 @@ LOOK_SECONDS = 5.0
 POLL_SECONDS = 0.002
 """Between two looks whether the broker has taken messages; the library tells of errors only."""
 COMMIT_SECONDS = 60.0
-"""How long the end of a transaction may take in one try."""
+"""Seconds that one attempt to end a transaction may take."""
 TRANSACTION_MILLISECONDS = 300_000
 """After so long the cluster ends a transaction of a process that died, and readers go on."""
 
@@ -46,9 +46,9 @@ class Message(NamedTuple):
 
 
 class TransactionalProducer:
-    """Of one channel of a sink. A second one with the same name fences the first: what that has begun never ends.
+    """The producer of one channel of a sink. A second one with the same name fences the first.
 
-    All methods raise `KafkaAwayError` and `KafkaRefusedError`. Then it is to be closed, and made anew.
+    All methods raise `KafkaAwayError` and `KafkaRefusedError`. After that, the producer must be closed and replaced.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class TransactionalProducer:
             self._check_topic()
 
     def _topic_id(self) -> str:
-        """What a topic has that no other one of its name ever had."""
+        """Return an id that no other topic of the same name has had."""
         from confluent_kafka import TopicCollection
 
         about = TopicCollection([self._topic])
@@ -161,7 +161,7 @@ class TransactionalProducer:
         return str(self._do(described.result).topic_id)
 
     def _check_same_topic(self) -> None:
-        """All messages of a transaction are to be in one topic: what was in one that was deleted since is gone."""
+        """Check that the topic was not replaced during the transaction, since earlier messages would be lost."""
         if self._topic_id() != self._made:
             message = f"topic {self._topic} at {self._cluster.brokers}: was made anew while messages were on their way"
             raise KafkaAwayError(message)
@@ -249,7 +249,7 @@ class TransactionalProducer:
         return result.result()
 
     def _do(self, action: Callable[[], Any]) -> Any:
-        """A call of the library; of its errors that of a message comes first, since it is the cause."""
+        """Call the library. An error of a message takes precedence, since it is the cause."""
         from confluent_kafka import KafkaException
 
         try:
@@ -262,7 +262,7 @@ class TransactionalProducer:
             raise self._cluster.translated(self._cause(error.args[0]), f"topic {self._topic}") from None
 
     def _cause(self, error: Any) -> Any:
-        """What the transaction failed of, where an error only follows from that."""
+        """Return the error that made the transaction fail, if the given error is only its consequence."""
         from confluent_kafka import KafkaError, KafkaException
 
         follows = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._STATE, KafkaError._FATAL)

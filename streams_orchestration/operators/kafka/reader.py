@@ -21,21 +21,21 @@ from streams_orchestration.operators.kafka.offsets import Partition, Positions
 MOST_AT_ONCE = 5_000
 """Messages that are taken from the library in one call; they are decoded while the processor's caches hold them."""
 WAIT_SECONDS = 0.05
-"""For messages when there are none."""
+"""Seconds to wait for messages when there are none."""
 FIRST_SECONDS = 2.0
-"""The same, after reading was begun somewhere else."""
+"""Seconds to wait for messages after reading was begun at another position."""
 IDENTITY_SECONDS = 5.0
-"""Seconds that a cluster may take to tell the ids of topics."""
+"""Seconds within which a cluster must answer with the ids of topics."""
 AHEAD_KIB = 64 << 10
-"""What the library reads ahead at most, of all partitions together."""
+"""Most KiB that the library reads ahead, over all partitions."""
 AHEAD_MESSAGES = 1_000_000
-"""The same of each partition; so many that small ones fill a batch, too."""
+"""Most messages that the library reads ahead in each partition. Small messages fill a batch, too."""
 REFILL_MILLISECONDS = 10
-"""How soon the library looks whether what it has read ahead was taken, and reads on; a second by itself."""
+"""Milliseconds after which the library checks whether it can read ahead again. Its own default is a second."""
 
 
 class OutOfRangeError(Exception):
-    """An offset that is to be read is not there any more, or not yet."""
+    """The next offset to read was deleted, or does not exist yet."""
 
     def __init__(self, partition: Partition) -> None:
         super().__init__(partition)
@@ -53,9 +53,9 @@ class KafkaReader:
 
         self._cluster = Cluster(parameters)
         self._at: dict[Partition, int] = {}
-        """Where the library reads on."""
+        """The position of the library in each partition."""
         self._waits: set[Partition] = set()
-        """Partitions of which nothing came since reading was begun there."""
+        """Partitions without messages since reading was begun there."""
         settings = self._cluster.settings(**{
             "group.id": "streams-orchestration", "enable.auto.commit": False, "enable.auto.offset.store": False,
             "auto.offset.reset": "error", "enable.partition.eof": True,
@@ -73,7 +73,7 @@ class KafkaReader:
         self._consumer.close()
 
     def partitions(self, topics: Sequence[str], pattern: str | None) -> list[Partition]:
-        """All partitions of topics, and of those whose names match a pattern."""
+        """Return all partitions of topics, and of topics whose names match a pattern."""
         from confluent_kafka import KafkaException
 
         try:
@@ -96,7 +96,7 @@ class KafkaReader:
         return [(name, number) for name in names for number in known[name].partitions]
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Return the ids of topics; a topic that is made anew gets another one. A cluster without ids gives none.
+        """Return the ids of topics. A topic that is created again has another id. Some clusters have no ids.
 
         Raises:
             KafkaAwayError, KafkaRefusedError: the cluster does not say.
@@ -117,7 +117,7 @@ class KafkaReader:
         return ids
 
     def range_of(self, partition: Partition) -> tuple[int, int]:
-        """The first offset that there is, and the one behind the last."""
+        """Return the first offset of a partition and the one behind the last."""
         from confluent_kafka import KafkaException, TopicPartition
 
         try:
@@ -126,7 +126,7 @@ class KafkaReader:
             raise self._cluster.translated(error, shown(partition)) from None
 
     def at_time(self, partitions: Iterable[Partition], milliseconds: int) -> dict[Partition, int]:
-        """The first offset whose message is as young as a time, or the end."""
+        """Return for each partition the first offset with a message as young as a time, or the end."""
         from confluent_kafka import KafkaException, TopicPartition
 
         wanted = [TopicPartition(*partition, milliseconds) for partition in partitions]
@@ -138,7 +138,7 @@ class KafkaReader:
         return {each: offset if offset >= 0 else self.range_of(each)[1] for each, offset in there.items()}
 
     def lag(self) -> int:
-        """Messages of the partitions that are not read yet, as far as the library has heard."""
+        """Return how many messages of the partitions are not read yet, as far as the library knows."""
         from confluent_kafka import TopicPartition
 
         behind = 0
@@ -148,7 +148,7 @@ class KafkaReader:
         return behind
 
     def read(self, positions: dict[Partition, int], limit: int, *, patient: bool = False) -> Generator[list[Any]]:
-        """The next messages from some positions on, piece by piece; the positions are moved behind each piece.
+        """Yield the next messages from some positions on in pieces. Each piece moves the positions behind it.
 
         Args:
             positions: of the partitions.
@@ -191,7 +191,7 @@ class KafkaReader:
         self._at, self._waits = dict(positions), set(positions)
 
     def _taken(self, limit: int, *, patient: bool) -> tuple[list[Any], bool]:
-        """Messages that the library has, or gets soon; and whether it had nothing at all to tell."""
+        """Return messages that the library has or gets soon, and whether it returned nothing."""
         from confluent_kafka import KafkaException
 
         left = WAIT_SECONDS if patient or self._waits else 0.0
@@ -207,7 +207,10 @@ class KafkaReader:
         return messages, not taken
 
     def _move_behind(self, messages: Sequence[Any]) -> None:
-        """The last one of each partition counts; it is looked for from the end, since there are many."""
+        """Move the positions behind the last message of each partition.
+
+        The search goes from the end, since there are many messages.
+        """
         seen: set[Partition] = set()
         for message in reversed(messages):
             partition = message.topic(), message.partition()
@@ -218,7 +221,7 @@ class KafkaReader:
                     return
 
     def _handle_event(self, message: Any) -> None:
-        """What comes in place of a message."""
+        """Handle an event that the library returns instead of a message."""
         from confluent_kafka import KafkaError
 
         partition = (message.topic(), message.partition())
@@ -236,7 +239,7 @@ class KafkaReader:
 
 
 def shown(partition: Partition) -> str:
-    """A partition in errors."""
+    """Return the name of a partition for errors."""
     return f"topic {partition[0]}, partition {partition[1]}"
 
 

@@ -1,4 +1,4 @@
-"""What may stand under `parameters` of a KafkaSource."""
+"""The parameters of a KafkaSource."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
 
     @property
     def topics(self) -> list[str]:
-        """Those that are named."""
+        """Return the topics that are named."""
         return [self.topic] if isinstance(self.topic, str) else list(self.topic or ())
 
     def start_time(self) -> int:

@@ -23,11 +23,11 @@ from streams_orchestration.operators.libraries import pa, pq
 SMALL_BYTES = 16 << 20
 """Tuples that take less memory wait as Arrow, and become a data file with others of their epoch and partition."""
 GROUP_BYTES = 32 << 20
-"""Of tuples, without partitions: so many are written at once, as a row group."""
+"""Bytes of tuples, without partitions, that are written at once as a row group."""
 MERGED_BYTES = 256 << 20
-"""Of tuples that become one data file, about."""
+"""Approximate bytes of tuples that become one data file."""
 ENCODING: dict[str, Any] = {"store_decimal_as_integer": True}
-"""Of data files."""
+"""Parquet options of data files."""
 LONGEST_TEXT = 64
 """Characters of a text that is kept as the least or the largest one of a file."""
 
@@ -36,15 +36,15 @@ class DataFile(NamedTuple):
     """A file that is to become part of a table."""
 
     path: Path
-    """On this machine."""
+    """The path of the file on this machine."""
     directory: str
-    """Of its partition, as Hive names it; empty without partitions."""
+    """The partition directory, as Hive names it; empty without partitions."""
     name: str
-    """In the table: the same for every repetition of a delivery, and never that of another file."""
+    """The name in the table: the same for every repetition of a delivery, and unique otherwise."""
 
     @property
     def place(self) -> str:
-        """Where it comes in the table."""
+        """The path of the file within the table."""
         return f"{self.directory}/{self.name}" if self.directory else self.name
 
 
@@ -230,7 +230,7 @@ def bring_in(source: Path, target: Path) -> None:
 
 
 class Statistics(NamedTuple):
-    """What readers leave files out by."""
+    """The statistics by which readers skip files."""
 
     rows: int
     least: dict[str, Any]
@@ -239,7 +239,7 @@ class Statistics(NamedTuple):
 
 
 def statistics_of(path: Path) -> Statistics:
-    """Of the columns of a file that are not nested, as far as its footer knows, as JSON takes them.
+    """Return the statistics of the columns that are not nested, from the file's footer, as values for JSON.
 
     Raises:
         WaitingFileError: the file cannot be read.

@@ -46,11 +46,11 @@ class DeltaHistory:
         self.place = store.place
         self._opened: Any = None
         self._last: tuple[int | None, int | None] | None = None
-        """Of the log's newest file: its size in bytes, and when it was written."""
+        """Size in bytes and modification time of the log's newest file."""
         self._ahead: dict[int, Waiting | None] = {}
 
     def start(self, start: Start) -> Position:
-        """Where a source begins."""
+        """Return the position where a source begins."""
         newest = self.newest()
         match start:
             case "snapshot":
@@ -138,7 +138,7 @@ class DeltaHistory:
         return VersionParts(parts, Changed(operation) if removed else None)
 
     def behind(self, position: Position) -> Sequence[Waiting]:
-        """As the log says, of which each version is read once."""
+        """Return the waiting rows by the log. Each version of the log is read once."""
         last = self.newest() if position.until is None else position.until
         wanted = range(position.version, min(last, position.version + MOST_AHEAD) + 1)
         self._ahead = {
@@ -163,7 +163,7 @@ class DeltaHistory:
         return self._reached(read)
 
     def columns(self) -> pa.Schema:
-        """Of the newest version."""
+        """Return the columns of the newest version."""
         while self._opened is None:
             self.newest()
         return pa.schema(self._opened.schema().to_arrow())
@@ -207,7 +207,7 @@ class DeltaHistory:
         return self._reached(read)
 
     def _versions(self) -> list[int]:
-        """Those whose log can be read."""
+        """Return the versions whose log can be read."""
         infos = self._reached(lambda: self._files.get_file_info(fs.FileSelector(_LOG)))
         return sorted(int(info.base_name[:20]) for info in infos if info.base_name[20:] == ".json")
 
@@ -279,12 +279,12 @@ class DeltaHistory:
 
 
 def _rows(add: Mapping[str, Any]) -> int:
-    """Of a data file that was added; 0 where the log does not say."""
+    """Return the number of rows of an added data file, or 0 if the log does not have it."""
     return int(json.loads(add.get("stats") or "{}").get("numRecords", 0))
 
 
 def _value(text: str | None, kind: pa.DataType) -> pa.Array:
-    """The value of a partition, as the log has it; an empty text stands for null, and times are those of UTC."""
+    """Return a partition's value from the log. An empty text means null, and times are in UTC."""
     if text and pa.types.is_timestamp(kind) and kind.tz:
         return pa.array([text.removesuffix("Z")], pa.string()).cast(pa.timestamp("us")).cast(kind)
     return pa.array([text or None], pa.string()).cast(kind)

@@ -1,4 +1,4 @@
-"""Where tables of Delta Lake lie: the options by which the library reaches an object store."""
+"""The object store of a Delta Lake table: the options by which the library reaches it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DeltaStore:
         return not is_address(self.place)
 
     def options(self) -> dict[str, str] | None:
-        """As the library takes them; raises ReferenceError."""
+        """Return the options as the library takes them; raises ReferenceError."""
         if self.is_local:
             return None
         scheme = parse_address(self.place).scheme
@@ -74,7 +74,7 @@ class DeltaStore:
         return fs.PyFileSystem(DeltaStorageHandler(self.place, options=self.options()))
 
     def put(self, source: IO[bytes], name: str) -> None:
-        """Write an object of the directory, in an object store, whole or not at all; raises StorageError."""
+        """Write an object into the directory in an object store, whole or not at all; raises StorageError."""
         address = f"{self.place.rstrip('/')}/{name}"
         path = parse_address(address).path
 

@@ -37,7 +37,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.undeliverable import SetAside
 
 _UNSUPPORTED = "nsupported"
-"""In what the library says of a table of a newer protocol."""
+"""Matches the library's messages about a table with a newer protocol."""
 _INVALID = "failed validation"
 _CHECK = "delta.constraints."
 _FEATURES = frozenset(
@@ -46,7 +46,7 @@ _FEATURES = frozenset(
         *("timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"),
     )
 )
-"""Of tables that data files may be added to without the library's help."""
+"""Table features with which data files may be added without the library's help."""
 
 
 class DeltaTarget(LakeTarget):
@@ -56,7 +56,7 @@ class DeltaTarget(LakeTarget):
         super().__init__(store.place, wanted)
         self.store = store
         self._table: Any = None
-        """As the library has it; None before it is opened, and after a commit of another writer."""
+        """The library's table; None before it is opened, and after a commit of another writer."""
 
     def _prepare(self) -> None:
         self._table = self._opened()
@@ -82,7 +82,7 @@ class DeltaTarget(LakeTarget):
             return made
 
     def _refreshed(self, key: DeliveryKey) -> bool:
-        """Look at what is new; False when the delivery was made before."""
+        """Load the newest version; return False if the delivery was made before."""
         if self._table is None:
             self._table = self._opened()
         else:
@@ -94,7 +94,7 @@ class DeltaTarget(LakeTarget):
         return False
 
     def _sync(self, before: int) -> None:
-        """Have what was committed behind a version on disk."""
+        """Flush the commits after a version to disk."""
         if self.store.is_local:
             self._table.update_incremental()
             sync_files(delta_files(Path(self.name), range(max(before + 1, 0), self._table.version() + 1)))
@@ -250,12 +250,12 @@ class DeltaTarget(LakeTarget):
 
 
 def _application_id(key: DeliveryKey) -> str:
-    """What the table remembers the last epoch by."""
+    """Return the key under which the table stores the last epoch."""
     return f"{key.application}/{key.life}/{key.operator}/{key.channel}"
 
 
 def _properties(key: DeliveryKey, *, marked: bool = True) -> deltalake.CommitProperties:
-    """What a commit says of itself; with the mark, none other with it can come between."""
+    """Return the commit's properties. With the mark, no other commit with the same mark can come between."""
     metadata = {"streams.application": key.application, "streams.operator": key.operator, "streams.epoch": key.epoch}
     mark = deltalake.Transaction(_application_id(key), key.number, int(time.time() * 1000))
     return deltalake.CommitProperties(custom_metadata=metadata, app_transactions=[mark] if marked else None)

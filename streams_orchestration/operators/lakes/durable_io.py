@@ -1,4 +1,4 @@
-"""Files of Iceberg on this machine's disk: what the library writes is on disk before the commit that names it."""
+"""Durable files of Iceberg on this machine: they are on disk before the commit that names them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.operators.lakes.on_disk import local_path, sync_files
 
 
 class DurableFileIO(PyArrowFileIO):
-    """The library's access to files, by which those of this machine are on disk, with their names, once closed."""
+    """The library's access to files. Files of this machine are on disk, with their names, once closed."""
 
     def new_output(self, location: str) -> PyArrowFile:
         """See `FileIO.new_output`."""

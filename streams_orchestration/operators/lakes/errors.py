@@ -1,4 +1,4 @@
-"""What is wrong with a table of a lake, or with what is to read or write it."""
+"""Errors of lake tables and of the services that they need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AWAY = re.compile(
     r"|ServerError|status 5\d\d",
     re.IGNORECASE,
 )
-"""In what the libraries say when a server does not answer, or is overloaded."""
+"""Matches what the libraries say when a server does not answer, or is overloaded."""
 
 
 _REFUSED = re.compile(
@@ -80,7 +80,7 @@ def is_refused(error: BaseException | None) -> bool:
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Whether an error says, or was caused by one that says, that a server does not answer: it may do so later."""
+    """Return True if an error, or one that caused it, says that a server does not answer. It may answer later."""
     while error is not None:
         if isinstance(error, ConnectionError | TimeoutError) or _AWAY.search(f"{type(error).__name__}: {error}"):
             return True

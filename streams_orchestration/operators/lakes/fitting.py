@@ -1,4 +1,4 @@
-"""Whether tuples fit a table: by names, types, and what the table demands."""
+"""Fitting tuples to a table: by names, types, and the table's constraints."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from streams_orchestration.operators.libraries import pa
 
 @dataclass(frozen=True)
 class WantedTable:
-    """What a sink says of its table."""
+    """The requirements of a sink for its table."""
 
     schema: pa.Schema
-    """Of the tuples, by column."""
+    """The schema of the tuples, by column."""
     partition_by: list[str]
     """Columns that it is partitioned by."""
     key: list[str]
@@ -29,14 +29,14 @@ class WantedTable:
 
 
 class Column(NamedTuple):
-    """Of a table that is there."""
+    """A column of the existing table."""
 
     type: pa.DataType
     required: bool = False
 
 
 class Fit(NamedTuple):
-    """How tuples come into a table."""
+    """The changes to the table, and the conversions of tuples, that a delivery needs."""
 
     missing: tuple[str, ...]
     """Columns that are to be added to the table first."""
@@ -47,7 +47,7 @@ class Fit(NamedTuple):
 
 
 def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wanted: WantedTable) -> Fit:
-    """How tuples come into a table.
+    """Return how tuples are fitted to a table.
 
     Args:
         table: its name, for errors.

@@ -1,4 +1,4 @@
-"""What a source asks of a table: its versions in order, and the data files of each."""
+"""The history of a table as a source reads it: its versions in order, and the data files of each."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Start = StartAt | Literal["snapshot", "earliest", "latest"]
 
 
 class Position(NamedTuple):
-    """Where a source stands, as its offset has it."""
+    """The position of a source, as its offset holds it."""
 
     version: int
     part: int = 0
     row: int = 0
-    """Of the part, the next one."""
+    """The number of the next row in the part."""
     whole: bool = False
     """All rows of the version, and not only what it has added."""
     done: bool = False
@@ -63,7 +63,7 @@ class DataPart(NamedTuple):
     values: Mapping[str, Any]
     """Column -> an Arrow array of one value, of those that are not in the file."""
     rows: int = 0
-    """As the table says; 0 where it does not."""
+    """Number of rows by the table's metadata; 0 if unknown."""
 
 
 class Changed(NamedTuple):
@@ -73,7 +73,7 @@ class Changed(NamedTuple):
 
 
 class VersionParts(NamedTuple):
-    """What a version has to be read of."""
+    """The parts to read of a version."""
 
     parts: Sequence[DataPart]
     changed: Changed | None = None
@@ -84,7 +84,7 @@ class Waiting(NamedTuple):
 
     version: int
     rows: int
-    """That it adds, as the table says."""
+    """Number of rows that it adds, by the table's metadata."""
     committed: float
     """Seconds since 1970."""
 
@@ -121,11 +121,11 @@ class TableHistory(Protocol):
         ...
 
     def id_at(self, version: int, known: str | None) -> str:
-        """The id that the table has at a version; `known` may be returned where it is still that of the newest."""
+        """Return the table's id at a version. It may return `known` if that is still the id of the newest version."""
         ...
 
     def parts(self, position: Position) -> VersionParts:
-        """What there is to read; raises LostVersionsError."""
+        """Return the parts to read; raises LostVersionsError."""
         ...
 
     def behind(self, position: Position) -> Sequence[Waiting]:
@@ -140,7 +140,7 @@ class TableHistory(Protocol):
         ...
 
     def columns(self) -> pa.Schema:
-        """Of the newest version."""
+        """Return the columns of the newest version."""
         ...
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:

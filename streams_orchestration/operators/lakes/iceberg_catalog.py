@@ -23,7 +23,7 @@ _PLAIN = frozenset(("oauth2-server-uri", "auth.type"))
 
 
 class IcebergParameters(Parameters):
-    """Where a table is: what the sink and the source take."""
+    """The location parameters that the sink and the source share."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -36,7 +36,7 @@ class IcebergParameters(Parameters):
 
 
 def check_catalog(properties: Mapping[str, str]) -> None:
-    """Find what is wrong with the properties of a catalog, without reading any variable.
+    """Check the properties of a catalog without reading any variable.
 
     Raises:
         ValueError: one is missing, or a secret stands in it, which the message does not repeat.

@@ -49,7 +49,7 @@ class IcebergHistory:
         self._loaded: Table | None = None
 
     def start(self, start: Start) -> Position:
-        """Where a source begins."""
+        """Return the position where a source begins."""
         newest = self.newest()
         lineage = self._lineage()
         match start:
@@ -114,7 +114,7 @@ class IcebergHistory:
         return version == until or place.get(version, -1) >= place.get(until, 0) > 0
 
     def id_at(self, version: int, known: str | None) -> str:
-        """The same at all versions."""
+        """Return the table's id, which is the same at all versions."""
         if self._loaded is None:
             self.newest()
         return str(self._table.metadata.table_uuid)
@@ -139,7 +139,7 @@ class IcebergHistory:
             raise LostVersionsError(what, following[0] if following else None) from error
 
     def behind(self, position: Position) -> Sequence[Waiting]:
-        """As the summaries of the snapshots say; a snapshot that only rewrites files adds nothing."""
+        """Return the waiting rows by the snapshots' summaries. A snapshot that only rewrites files adds none."""
         self.newest()
         lineage = self._lineage()
         ids = _ids(lineage)
@@ -152,7 +152,7 @@ class IcebergHistory:
         raise NotImplementedError
 
     def columns(self) -> pa.Schema:
-        """Of the newest snapshot."""
+        """Return the columns of the newest snapshot."""
         if self._loaded is None:
             self.newest()
         return self._table.schema().as_arrow()
@@ -186,7 +186,7 @@ class IcebergHistory:
         return self._loaded
 
     def _reached(self, action: Callable[[], Result]) -> Result:
-        """What an action with the library gives, its errors as LakeErrors."""
+        """Return the result of a library call; its errors become LakeErrors."""
         try:
             return action()
         except (LakeError, DataError, LostVersionsError):

@@ -162,7 +162,7 @@ class IcebergTarget(LakeTarget):
         return address
 
     def _as_in_table(self, table: Table, tuples: pa.Table) -> pa.Table:
-        """With all columns of the table, in its order and types."""
+        """Return the rows with all columns of the table, in the table's order and types."""
         schema = table.schema().as_arrow()
         columns = [
             tuples.column(field.name).cast(field.type)
@@ -184,7 +184,7 @@ class IcebergTarget(LakeTarget):
 
 
 def _mark(key: DeliveryKey) -> str:
-    """What the table remembers the last epoch by."""
+    """Return the key under which the table stores the last epoch."""
     return f"{MARK}{key.application}/{key.life}/{key.operator}/{key.channel}"
 
 

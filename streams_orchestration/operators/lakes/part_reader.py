@@ -14,7 +14,7 @@ from streams_orchestration.operators.libraries import pa, pq
 FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
 """Attributes that say of a change what it is, and their types."""
 READ_ROWS = 65_536
-"""Of a data file in one step, at most."""
+"""Most rows of a data file that are read in one step."""
 
 
 class PartReader:
@@ -23,9 +23,9 @@ class PartReader:
     def __init__(self, table: TableHistory, schema: pa.Schema) -> None:
         self._table = table
         self._schema = schema
-        """Of the stream."""
+        """The schema of the stream."""
         self._at: Position | None = None
-        """Of the row that comes next; None where no file is open."""
+        """The position of the next row; None if no file is open."""
         self._batches: Iterator[pa.RecordBatch] = iter(())
         self._rest: pa.RecordBatch | None = None
 
@@ -84,7 +84,7 @@ class PartReader:
                         yield self._complete(batch.slice(skipped), names, {**feed, **part.values})
 
     def _complete(self, batch: pa.RecordBatch, names: Mapping[str, str], values: Mapping[str, Any]) -> pa.RecordBatch:
-        """With the columns that are not in the file: values of its partition, or null."""
+        """Add the columns that are not in the file: the partition's values, or null."""
         columns: dict[str, Any] = {name: batch.column(inside) for name, inside in names.items()}
         for field in self._schema:
             if field.name not in columns:

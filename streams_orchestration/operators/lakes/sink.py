@@ -1,4 +1,4 @@
-"""What the sinks of lake tables have in common."""
+"""The base class of lake table sinks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.lakes.target import LakeTarget
 
 SCRATCH = "_merging"
-"""Directory beside those of waiting files, for files that are merged."""
+"""The directory, beside those of waiting files, for files that are merged."""
 
 
 class LakeSinkParameters(Parameters):
@@ -60,21 +60,21 @@ class LakeSinkParameters(Parameters):
 
 
 class LakeSink(EpochSink):
-    """Tuples become data files in the task, and part of the table with one commit for every epoch.
+    """A sink that writes data files in its tasks and adds them to the table in one commit for every epoch.
 
-    With a `key` they wait as tuples, and the commit replaces the rows that have it. The commit carries application,
-    operator and epoch: what is repeated sees it and changes nothing.
+    With a `key` tuples wait instead, and the commit replaces the rows with the same key. The commit carries
+    application, operator and epoch, so a repeated one is detected and changes nothing.
     """
 
     module: ClassVar[str]
-    """Of the library, that must be installed."""
+    """The module of the required library."""
     extra: ClassVar[str]
     whole: ClassVar[bool] = False
     """Data files have the columns that the table is partitioned by, too."""
 
     @classmethod
     def mentions(cls, parameters: LakeSinkParameters) -> Mentions:
-        """Those that are named for any reason."""
+        """Return the attributes that any parameter names."""
         return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
 
     @classmethod
@@ -88,7 +88,7 @@ class LakeSink(EpochSink):
         raise NotImplementedError
 
     def wanted(self) -> WantedTable:
-        """What the parameters say of the table."""
+        """Return the parameters' requirements for the table."""
         parameters: LakeSinkParameters = self.parameters
         columns = target_columns_of(self.context, parameters)
         return WantedTable(
@@ -105,7 +105,7 @@ class LakeSink(EpochSink):
         import_modules("streams_orchestration.operators.storage.remote", "pyarrow.fs", "pyarrow.dataset")
 
     def open(self) -> None:
-        """Connect, and see that the table is there and fits."""
+        """Connect, and check that the table exists and fits."""
         self._table = self.table()
         self._table.prepare()
 
@@ -135,7 +135,7 @@ class LakeSink(EpochSink):
 
     @cached_property
     def _files(self) -> DataFileWriter:
-        """Of this replica; not part of its state, since it is empty between micro-batches."""
+        """The waiting files of this replica; not part of its state, since there are none between micro-batches."""
         return DataFileWriter(waiting_directory(self.context), self.parameters.partition_by, whole=self.whole)
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:

@@ -1,4 +1,4 @@
-"""What the sources of lake tables have in common."""
+"""The base class of lake table sources."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LakeSource(SourceOperator):
     """
 
     module: ClassVar[str]
-    """Of the library, that must be installed."""
+    """The module of the required library."""
     extra: ClassVar[str]
     free_parameters = frozenset(("on_change", "on_lost_data", "poll_period"))
 
@@ -109,7 +109,7 @@ class LakeSource(SourceOperator):
         self._hold_up = HoldUp(self.context)
         self._measured = float("-inf")
         self._reached: Offset = {}
-        """Where the next call goes on if this one fails."""
+        """The position from which the next call continues if this one fails."""
 
     def available(self, offset: Offset) -> Offset | None:
         """Return the newest version; None while the table cannot be reached."""
@@ -182,7 +182,7 @@ class LakeSource(SourceOperator):
         return ProducedTo(self._stored(position), exhausted=False)
 
     def _stored(self, position: Position) -> Offset:
-        """Return a position as an offset; where a run ends that takes only what is there is not of it."""
+        """Return a position as an offset, without the end of a run that takes only the available input."""
         return (position if self.until is None else position._replace(until=None))._asdict()
 
     def _open(self, offset: Offset) -> None:
@@ -200,7 +200,7 @@ class LakeSource(SourceOperator):
         return position._replace(until=until)
 
     def _begins_later(self, position: Position) -> bool:
-        """Whether a version whose additions were not begun to be read comes behind the last one."""
+        """Return True if a version with unread additions follows the last one."""
         until, begun = position.until, position.part or position.row or position.done or position.whole
         return until not in (None, position.version) and not begun and self._table.is_at(position.version, until)
 
@@ -221,7 +221,7 @@ class LakeSource(SourceOperator):
         return start._replace(until=until, table=self._table.id_at(self._table.newest(), None))
 
     def _check_same(self, position: Position) -> None:
-        """See that the table is the one that was read before, where the offset says which."""
+        """Check that the table is the one that was read before, if the offset identifies it."""
         if position.table is not None and self._table.id_at(position.version, position.table) != position.table:
             message = (
                 f"{self._table.place} is another table than the one that was read up to version {position.version}; "

@@ -20,7 +20,7 @@ from streams_orchestration.operators.states.keys import with_normalised
 from streams_orchestration.operators.undeliverable import REMEDY, SetAside, Undeliverable
 
 TRIES = 10
-"""Of a commit that other writers come before."""
+"""Attempts of a commit that conflicts with other writers."""
 LONGEST_PAUSE = 0.5
 """Seconds between two tries."""
 _ROW = "row of the delivery"
@@ -31,11 +31,11 @@ class LakeTarget:
 
     def __init__(self, name: str, wanted: WantedTable) -> None:
         self.name = name
-        """For errors: its directory or address, or its name in a catalog."""
+        """The directory, address or catalog name of the table, for errors."""
         self.wanted = wanted
 
     def prepare(self) -> None:
-        """See that it is there and fits.
+        """Check that the table exists and fits.
 
         Raises:
             LakeError: it does not.
@@ -43,7 +43,7 @@ class LakeTarget:
         self._try(self._prepare)
 
     def append(self, key: DeliveryKey, files: Sequence[DataFile], set_aside: SetAside | None = None) -> None:
-        """Make files part of the table, unless that was done before.
+        """Add files to the table, unless that was done before.
 
         Args:
             key: of the delivery.
@@ -57,7 +57,7 @@ class LakeTarget:
         self._try(lambda: self._append(key, files, set_aside))
 
     def upsert(self, key: DeliveryKey, files: Sequence[Path], set_aside: SetAside | None = None) -> None:
-        """Have tuples take the place of rows with the same key, unless that was done before; see `append`.
+        """Replace the rows with the same key by tuples, unless that was done before; see `append`.
 
         Raises:
             LakeError: the table refuses, or is not there; nothing was changed.
@@ -83,11 +83,11 @@ class LakeTarget:
         return tuples.take(last.to_arrow())
 
     def _is_conflict(self, error: Exception) -> bool:
-        """Whether another writer came before, so that the same may succeed on top of its commit."""
+        """Return True if another writer committed first, so that the same change may succeed on top of its commit."""
         raise NotImplementedError
 
     def _forget(self) -> None:
-        """Have the table looked at anew, after a commit of another writer."""
+        """Have the table loaded again, after a commit of another writer."""
 
     def _error(self, error: Exception) -> LakeError:
         """An error of the library in words, without tuples and secrets, with what to do."""
@@ -159,7 +159,7 @@ class LakeTarget:
         }
 
     def _try(self, action: Callable[[], None]) -> None:
-        """Do it, again where another writer came before.
+        """Make a change; repeat it if another writer committed first.
 
         Raises:
             LakeError: the table refuses, or is not there.

@@ -26,9 +26,7 @@ class DeltaSourceParameters(LakeSourceParameters):
 
 
 class DeltaSource(LakeSource):
-    """Reads the files that each version of the log adds. A version that only moves rows, as OPTIMIZE does, adds
-    none.
-    """
+    """Reads the files that each version of the log adds. Versions that only move rows (OPTIMIZE) add none."""
 
     Parameters = DeltaSourceParameters
     module = "deltalake"
