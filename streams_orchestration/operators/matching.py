@@ -82,7 +82,7 @@ class MatchingOperator(Operator):
         self.matching.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Submit what is complete now."""
+        """Submit complete matches."""
         matched = self.matching.arrive(port, batch.arrow)
         if matched[0].num_rows:
             self.submit_matched(matched)
@@ -101,7 +101,7 @@ class MatchingOperator(Operator):
 
 
 class Matching:
-    """The tuples that wait for those of other ports.
+    """The tuples that wait for partners from other ports.
 
     Args:
         schemas: of the input ports.

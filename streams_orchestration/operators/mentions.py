@@ -36,7 +36,7 @@ class Mentions(NamedTuple):
         )
 
     def are_known(self, inputs: Sequence[Collection[str]], outputs: Sequence[Collection[str]]) -> bool:
-        """Whether it is plain that the streams have all mentioned attributes.
+        """Return True if the streams certainly have all mentioned attributes.
 
         Args:
             inputs: attributes of every input stream.

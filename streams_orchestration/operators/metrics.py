@@ -46,7 +46,7 @@ class Gauge:
     description: str = ""
     value: int | float = 0
     new: bool = True
-    """Whether it was set since the last result of a batch."""
+    """True if the gauge was set since the last result of a batch."""
     described: bool = False
 
     def set(self, value: Any) -> None:
@@ -82,7 +82,7 @@ class Metrics:
     _all: dict[str, Counter | Gauge] = field(default_factory=dict)
 
     def counter(self, name: str, description: str = "") -> Counter:
-        """The counter of a name.
+        """Return the counter of a name.
 
         Raises:
             ValueError: the name is that of a gauge, or no name, or one too many.
@@ -90,7 +90,7 @@ class Metrics:
         return self._get(Counter, name, description)
 
     def gauge(self, name: str, description: str = "") -> Gauge:
-        """The gauge of a name.
+        """Return the gauge of a name.
 
         Raises:
             ValueError: the name is that of a counter, or no name, or one too many.

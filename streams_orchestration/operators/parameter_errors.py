@@ -25,7 +25,7 @@ _WANTED = {
     "string_too_short": "a text of at least {min_length} characters",
     "string_too_long": "a text of at most {max_length} characters",
 }  # fmt: skip
-"""Kind of an error -> what is wanted, in place of the library's words."""
+"""Kind of an error -> our words for the expected value."""
 
 
 _TYPE = re.compile(r"(str|int|float|bool|list|dict|function|literal|tagged|constrained|model)\b.*")
@@ -37,7 +37,7 @@ class ParameterError(NamedTuple):
 
     text: str
     anywhere: bool
-    """Whether it is wrong in Streams, too."""
+    """True if it is wrong in Streams, too."""
     parameter: str
     """Empty where it is about several."""
 

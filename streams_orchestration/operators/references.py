@@ -1,4 +1,4 @@
-"""References to secrets: `${env:NAME}` and `${file:PATH}` stand in a spec for what is read where it is used only."""
+"""References to secrets: `${env:NAME}` and `${file:PATH}` in a spec, resolved only where the value is used."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ReferenceError(RefusedError):
 
 
 def is_reference(text: str) -> bool:
-    """Whether the text is one reference and nothing else."""
+    """Return True if the text is exactly one reference."""
     return REFERENCE.fullmatch(text) is not None
 
 

@@ -14,7 +14,7 @@ class RegionRole:
     start: bool = False
     """The region begins with it: nothing but it replays its tuples (A15, A16)."""
     trigger: bool = False
-    """Whether it triggers consistency: the start operator of an operator-driven region."""
+    """True for the start operator of an operator-driven region, which ends its epochs."""
     end: bool = False
     """No operator of the region reads from it (A32)."""
     autonomous_ports: frozenset[int] = frozenset()

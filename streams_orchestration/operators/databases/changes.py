@@ -23,7 +23,7 @@ PEEKED = 50_000
 """Messages that are read in one go; more where none of them is new."""
 
 
-class Position(NamedTuple):
+class LogPosition(NamedTuple):
     """The position up to which the changes were read."""
 
     lsn: int
@@ -36,7 +36,7 @@ class Position(NamedTuple):
     """Position of the log from which on no transaction was visible there."""
 
 
-class Row(NamedTuple):
+class ChangedRow(NamedTuple):
     """A changed row."""
 
     kind: str
@@ -63,13 +63,13 @@ class Changes:
         self._is_known = False
         """The transaction was read before."""
         self._newest = 0
-        self._position: Position | None = None
+        self._position: LogPosition | None = None
         self._most = PEEKED
         self._read = 0
         self.more = False
         """There was more to be read than the last call took."""
 
-    def read(self, position: Position, limit: int, end: int | None = None) -> tuple[Position, list[Row]]:
+    def read(self, position: LogPosition, limit: int, end: int | None = None) -> tuple[LogPosition, list[ChangedRow]]:
         """The next changes, about `limit` of them, and the position behind them.
 
         Args:
@@ -83,7 +83,7 @@ class Changes:
         if self._peeked is None or position != self._position:
             self._open()
         newest = self._newest
-        rows: list[Row] = []
+        rows: list[ChangedRow] = []
         for data in self._messages:
             self._read += 1
             message = message_of(data)
@@ -117,7 +117,7 @@ class Changes:
         self._messages = iter(self._peeked)
         self._relations, self._transaction, self._read = {}, None, 0
 
-    def _take(self, message: Message | None, position: Position, rows: list[Row]) -> Position:
+    def _take(self, message: Message | None, position: LogPosition, rows: list[ChangedRow]) -> LogPosition:
         """Add the rows of a message; the position behind it."""
         match message:
             case Begin():
@@ -139,12 +139,12 @@ class Changes:
                 pass
         return position
 
-    def _rows(self, message: Change | Truncate) -> list[Row]:
+    def _rows(self, message: Change | Truncate) -> list[ChangedRow]:
         assert self._transaction is not None
         if isinstance(message, Truncate):
             ours = any(self._relations[number].ours for number in message.relations if number in self._relations)
             nothing = (None,) * len(self._columns)
-            return [Row("truncate", self._transaction, nothing, None)] if ours else []
+            return [ChangedRow("truncate", self._transaction, nothing, None)] if ours else []
         table = self._relations[message.relation]
         if not table.ours:
             return []
@@ -161,11 +161,11 @@ class Changes:
                 return [self._row("delete", old), self._row("insert", new)]
         return [self._row(message.kind, new)]
 
-    def _row(self, kind: str, values: Mapping[str, Any]) -> Row:
+    def _row(self, kind: str, values: Mapping[str, Any]) -> ChangedRow:
         assert self._transaction is not None
         unchanged = next((column for column in self._columns if values[column] is UNCHANGED), None)
         wanted = tuple(None if values[column] is UNCHANGED else values[column] for column in self._columns)
-        return Row(kind, self._transaction, wanted, unchanged)
+        return ChangedRow(kind, self._transaction, wanted, unchanged)
 
     def _table(self, relation: Relation) -> _Table:
         ours = (relation.schema, relation.name) == self._slot.schema_and_name
@@ -199,7 +199,7 @@ class _Table:
         }
 
 
-def _without_snapshot(position: Position) -> Position:
+def _without_snapshot(position: LogPosition) -> LogPosition:
     """Drop the snapshot from a position when nothing that follows can have been visible in it."""
     past = position.visible is not None and position.lsn >= position.until
     return position._replace(visible=None, until=0) if past else position

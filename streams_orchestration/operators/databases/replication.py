@@ -36,7 +36,7 @@ class SlotState(NamedTuple):
     """The server has removed what it needs."""
 
 
-class Snapshot(NamedTuple):
+class SlotSnapshot(NamedTuple):
     """The transactions that a read of the table has seen."""
 
     visible: str
@@ -168,7 +168,7 @@ class Slot:
         return int(self._scalar("SELECT pg_snapshot_xmin(pg_current_snapshot())::text"))
 
     @contextmanager
-    def rows(self, columns: Sequence[str]) -> Iterator[tuple[Snapshot, Iterator[Sequence[Sequence[Any]]]]]:
+    def rows(self, columns: Sequence[str]) -> Iterator[tuple[SlotSnapshot, Iterator[Sequence[Sequence[Any]]]]]:
         """Yield all rows of the table as they are now, in chunks, with the snapshot of their transactions."""
         with self._connected("REPEATABLE READ") as connection:
             visible = connection.exec_driver_sql("SELECT pg_current_snapshot()::text").scalar_one()
@@ -176,7 +176,7 @@ class Slot:
             owner, name = self.schema_and_name
             statement = sa.select(*(sa.column(column) for column in columns)).select_from(sa.table(name, schema=owner))
             rows = connection.execution_options(yield_per=CHUNK).execute(statement)
-            yield Snapshot(visible, lsn(until)), (list(chunk) for chunk in rows.partitions())
+            yield SlotSnapshot(visible, lsn(until)), (list(chunk) for chunk in rows.partitions())
 
     def peek(self, most: int) -> Peeked:
         """Yield the messages of transactions that are not confirmed yet. Transactions are whole.

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files.rows import Malformed, Place, Rows
+from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
 from streams_orchestration.operators.formats.misfits import form_of, shortened
 from streams_orchestration.operators.libraries import pa, pq
@@ -30,8 +30,8 @@ class _Piece(NamedTuple):
 
 
 def read_columnar(
-    path: File, format: ColumnarFormat, schema: pa.Schema, start: Place, *, permissive: bool
-) -> Iterator[Rows]:
+    path: File, format: ColumnarFormat, schema: pa.Schema, start: FilePosition, *, permissive: bool
+) -> Iterator[FileRows]:
     """Yield the rows of a file from a group of rows on, that is a record batch in Arrow.
 
     Args:
@@ -49,15 +49,15 @@ def read_columnar(
         for number, count, pieces in _groups(path, format, schema.names, start.number):
             unit = "row group" if format == "parquet" else "record batch"
             place = f"{unit} {number + 1} of {count}"
-            begin: Place | None = start
+            begin: FilePosition | None = start
             for piece in pieces:
                 batch, misfits = _sifted(piece.batch, schema)
                 if misfits and not permissive:
                     raise UnfitValueError(piece.before + misfits[0].position, misfits[0].column, misfits[0].reason)
                 rows = tuple(each._replace(line=start.line + each.position) for each in misfits)
-                yield Rows(batch, rows, begin)
-                begin, start = None, Place(number, start.line + piece.batch.num_rows)
-            start = Place(number + 1, start.line)
+                yield FileRows(batch, rows, begin)
+                begin, start = None, FilePosition(number, start.line + piece.batch.num_rows)
+            start = FilePosition(number + 1, start.line)
     except UnfitValueError as error:
         message = f"{path}, {place}, {error}"
         raise DataError(message) from None

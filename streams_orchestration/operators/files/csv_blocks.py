@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
-from streams_orchestration.operators.files.rows import Place, Rows
+from streams_orchestration.operators.files.rows import FilePosition, FileRows
 from streams_orchestration.operators.formats.csv_reading import read_rows
 from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
@@ -65,14 +65,14 @@ class CsvBlocks:
                     yield Block(text[:end], names, place)
                 place, rest = place + end, text[end:]
 
-    def parse(self, piece: Block | pa.RecordBatch) -> Rows:
+    def parse(self, piece: Block | pa.RecordBatch) -> FileRows:
         """The tuples of a piece.
 
         Raises:
             DataError: a row does not fit; names the line and the column.
         """
         if not isinstance(piece, Block):
-            return Rows(piece)
+            return FileRows(piece)
         text = b"\n" + piece.text if piece.text.startswith(_MARK) and piece.place else piece.text
         try:
             batch = read_rows(text, piece.names, self.schema, self.file.dialect)
@@ -80,7 +80,7 @@ class CsvBlocks:
             if "Empty CSV" not in str(error):
                 raise DataError(self.file.explained(self.schema, error)) from error
             batch = pa.RecordBatch.from_pylist([], schema=self.schema)
-        return Rows(batch, start=Place(piece.place))
+        return FileRows(batch, start=FilePosition(piece.place))
 
     def _whole_rows(self, text: bytes) -> int:
         dialect = self.file.dialect

@@ -11,7 +11,7 @@ from typing import IO
 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
-from streams_orchestration.operators.files.rows import BEGIN, Place, RawRow, Rows, sift
+from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, RawRow, sift
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.libraries import pa
@@ -35,7 +35,7 @@ class CsvSieve:
     file: CsvFile
     schema: pa.Schema
 
-    def read(self, start: Place = BEGIN) -> Iterator[Rows]:
+    def read(self, start: FilePosition = BEGIN) -> Iterator[FileRows]:
         """The rows in order, from a place on where some began.
 
         Raises:
@@ -55,27 +55,27 @@ class CsvSieve:
                 if self._is_paired(whole):
                     rest = text[end:]
                     for part, piece in self._parts(whole, line, names):
-                        yield piece._replace(start=Place(place, line))
+                        yield piece._replace(start=FilePosition(place, line))
                         place, line = place + len(part), line + part.count(b"\n")
                 else:
                     rows, rest = self._raw_rows(text, line, ended=ended)
-                    yield self._sifted(rows, names)._replace(start=Place(place, line))
+                    yield self._sifted(rows, names)._replace(start=FilePosition(place, line))
                     place += len(text) - len(rest)
                     line += text.count(b"\n") - rest.count(b"\n")
 
-    def _begin(self, file: IO[bytes]) -> tuple[list[str], Place]:
+    def _begin(self, file: IO[bytes]) -> tuple[list[str], FilePosition]:
         """The names of the columns, and where rows begin behind them."""
         text = file.read(HEADER_BYTES)
         mark = len(_MARK) if text.startswith(_MARK) else 0
         if not self.file.has_header_line:
-            return self.schema.names, Place(mark)
+            return self.schema.names, FilePosition(mark)
         ended = False
         while not (rows := self._raw_rows(text[mark:], 1, ended=ended)[0]) and not ended:
             data = file.read(self.file.block_bytes)
             text, ended = text + data, not data
         header = rows[0] if rows else RawRow(1, b"")
         begin = text.find(header.text, mark) + len(header.text)
-        return self._header(header), Place(begin, 1 + text[:begin].count(b"\n"))
+        return self._header(header), FilePosition(begin, 1 + text[:begin].count(b"\n"))
 
     def _is_paired(self, text: bytes) -> bool:
         """Do quotes stand around whole values only, so that the text surely ends with a row."""
@@ -96,13 +96,13 @@ class CsvSieve:
                 raise DataError(message)
         return names
 
-    def _parts(self, text: bytes, line: int, names: list[str]) -> Iterator[tuple[bytes, Rows]]:
+    def _parts(self, text: bytes, line: int, names: list[str]) -> Iterator[tuple[bytes, FileRows]]:
         """Whole rows, with paired quotes, in parts as large as can be read at once; malformed ones in small parts."""
         pending = [text]
         while pending:
             part = pending.pop()
             try:
-                yield part, Rows(self._parse(part, names))
+                yield part, FileRows(self._parse(part, names))
             except (pa.ArrowInvalid, pa.ArrowKeyError, DataError):
                 middle = part.rfind(b"\n", 0, len(part) // 2) + 1
                 if len(part) > SMALL_BYTES and middle and self._quotes(part[:middle]) % 2 == 0:
@@ -118,7 +118,7 @@ class CsvSieve:
             text = b"\n" + text  # it is a character, not the beginning of a file
         return read_rows(text, names, self.schema, self.file.dialect)
 
-    def _sifted(self, rows: Sequence[RawRow], names: list[str]) -> Rows:
+    def _sifted(self, rows: Sequence[RawRow], names: list[str]) -> FileRows:
         def parse(part: Sequence[RawRow]) -> pa.RecordBatch:
             if self._quotes(part[-1].text) % 2:
                 try:  # Arrow takes what follows a quote for a value, up to the end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.files.rows import Malformed, Place, Rows
+from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.json_reading import BLANK, RefusedObject, read_lines, read_objects
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.storage.input_files import go_to, open_decompressed
@@ -16,7 +16,7 @@ _MARK = b"\xef\xbb\xbf"
 """The mark of the byte order, with which a text in UTF-8 may begin."""
 
 
-def read_json_lines(path: File, schema: pa.Schema, start: Place, *, permissive: bool) -> Iterator[Rows]:
+def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permissive: bool) -> Iterator[FileRows]:
     """The objects as attributes of `schema`; members that are not there are null, others are ignored.
 
     A line ends with a line feed and nothing else.
@@ -34,15 +34,15 @@ def read_json_lines(path: File, schema: pa.Schema, start: Place, *, permissive: 
         go_to(file, path, start.number)
         while lines := file.readlines(BLOCK_BYTES):
             yield _rows(path, lines, schema, start, permissive=permissive)._replace(start=start)
-            start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
+            start = FilePosition(start.number + sum(map(len, lines)), start.line + len(lines))
 
 
-def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: Place, *, permissive: bool) -> Rows:
+def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: FilePosition, *, permissive: bool) -> FileRows:
     if start.number == 0:
         lines = [lines[0].removeprefix(_MARK), *lines[1:]]
     content = b"".join(lines)
     try:
-        return Rows(read_lines(content if content.endswith(b"\n") else content + b"\n", len(lines), schema))
+        return FileRows(read_lines(content if content.endswith(b"\n") else content + b"\n", len(lines), schema))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         pass
     full = [number for number, line in enumerate(lines) if line.strip(BLANK)]
@@ -52,10 +52,10 @@ def _rows(path: File, lines: list[bytes], schema: pa.Schema, start: Place, *, pe
         place = f"line {start.line + full[first.row]}{f', column {first.column}' if first.column else ''}"
         message = f"{path}, {place}: {first.reason}"
         raise DataError(message)
-    return Rows(read.batch, tuple(_malformed(each, full, lines, start) for each in read.refused))
+    return FileRows(read.batch, tuple(_malformed(each, full, lines, start) for each in read.refused))
 
 
-def _malformed(refused: RefusedObject, full: Sequence[int], lines: Sequence[bytes], start: Place) -> Malformed:
+def _malformed(refused: RefusedObject, full: Sequence[int], lines: Sequence[bytes], start: FilePosition) -> Malformed:
     number = full[refused.row]
     text = lines[number].decode(errors="replace").rstrip("\r\n")
     return Malformed(refused.row, start.line + number, refused.column, refused.reason, text)

@@ -9,7 +9,7 @@ from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import pa
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """The position of rows in their file."""
 
     number: int = 0
@@ -18,7 +18,7 @@ class Place(NamedTuple):
     """The line, from 1, in formats with lines."""
 
 
-BEGIN = Place()
+BEGIN = FilePosition()
 
 
 class RawRow(NamedTuple):
@@ -41,12 +41,12 @@ class Malformed(NamedTuple):
     text: str
 
 
-class Rows(NamedTuple):
+class FileRows(NamedTuple):
     """Rows in order. The number of a row counts malformed ones, too, whatever is done with them."""
 
     batch: pa.RecordBatch
     malformed: tuple[Malformed, ...] = ()
-    start: Place | None = None
+    start: FilePosition | None = None
     """The position from which these rows can be read again, or None."""
 
     @property
@@ -54,12 +54,12 @@ class Rows(NamedTuple):
         """Readable and malformed rows."""
         return self.batch.num_rows + len(self.malformed)
 
-    def split(self, count: int) -> tuple[Rows, Rows]:
+    def split(self, count: int) -> tuple[FileRows, FileRows]:
         """The first rows, and the others."""
         before = tuple(row for row in self.malformed if row.position < count)
         after = tuple(row._replace(position=row.position - count) for row in self.malformed[len(before) :])
         readable = count - len(before)
-        return Rows(self.batch.slice(0, readable), before, self.start), Rows(self.batch.slice(readable), after)
+        return FileRows(self.batch.slice(0, readable), before, self.start), FileRows(self.batch.slice(readable), after)
 
 
 def sift(
@@ -68,7 +68,7 @@ def sift(
     suspects: Iterable[tuple[int, bool]],
     explain: Callable[[RawRow, Exception], tuple[str, str]],
     schema: pa.Schema,
-) -> Rows:
+) -> FileRows:
     """Tell the malformed rows from the others.
 
     Args:
@@ -93,7 +93,7 @@ def sift(
     malformed = tuple(
         _malformed(number, rows[number], explain(rows[number], errors[number])) for number in sorted(errors)
     )
-    return Rows(table[0] if table else pa.RecordBatch.from_pylist([], schema=schema), malformed)
+    return FileRows(table[0] if table else pa.RecordBatch.from_pylist([], schema=schema), malformed)
 
 
 def _read(

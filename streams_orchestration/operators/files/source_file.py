@@ -16,7 +16,7 @@ from streams_orchestration.operators.files.csv_blocks import CsvBlocks
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.csv_sieve import CsvSieve
 from streams_orchestration.operators.files.json_lines import read_json_lines
-from streams_orchestration.operators.files.rows import BEGIN, Malformed, Place, Rows
+from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, Malformed
 from streams_orchestration.operators.formats.checks import utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
@@ -70,7 +70,7 @@ class SourceFile:
             return (blocks.parse(piece).batch for piece in blocks.pieces())
         return (rows.batch for rows in self._rows(BEGIN))
 
-    def rows(self, background: Background, start: Place = BEGIN) -> ReadAhead[Rows]:
+    def rows(self, background: Background, start: FilePosition = BEGIN) -> ReadAhead[FileRows]:
         """All rows from a place on where some began, front to back, read ahead.
 
         Raises:
@@ -82,7 +82,7 @@ class SourceFile:
             return ReadAhead(background, blocks.pieces(start.number), blocks.parse, _size, threads=threads)
         return ReadAhead(background, self._rows(start), lambda rows: rows, _size)
 
-    def _rows(self, start: Place) -> Iterator[Rows]:
+    def _rows(self, start: FilePosition) -> Iterator[FileRows]:
         match self.format:
             case "csv":
                 return CsvSieve(self._csv, self.schema).read(start)
@@ -97,7 +97,7 @@ class SourceFile:
     def _csv(self) -> CsvFile:
         return CsvFile(self.path, self.dialect, self.has_header_line)
 
-    def _lines(self, start: Place) -> Iterator[Rows]:
+    def _lines(self, start: FilePosition) -> Iterator[FileRows]:
         with open_decompressed(self.path) as file:
             go_to(file, self.path, start.number)
             while lines := file.readlines(BLOCK_BYTES):
@@ -114,11 +114,11 @@ class SourceFile:
                         text = line.decode(errors="replace").rstrip("\r\n")
                         malformed.append(Malformed(position, place, "", reason, text))
                 batch = pa.RecordBatch.from_arrays([pa.array(texts, pa.string())], schema=self.schema)
-                yield Rows(batch, tuple(malformed), start)
-                start = Place(start.number + sum(map(len, lines)), start.line + len(lines))
+                yield FileRows(batch, tuple(malformed), start)
+                start = FilePosition(start.number + sum(map(len, lines)), start.line + len(lines))
 
 
-def _size(rows: Rows) -> int:
+def _size(rows: FileRows) -> int:
     return rows.batch.nbytes + sum(len(row.text) for row in rows.malformed)
 
 

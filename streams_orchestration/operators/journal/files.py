@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.errors import RefusedError
-from streams_orchestration.operators.journal.records import HEAD_SIZE, Record, load, size_of
+from streams_orchestration.operators.journal.records import HEAD_SIZE, JournalRecord, load, size_of
 
 _MARK = struct.Struct("<QI")
 
@@ -29,10 +29,10 @@ class DamagedError(RefusedError):
         )
 
 
-class Place(NamedTuple):
+class JournalPosition(NamedTuple):
     """A record in a file."""
 
-    record: Record
+    record: JournalRecord
     begin: int
     end: int
 
@@ -130,7 +130,7 @@ class JournalFiles:
             return {}
 
 
-def places(path: Path, begin: int = 0) -> Iterator[Place]:
+def places(path: Path, begin: int = 0) -> Iterator[JournalPosition]:
     """The records of a file from a byte on, up to the first that is none."""
     with path.open("rb") as file:
         at = file.seek(begin)
@@ -140,5 +140,5 @@ def places(path: Path, begin: int = 0) -> Iterator[Place]:
             record = None if size is None else load(head + file.read(size - HEAD_SIZE))
             if size is None or record is None:
                 return
-            yield Place(record, at, at + size)
+            yield JournalPosition(record, at, at + size)
             at += size

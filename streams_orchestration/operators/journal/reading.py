@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
-from streams_orchestration.operators.journal.records import Message
+from streams_orchestration.operators.journal.records import JournalMessage
 
 
 class TrimmedError(Exception):
@@ -32,7 +32,7 @@ class JournalReader:
         segments = self.files.segments()
         return segments[0][0] if segments else self.files.durable()
 
-    def read(self, number: int, limit: int) -> list[Message]:
+    def read(self, number: int, limit: int) -> list[JournalMessage]:
         """Return the durable messages from a number on, up to a limit.
 
         Raises:
@@ -40,7 +40,7 @@ class JournalReader:
             DamagedError: a message cannot be read.
         """
         end = self.files.durable()
-        messages: list[Message] = []
+        messages: list[JournalMessage] = []
         if number >= end:
             return messages
         for first, path, last in self._segments(number, end):

@@ -17,7 +17,7 @@ LARGEST = 1 << 30
 """Bytes of a record; a length beyond that is none."""
 
 
-class Message(NamedTuple):
+class JournalMessage(NamedTuple):
     """One message as it came in."""
 
     number: int
@@ -44,7 +44,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """An arrival with its place in the journal."""
 
     first: int
@@ -57,11 +57,11 @@ class Record:
         """The number behind its last message."""
         return self.first + len(self.arrival.values)
 
-    def messages(self, begin: int, limit: int) -> list[Message]:
+    def messages(self, begin: int, limit: int) -> list[JournalMessage]:
         """Return the messages from a number on."""
         at, arrival = max(begin - self.first, 0), self.arrival
         return [
-            Message(number, value, arrival.origin, arrival.received)
+            JournalMessage(number, value, arrival.origin, arrival.received)
             for number, value in enumerate(arrival.values[at : at + limit], self.first + at)
         ]
 
@@ -90,7 +90,7 @@ def size_of(head: bytes) -> int | None:
     return None if length > LARGEST else _HEAD.size + length
 
 
-def load(content: bytes) -> Record | None:
+def load(content: bytes) -> JournalRecord | None:
     """The record that these bytes are; None when they are none, whole and unaltered."""
     if (size := size_of(content)) is None or size != len(content):
         return None
@@ -108,7 +108,7 @@ def load(content: bytes) -> Record | None:
         at += length
     arrival = Arrival(values, facts.get("origin", ""), received / 1000, facts.get("key", ""), facts.get("digest", ""))
     keys = facts.get("keys", ())
-    return Record(first, arrival, dict(zip(keys, facts.get("digests") or [""] * len(keys), strict=True)))
+    return JournalRecord(first, arrival, dict(zip(keys, facts.get("digests") or [""] * len(keys), strict=True)))
 
 
 HEAD_SIZE = _HEAD.size

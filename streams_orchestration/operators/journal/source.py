@@ -20,7 +20,7 @@ from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
-from streams_orchestration.operators.journal.records import Message
+from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.messages.decoders import Bad, MessageFormat, check_decodable, decode
@@ -168,7 +168,7 @@ class JournalSource(SourceOperator):
         self.hold_up = HoldUp(self.context)
         self.reader = JournalReader(self.directory_of(self.context))
         self.bad = 0
-        self.read: list[Message] = []
+        self.read: list[JournalMessage] = []
         """The messages of the last call."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -201,7 +201,7 @@ class JournalSource(SourceOperator):
         numbers = f"messages {self.read[0].number} to {self.read[-1].number} of the journal"
         return f"{numbers}, from {', '.join(origins[:3])}{' and others' if len(origins) > 3 else ''}"
 
-    def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[Message]]:
+    def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[JournalMessage]]:
         """The next messages, and the offset behind them."""
         files = self.reader.files
         if offset and offset["journal"] != files.id:
@@ -260,7 +260,7 @@ class JournalSource(SourceOperator):
         else:
             self.hold_up.away(ConnectionError(error))
 
-    def _submit(self, messages: Sequence[Message]) -> None:
+    def _submit(self, messages: Sequence[JournalMessage]) -> None:
         result = decode(
             [message.value for message in messages], self.decoded, self.parameters.format, self.parameters.dialect()
         )
@@ -274,7 +274,7 @@ class JournalSource(SourceOperator):
         if good:
             self.submit(TupleBatch.from_columns({name: columns[name] for name in self.schema.names}, self.schema))
 
-    def _metadata(self, messages: Sequence[Message], kind: str, type: pa.DataType) -> pa.Array:
+    def _metadata(self, messages: Sequence[JournalMessage], kind: str, type: pa.DataType) -> pa.Array:
         if kind == "number":
             return pa.array([message.number for message in messages], type)
         if kind == "received":
@@ -282,7 +282,7 @@ class JournalSource(SourceOperator):
             return times.cast(pa.timestamp("ms")).cast(type)
         return pa.array([message.origin for message in messages], type)
 
-    def _set_aside(self, messages: Sequence[Message], bad: Sequence[Bad]) -> None:
+    def _set_aside(self, messages: Sequence[JournalMessage], bad: Sequence[Bad]) -> None:
         """Bad messages fail, are dropped and counted, or go to the second output port."""
         rows = [(messages[each.position], each.reason) for each in bad]
         places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]

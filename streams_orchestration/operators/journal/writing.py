@@ -11,7 +11,7 @@ from pathlib import Path
 
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
-from streams_orchestration.operators.journal.records import Arrival, Record
+from streams_orchestration.operators.journal.records import Arrival, JournalRecord
 
 SEGMENT_BYTES = 64 << 20
 FEWEST_SEGMENTS = 8
@@ -112,7 +112,7 @@ class Journal:
         content: list[bytes] = []
         next, size, room = self.next, 0, self.limit - self.size
         for arrival in arrivals:
-            record = Record(next, arrival)
+            record = JournalRecord(next, arrival)
             dump = record.dump()
             if size + len(dump) > room:
                 break
@@ -197,7 +197,7 @@ class Journal:
         path = self.files.segment(self.next)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
-            content = Record(self.next, Arrival(()), self._keys).dump()
+            content = JournalRecord(self.next, Arrival(()), self._keys).dump()
             os.pwrite(file, content, 0)
             os.fsync(file)
             sync_names([path])

@@ -31,7 +31,7 @@ TRANSACTION_MILLISECONDS = 300_000
 """After so long the cluster ends a transaction of a process that died, and readers go on."""
 
 
-class Message(NamedTuple):
+class KafkaMessage(NamedTuple):
     """One message that is to be written."""
 
     value: bytes | None
@@ -97,7 +97,7 @@ class TransactionalProducer:
         """(life, generation, number) of the last delivery that was made; None when there was none."""
 
     def write(
-        self, key: DeliveryKey, messages: Iterable[Iterable[Message]], settle: Callable[[], None] = lambda: None
+        self, key: DeliveryKey, messages: Iterable[Iterable[KafkaMessage]], settle: Callable[[], None] = lambda: None
     ) -> None:
         """One transaction: messages, in order, and the mark; `settle` is called before it is committed."""
         self.refused.clear()
@@ -108,7 +108,7 @@ class TransactionalProducer:
             raise
         self.mark = (key.life, key.generation, key.number)
 
-    def _write(self, key: DeliveryKey, messages: Iterable[Iterable[Message]], settle: Callable[[], None]) -> None:
+    def _write(self, key: DeliveryKey, messages: Iterable[Iterable[KafkaMessage]], settle: Callable[[], None]) -> None:
         from confluent_kafka import TopicPartition
 
         self._do(self._producer.begin_transaction)
@@ -176,7 +176,7 @@ class TransactionalProducer:
         life, generation, number = json.loads(committed.metadata)
         return life, generation, number
 
-    def _send(self, messages: Iterable[Message]) -> None:
+    def _send(self, messages: Iterable[KafkaMessage]) -> None:
         for message in messages:
             if not self._is_queued(message):  # what was sent before is still under way
                 self._poll_until(lambda message=message: self._is_queued(message))
@@ -196,7 +196,7 @@ class TransactionalProducer:
                 self._look()
                 looked = time.monotonic()
 
-    def _is_queued(self, message: Message) -> bool:
+    def _is_queued(self, message: KafkaMessage) -> bool:
         from confluent_kafka import KafkaException
 
         options: dict[str, Any] = {} if message.headers is None else {"headers": message.headers}

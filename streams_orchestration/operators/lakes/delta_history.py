@@ -22,9 +22,9 @@ from streams_orchestration.operators.lakes.history import (
     Changed,
     DataPart,
     LostVersionsError,
-    Position,
     Start,
     StartAt,
+    TablePosition,
     VersionParts,
     Waiting,
 )
@@ -49,21 +49,21 @@ class DeltaHistory:
         """Size in bytes and modification time of the log's newest file."""
         self._ahead: dict[int, Waiting | None] = {}
 
-    def start(self, start: Start) -> Position:
+    def start(self, start: Start) -> TablePosition:
         """Return the position where a source begins."""
         newest = self.newest()
         match start:
             case "snapshot":
-                return Position(newest, whole=True)
+                return TablePosition(newest, whole=True)
             case "latest":
-                return Position(newest, done=True)
+                return TablePosition(newest, done=True)
             case "earliest":
                 return self._oldest()
             case StartAt(version=int(version)):
                 if version > newest + 1:
                     message = f"startAt: the table {self.place} has no version {version} yet; its newest is {newest}"
                     raise DataError(message)
-                return Position(version - 1, done=True) if version else Position(0)
+                return TablePosition(version - 1, done=True) if version else TablePosition(0)
             case _:
                 return self._at(start, newest)
 
@@ -116,7 +116,7 @@ class DeltaHistory:
             raise self._made_anew(version)
         return self._reached(lambda: self._table(version).metadata().id)
 
-    def parts(self, position: Position) -> VersionParts:
+    def parts(self, position: TablePosition) -> VersionParts:
         """The files of a version, or those that it has added.
 
         Raises:
@@ -137,7 +137,7 @@ class DeltaHistory:
         )
         return VersionParts(parts, Changed(operation) if removed else None)
 
-    def behind(self, position: Position) -> Sequence[Waiting]:
+    def behind(self, position: TablePosition) -> Sequence[Waiting]:
         """Return the waiting rows by the log. Each version of the log is read once."""
         last = self.newest() if position.until is None else position.until
         wanted = range(position.version, min(last, position.version + MOST_AHEAD) + 1)
@@ -211,25 +211,25 @@ class DeltaHistory:
         infos = self._reached(lambda: self._files.get_file_info(fs.FileSelector(_LOG)))
         return sorted(int(info.base_name[:20]) for info in infos if info.base_name[20:] == ".json")
 
-    def _oldest(self) -> Position:
+    def _oldest(self) -> TablePosition:
         versions = self._versions()
         if versions and versions[0] == 0:
-            return Position(0)
+            return TablePosition(0)
         for version in versions:
             try:
                 self._table(version)
             except DeltaError:
                 continue
-            return Position(version, whole=True)
-        return Position(self.newest(), whole=True)
+            return TablePosition(version, whole=True)
+        return TablePosition(self.newest(), whole=True)
 
-    def _at(self, start: StartAt, newest: int) -> Position:
+    def _at(self, start: StartAt, newest: int) -> TablePosition:
         """The first version that was committed at a time or later."""
         assert start.time is not None
         moment = start.time.timestamp() * 1000
         history = self._reached(self._opened.history)
         later = [entry["version"] for entry in history if entry.get("timestamp", 0) >= moment]
-        return Position(min(later)) if later else Position(newest, done=True)
+        return TablePosition(min(later)) if later else TablePosition(newest, done=True)
 
     def _whole(self, version: int) -> list[DataPart]:
         def read() -> list[DataPart]:

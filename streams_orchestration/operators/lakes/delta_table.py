@@ -30,7 +30,7 @@ from streams_orchestration.operators.lakes.data_files import (
 )
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
-from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
+from streams_orchestration.operators.lakes.fitting import Fit, TableColumn, WantedTable, fit
 from streams_orchestration.operators.lakes.on_disk import REPEATED, delta_files, sync_files
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
 from streams_orchestration.operators.libraries import compute as pc
@@ -152,7 +152,7 @@ class DeltaTarget(LakeTarget):
 
     def _fit(self) -> Fit:
         schema = pa.schema(self._table.schema().to_arrow())
-        columns = {field.name: Column(field.type, not field.nullable) for field in schema}
+        columns = {field.name: TableColumn(field.type, not field.nullable) for field in schema}
         partitions = self._table.metadata().partition_columns
         return fit(self.name, columns, partitions, self.wanted)
 

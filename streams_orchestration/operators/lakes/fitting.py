@@ -28,7 +28,7 @@ class WantedTable:
     """Add columns that it does not have."""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of the existing table."""
 
     type: pa.DataType
@@ -46,7 +46,7 @@ class Fit(NamedTuple):
     """Columns that may not be null."""
 
 
-def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wanted: WantedTable) -> Fit:
+def fit(table: str, columns: Mapping[str, TableColumn], partitions: Sequence[str], wanted: WantedTable) -> Fit:
     """Return how tuples are fitted to a table.
 
     Args:
@@ -87,7 +87,7 @@ def fit(table: str, columns: Mapping[str, Column], partitions: Sequence[str], wa
     return Fit(tuple(missing), widened, required)
 
 
-def _check_demands(table: str, columns: Mapping[str, Column], written: pa.Schema) -> None:
+def _check_demands(table: str, columns: Mapping[str, TableColumn], written: pa.Schema) -> None:
     for name, column in columns.items():
         if column.required and name not in written.names:
             message = (
@@ -97,7 +97,7 @@ def _check_demands(table: str, columns: Mapping[str, Column], written: pa.Schema
             raise LakeRefusedError(message)
 
 
-def _check_may_be_added(table: str, columns: Mapping[str, Column], name: str, *, add_columns: bool) -> None:
+def _check_may_be_added(table: str, columns: Mapping[str, TableColumn], name: str, *, add_columns: bool) -> None:
     alike = next((column for column in columns if column.lower() == name.lower()), None)
     if alike is not None:
         message = (

@@ -35,7 +35,7 @@ class StartAt(BaseModel):
 Start = StartAt | Literal["snapshot", "earliest", "latest"]
 
 
-class Position(NamedTuple):
+class TablePosition(NamedTuple):
     """The position of a source, as its offset holds it."""
 
     version: int
@@ -104,7 +104,7 @@ class TableHistory(Protocol):
 
     place: str
 
-    def start(self, start: Start) -> Position:
+    def start(self, start: Start) -> TablePosition:
         """The first position."""
         ...
 
@@ -124,11 +124,11 @@ class TableHistory(Protocol):
         """Return the table's id at a version. It may return `known` if that is still the id of the newest version."""
         ...
 
-    def parts(self, position: Position) -> VersionParts:
+    def parts(self, position: TablePosition) -> VersionParts:
         """Return the parts to read; raises LostVersionsError."""
         ...
 
-    def behind(self, position: Position) -> Sequence[Waiting]:
+    def behind(self, position: TablePosition) -> Sequence[Waiting]:
         """The version of the position, then those that are to be read behind it, oldest first; some at most.
 
         What can be read no more is left out.

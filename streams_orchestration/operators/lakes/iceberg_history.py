@@ -19,9 +19,9 @@ from streams_orchestration.operators.lakes.history import (
     Changed,
     DataPart,
     LostVersionsError,
-    Position,
     Start,
     StartAt,
+    TablePosition,
     VersionParts,
     Waiting,
 )
@@ -48,28 +48,30 @@ class IcebergHistory:
         self._catalog: Any = None
         self._loaded: Table | None = None
 
-    def start(self, start: Start) -> Position:
+    def start(self, start: Start) -> TablePosition:
         """Return the position where a source begins."""
         newest = self.newest()
         lineage = self._lineage()
         match start:
             case "snapshot":
-                return Position(newest, whole=True) if newest else Position(NOTHING, done=True)
+                return TablePosition(newest, whole=True) if newest else TablePosition(NOTHING, done=True)
             case "latest":
-                return Position(newest, done=True)
+                return TablePosition(newest, done=True)
             case "earliest":
-                return Position(lineage[0].snapshot_id, whole=True) if lineage else Position(NOTHING, done=True)
+                return (
+                    TablePosition(lineage[0].snapshot_id, whole=True) if lineage else TablePosition(NOTHING, done=True)
+                )
             case StartAt(version=int(version)):
                 if version not in _ids(lineage):
                     known = ", ".join(map(str, _ids(lineage)[-5:])) or "none"
                     message = f"startAt: the table {self.place} has no snapshot {version}; its newest are {known}"
                     raise DataError(message)
-                return Position(version)
+                return TablePosition(version)
             case _:
                 assert start.time is not None
                 moment = start.time.timestamp() * 1000
                 later = [each.snapshot_id for each in lineage if each.timestamp_ms >= moment]
-                return Position(later[0]) if later else Position(newest, done=True)
+                return TablePosition(later[0]) if later else TablePosition(newest, done=True)
 
     def newest(self) -> int:
         """The newest snapshot."""
@@ -119,7 +121,7 @@ class IcebergHistory:
             self.newest()
         return str(self._table.metadata.table_uuid)
 
-    def parts(self, position: Position) -> VersionParts:
+    def parts(self, position: TablePosition) -> VersionParts:
         """The files of a snapshot, or those that it has added.
 
         Raises:
@@ -127,7 +129,7 @@ class IcebergHistory:
         """
         return self._reached(lambda: self._parts(position))
 
-    def _parts(self, position: Position) -> VersionParts:
+    def _parts(self, position: TablePosition) -> VersionParts:
         snapshot = self._table.snapshot_by_id(position.version)
         try:
             if snapshot is None:
@@ -138,7 +140,7 @@ class IcebergHistory:
             what = f"snapshot {position.version}"
             raise LostVersionsError(what, following[0] if following else None) from error
 
-    def behind(self, position: Position) -> Sequence[Waiting]:
+    def behind(self, position: TablePosition) -> Sequence[Waiting]:
         """Return the waiting rows by the snapshots' summaries. A snapshot that only rewrites files adds none."""
         self.newest()
         lineage = self._lineage()

@@ -37,7 +37,7 @@ from streams_orchestration.operators.lakes.data_files import (
     read_data_files,
 )
 from streams_orchestration.operators.lakes.errors import LakeError, LakeRefusedError, lake_error
-from streams_orchestration.operators.lakes.fitting import Column, Fit, WantedTable, fit
+from streams_orchestration.operators.lakes.fitting import Fit, TableColumn, WantedTable, fit
 from streams_orchestration.operators.lakes.iceberg_catalog import DURABLE, load_catalog, without_secrets
 from streams_orchestration.operators.lakes.on_disk import local_path
 from streams_orchestration.operators.lakes.target import TRIES, LakeTarget
@@ -137,7 +137,7 @@ class IcebergTarget(LakeTarget):
 
     def _fit(self, table: Table) -> Fit:
         schema = table.schema().as_arrow()
-        columns = {field.name: Column(field.type, not field.nullable) for field in schema}
+        columns = {field.name: TableColumn(field.type, not field.nullable) for field in schema}
         spec = [field for field in table.spec().fields if isinstance(field.transform, IdentityTransform)]
         partitions = [table.schema().find_field(field.source_id).name for field in spec]
         return fit(self.name, columns, partitions, self.wanted)

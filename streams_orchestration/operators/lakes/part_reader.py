@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
 from streams_orchestration.operators.lakes.errors import LakeError, is_away
-from streams_orchestration.operators.lakes.history import DataPart, Position, TableHistory
+from streams_orchestration.operators.lakes.history import DataPart, TableHistory, TablePosition
 from streams_orchestration.operators.libraries import pa, pq
 
 FEED = {"_change_type": "string", "_commit_version": "bigint", "_commit_timestamp": "timestamp"}
@@ -24,12 +24,12 @@ class PartReader:
         self._table = table
         self._schema = schema
         """The schema of the stream."""
-        self._at: Position | None = None
+        self._at: TablePosition | None = None
         """The position of the next row; None if no file is open."""
         self._batches: Iterator[pa.RecordBatch] = iter(())
         self._rest: pa.RecordBatch | None = None
 
-    def read(self, position: Position, part: DataPart, limit: int) -> pa.RecordBatch | None:
+    def read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
         """Some rows of a data file, `limit` at most; None at its end.
 
         Args:
@@ -65,7 +65,7 @@ class PartReader:
         self._at = position._replace(row=position.row + batch.num_rows)
         return batch
 
-    def _read(self, part: DataPart, position: Position) -> Iterator[pa.RecordBatch]:
+    def _read(self, part: DataPart, position: TablePosition) -> Iterator[pa.RecordBatch]:
         first = position.row
         feed = {"_change_type": pa.array(["insert"]), "_commit_version": pa.array([position.version])}
         with pq.ParquetFile(self._table.open(part)) as file:

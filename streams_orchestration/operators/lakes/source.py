@@ -25,9 +25,9 @@ from streams_orchestration.operators.lakes.history import (
     ChangePolicy,
     DataPart,
     LostVersionsError,
-    Position,
     Start,
     TableHistory,
+    TablePosition,
     VersionParts,
     Waiting,
 )
@@ -150,7 +150,7 @@ class LakeSource(SourceOperator):
         self._reached = offset
         try:
             produced = self._produce(offset, limit)
-            self._measure(Position(**produced.offset))
+            self._measure(TablePosition(**produced.offset))
         except LakeError as error:
             if not is_away(error):
                 raise
@@ -164,7 +164,7 @@ class LakeSource(SourceOperator):
         self._open(offset)
         if not offset:
             return ProducedTo(self._first()._asdict(), exhausted=False)
-        position = self._bounded(Position(**offset))
+        position = self._bounded(TablePosition(**offset))
         self._idle = False
         if self._begins_later(position):
             return ProducedTo(offset, exhausted=True)
@@ -181,7 +181,7 @@ class LakeSource(SourceOperator):
             limit -= rows
         return ProducedTo(self._stored(position), exhausted=False)
 
-    def _stored(self, position: Position) -> Offset:
+    def _stored(self, position: TablePosition) -> Offset:
         """Return a position as an offset, without the end of a run that takes only the available input."""
         return (position if self.until is None else position._replace(until=None))._asdict()
 
@@ -190,16 +190,16 @@ class LakeSource(SourceOperator):
             self._history = self.history()
             self._check_columns()
             if offset:
-                self._check_same(Position(**offset))
+                self._check_same(TablePosition(**offset))
 
-    def _bounded(self, position: Position) -> Position:
+    def _bounded(self, position: TablePosition) -> TablePosition:
         """Return a position with the version at which this run ends."""
         until = self.until["version"] if self.until is not None else position.until
         if until is None and self.parameters.until == "latest":
             until = self._table.newest()
         return position._replace(until=until)
 
-    def _begins_later(self, position: Position) -> bool:
+    def _begins_later(self, position: TablePosition) -> bool:
         """Return True if a version with unread additions follows the last one."""
         until, begun = position.until, position.part or position.row or position.done or position.whole
         return until not in (None, position.version) and not begun and self._table.is_at(position.version, until)
@@ -215,12 +215,12 @@ class LakeSource(SourceOperator):
         assert schema is not None
         return schema
 
-    def _first(self) -> Position:
+    def _first(self) -> TablePosition:
         start = self._table.start(self.parameters.start_at)
         until = self._table.newest() if self.parameters.until == "latest" and self.until is None else None
         return start._replace(until=until, table=self._table.id_at(self._table.newest(), None))
 
-    def _check_same(self, position: Position) -> None:
+    def _check_same(self, position: TablePosition) -> None:
         """Check that the table is the one that was read before, if the offset identifies it."""
         if position.table is not None and self._table.id_at(position.version, position.table) != position.table:
             message = (
@@ -229,7 +229,7 @@ class LakeSource(SourceOperator):
             )
             raise DataError(message)
 
-    def _following(self, position: Position) -> Position | None:
+    def _following(self, position: TablePosition) -> TablePosition | None:
         """The beginning of the next version; None when there is none, or none that is to be read."""
         until = position.until
         if until is not None and self._table.is_at(position.version, until):
@@ -242,9 +242,9 @@ class LakeSource(SourceOperator):
         if version is None or (until is not None and version != until and self._table.is_at(version, until)):
             return None
         self._check_columns()
-        return Position(version, until=until, table=self._table.id_at(version, position.table))
+        return TablePosition(version, until=until, table=self._table.id_at(version, position.table))
 
-    def _step(self, position: Position, limit: int) -> tuple[Position, int]:
+    def _step(self, position: TablePosition, limit: int) -> tuple[TablePosition, int]:
         """Submit rows of one data file; the position behind them, and how many there were."""
         if self.parameters.on_change == "feed" and not position.whole:
             return position._replace(done=True), self._submit_feed(position.version)
@@ -263,7 +263,7 @@ class LakeSource(SourceOperator):
         self._submit_rows(batch)
         return position._replace(row=position.row + batch.num_rows), batch.num_rows
 
-    def _parts(self, position: Position) -> VersionParts:
+    def _parts(self, position: TablePosition) -> VersionParts:
         key = (position.version, position.whole)
         if self._cached is None or self._cached[0] != key:
             try:
@@ -274,7 +274,7 @@ class LakeSource(SourceOperator):
             self._cached = (key, parts)
         return self._cached[1]
 
-    def _read(self, position: Position, part: DataPart, limit: int) -> pa.RecordBatch | None:
+    def _read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
         """Some rows of a data file from a row on; None at its end, or where it is gone."""
         if self._reader is None:
             self._reader = PartReader(self._table, self._schema)
@@ -299,7 +299,7 @@ class LakeSource(SourceOperator):
             self._submit_rows(batch)
         return len(table)
 
-    def _check_change(self, position: Position, operation: str) -> None:
+    def _check_change(self, position: TablePosition, operation: str) -> None:
         if self.parameters.on_change == "fail":
             message = (
                 f"version {position.version} of {self._table.place} deletes or updates rows ({operation}), which "
@@ -319,7 +319,7 @@ class LakeSource(SourceOperator):
         self.context.logger.warning("%s: %s cannot be read any more, and is left out", self._table.place, what)
         self.context.metrics.counter("lost", "versions and data files that were gone before they were read").add(1)
 
-    def _measure(self, position: Position) -> None:
+    def _measure(self, position: TablePosition) -> None:
         """See now and then how many rows are waiting, and since when the first of them does."""
         now = time.monotonic()
         if now < self._measured + self.parameters.poll_period:
@@ -331,7 +331,7 @@ class LakeSource(SourceOperator):
         seconds = time.time() - min(version.committed for version in waiting) if waiting else 0.0
         self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
-    def _behind(self, position: Position) -> Iterator[Waiting]:
+    def _behind(self, position: TablePosition) -> Iterator[Waiting]:
         """The versions that are not read yet, with the rows that are left of them."""
         for waiting in self._table.behind(position):
             if waiting.version != position.version:

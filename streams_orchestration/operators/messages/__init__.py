@@ -1,1 +1,1 @@
-"""What messages of brokers hold: bytes become tuples (`decoders.py`), tuples become bytes (`encoders.py`)."""
+"""Contents of messages: decoders make tuples of bytes, and encoders make bytes of tuples."""

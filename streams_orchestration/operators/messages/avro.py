@@ -30,11 +30,11 @@ from streams_orchestration.operators.messages.values import (
 Avro = Any
 """A schema, or a part of one, as JSON."""
 _BROKEN = (ValueError, EOFError, LookupError, TypeError, ArithmeticError, MemoryError, RecursionError, struct.error)
-"""What the library raises of bytes that were not written with the schema."""
+"""Exceptions of the library for bytes that were not written with the schema."""
 _ZONED = ("timestamp-millis", "timestamp-micros")
 _ZONELESS = ("local-timestamp-millis", "local-timestamp-micros")
 _INTEGERS = {"int": 32, "long": 64}
-"""With their bits."""
+"""Integer types with their bits."""
 
 
 class AvroSchema:
@@ -61,7 +61,7 @@ class AvroSchema:
             raise ValueError(message)
 
     def type_of(self, part: Avro) -> tuple[Avro, bool]:
-        """What a part is but for null, and whether it may be null; a name stands for what it names."""
+        """Return the type of a part without null, and whether it may be null. Names are resolved."""
         nullable = False
         if isinstance(part, list):
             others = [each for each in part if each not in ("null", {"type": "null"})]
@@ -138,7 +138,7 @@ class _NotUtf8Error(ValueError):
 
 
 def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
-    """From a part of a schema to an attribute, or to a part of one."""
+    """Return the conversion of a part of a schema to an attribute, or to a part of one."""
     part, _ = schema.type_of(part)
     if isinstance(part, list):
         converts = [_reading(each, kind, schema) for each in part]
@@ -164,13 +164,13 @@ def _reading(part: Avro, kind: pa.DataType, schema: AvroSchema) -> Convert:
 
 
 class _Rule(NamedTuple):
-    """What a simple type may become."""
+    """A conversion of a simple type."""
 
     types: tuple[str, ...]
     logical: tuple[str | None, ...]
     """None: without a logical type, or with one that is not among these rules."""
     check: Callable[[pa.DataType], bool]
-    """Of the attribute."""
+    """Checks the type of the attribute."""
     convert: Convert = None
 
 
@@ -199,7 +199,7 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 _LOGICAL = frozenset((*_ZONED, *_ZONELESS, "date", "decimal", "uuid", "time-millis", "time-micros"))
-"""Those that the library makes values of its own of; another one is what it is without."""
+"""Logical types that the library decodes to Python values; it ignores all others."""
 
 
 def _reading_simple(name: str, logical: str | None, kind: pa.DataType, shown: str) -> Convert:
@@ -220,7 +220,7 @@ def _is_zoneless(kind: pa.DataType) -> bool:
 
 
 def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:
-    """The schema of a record with these attributes, all of which may be null.
+    """Return the schema of a record with these attributes, each of which may be null.
 
     Args:
         schema: of the attributes.

@@ -58,7 +58,7 @@ def check_decodable(schema: pa.Schema, format: MessageFormat) -> None:
 def decode(
     values: Sequence[bytes | None], schema: pa.Schema, format: MessageFormat, dialect: CsvDialect = PLAIN
 ) -> Decoded:
-    """The tuples of messages.
+    """Decode messages to tuples.
 
     Args:
         values: of the messages; None has no value, a mark that its key was deleted.

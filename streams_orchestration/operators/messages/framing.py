@@ -38,7 +38,7 @@ def unframed(value: bytes) -> Framed:
 
 
 def frame(schema: int, path: Sequence[int] | None = None) -> bytes:
-    """What stands before a payload.
+    """Return the header of a payload.
 
     Args:
         schema: the number that the registry gave it.

@@ -80,7 +80,7 @@ class ProtobufReader:
 
 
 def _reading_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> Convert:
-    """From a message to a dict."""
+    """Return the conversion of a message to a dict."""
     fields = descriptor.fields_by_name
     converts: list[tuple[str, bool, Convert]] = []
     for attribute in attributes:
@@ -196,7 +196,7 @@ class ProtobufWriter:
 
 
 def takes(registered: RegisteredSchema, schema: pa.Schema) -> bool:
-    """Whether a schema has a field for each attribute, that keeps null."""
+    """Return True if a schema has a field that keeps null for each attribute."""
     try:
         ProtobufWriter(registered, schema)
     except ValueError:

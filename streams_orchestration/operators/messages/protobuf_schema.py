@@ -83,7 +83,7 @@ def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None) -> str:
-    """The schema of a message with these attributes, each of which may be left out.
+    """Return the schema of a message with these attributes, each of which may be left out.
 
     Args:
         schema: of the attributes.
@@ -132,7 +132,7 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
 
 
 def _check_names(names: Sequence[str], path: str) -> None:
-    """Raise ValueError when names cannot be those of fields, or not of two fields of one message."""
+    """Raise ValueError if names cannot be those of distinct fields of a message."""
     seen: dict[str, str] = {}
     for name in names:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 TopicFormat = Literal[MessageFormat, SchemaKind]
-"""What a message of a topic may be."""
+"""The formats of messages in a topic."""
 
 
 class _Reader(Protocol):
@@ -33,7 +33,7 @@ class _Reader(Protocol):
 
 
 def is_registered(format: TopicFormat) -> TypeIs[SchemaKind]:
-    """Whether the schemas of a format are in a registry."""
+    """Return True if the schemas of a format are in a registry."""
     return format in get_args(SchemaKind)
 
 
@@ -167,7 +167,7 @@ def _holds(kind: pa.DataType, value: Any) -> bool:
 
 
 class RegisteredEncoder:
-    """Messages of tuples, with the schema of one subject.
+    """An encoder of tuples with the schema of one subject.
 
     Args:
         registry: that has it, or gets it.
@@ -232,7 +232,7 @@ def _registered(
     name: str,
     before: RegisteredSchema | None,
 ) -> RegisteredSchema:
-    """The schema of the attributes, in the registry; that of Protobuf may have fields besides."""
+    """Return the registered schema of the attributes. A Protobuf schema may have more fields."""
     before = before if before is not None and before.kind == format else None
     try:
         if before is not None and format == "protobuf" and protobuf.takes(before, schema):

@@ -1,4 +1,4 @@
-"""A schema registry: schemas by number, and those of a subject, through the HTTP interface that all registries have."""
+"""A schema registry: schemas by number and by subject, through the HTTP interface that all registries share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEEPEST = 32
 
 
 class RegistryParameters(HttpParameters):
-    """Where a schema registry is, under `registry`."""
+    """The address and user of a schema registry, under `registry`."""
 
     user: str | None = Field(default=None, description="User of the registry; requires password.")
     password: str | None = Field(
@@ -55,7 +55,7 @@ class RegisteredSchema(NamedTuple):
 
     number: int
     kind: str
-    """In lower case; that of another format than Avro and Protobuf, too."""
+    """The format in lower case, which may be neither Avro nor Protobuf."""
     text: str
     references: Mapping[str, str]
     """By the name under which the text refers to them; each after those that it refers to itself."""

@@ -1,4 +1,4 @@
-"""How values of another system become those of attributes: functions that are put together once for a schema."""
+"""Conversions of another system's values to attributes: functions that are composed once per schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from streams_orchestration.operators.formats.checks import utf8_fault
 
 Convert = Callable[[Any], Any] | None
-"""From a value that is not null; None changes nothing."""
+"""Converts a value that is not null; None if nothing changes."""
 
 
 class UnfitError(ValueError):
@@ -22,22 +22,22 @@ def converted(value: Any, convert: Convert) -> Any:
 
 
 def of_list(convert: Convert) -> Convert:
-    """Of each element."""
+    """Return the conversion of a list, from that of its elements."""
     return None if convert is None else lambda values: [converted(value, convert) for value in values]
 
 
 def of_map(convert: Convert) -> Convert:
-    """From a dict; Arrow has pairs."""
+    """Return the conversion of a dict to Arrow's pairs."""
     return lambda values: [(key, converted(value, convert)) for key, value in values.items()]
 
 
 def of_pairs(convert: Convert) -> Convert:
-    """From the pairs that Arrow has to a dict."""
+    """Return the conversion of Arrow's pairs to a dict."""
     return lambda pairs: {key: converted(value, convert) for key, value in pairs}
 
 
 def of_record(converts: Mapping[str, Convert]) -> Convert:
-    """From a dict with some of the names."""
+    """Return the conversion of a dict that may lack some names."""
     return lambda row: {name: converted(row.get(name), convert) for name, convert in converts.items()}
 
 

@@ -24,7 +24,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class BodyError(ValueError):
-    """The body cannot be taken; `status` is that of the answer."""
+    """The body is refused; `status` is the answer's status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -32,7 +32,7 @@ class BodyError(ValueError):
 
 
 def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[str], separator: str) -> list[bytes]:
-    """The messages in a body.
+    """Return the messages in a body.
 
     Args:
         body: of the request.

@@ -91,7 +91,7 @@ class _Noted:
         self._connection = connection
         self._flow = flow
         self._latest: object = None
-        """The request that came last; one may come while the one before ends."""
+        """The last request; one may arrive while another ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = self._connection

@@ -197,7 +197,7 @@ def listen(address: str, port: int, places: Places) -> Listener:
 
 
 def listen_at_all(address: str, port: int, places: Places) -> list[Listener]:
-    """Listen at all addresses of a name; else the same as `listen`."""
+    """Listen at all addresses of a host name; see `listen`."""
     listeners: list[Listener] = []
     try:
         for family, _, _, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):

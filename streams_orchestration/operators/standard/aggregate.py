@@ -49,7 +49,7 @@ class Aggregate(Operator):
 
     @classmethod
     def state_attributes(cls, parameters: AggregateParameters) -> Collection[str] | None:
-        """Those that groups, windows and functions are of, of tumbling windows; sliding ones hold whole tuples."""
+        """Return the attributes that tumbling windows hold of a tuple; sliding windows hold whole tuples (None)."""
         if not parse_window(parameters.window).tumbling:
             return None
         attributes = [*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
@@ -70,7 +70,7 @@ class Aggregate(Operator):
 
     @classmethod
     def mentions(cls, parameters: AggregateParameters) -> Mentions:
-        """Those of groups, windows and functions, and what the functions give."""
+        """Return the attributes of groups, windows and functions, and the outputs of the functions."""
         return Mentions.of(output=parameters.output)._replace(
             inputs=[*parameters.group_by, *parameters.partition_by, *cls._attributes_of_window(parameters)]
         )
@@ -350,5 +350,5 @@ def _check_nulls_of_failed_groups(context: OperatorContext, parameters: Aggregat
 
 
 def _numbered(numbers: np.ndarray) -> pa.RecordBatch:
-    """Partitions that go by numbers."""
+    """Return the keys of partitions that are identified by numbers."""
     return key_batch([pa.array(numbers)], np.arange(len(numbers)))

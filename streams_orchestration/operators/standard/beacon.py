@@ -61,7 +61,7 @@ class Beacon(SourceOperator):
 
     @classmethod
     def keeps_state(cls, before: BeaconParameters, after: BeaconParameters) -> bool:
-        """As long as the end is not before where it may stand."""
+        """Return True unless the new end may be before the current position."""
         return after.iterations is None or (before.iterations is not None and before.iterations <= after.iterations)
 
     @classmethod
@@ -71,7 +71,7 @@ class Beacon(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: BeaconParameters) -> Mentions:
-        """What the expressions are for; they are over no stream."""
+        """Return the attributes that the expressions compute; they read no stream."""
         return Mentions.of(output=parameters.output)
 
     @classmethod
@@ -87,7 +87,7 @@ class Beacon(SourceOperator):
 
     @classmethod
     def endless(cls, parameters: BeaconParameters) -> str | None:
-        """Without `iterations` there is no end."""
+        """Return the reason if there is no `iterations`."""
         return "a Beacon without iterations has no end" if parameters.iterations is None else None
 
     def available(self, offset: Offset) -> Offset:
@@ -123,7 +123,7 @@ class Beacon(SourceOperator):
         return max(began + self.parameters.period * (self.following - first) - time.monotonic(), 0.0)
 
     def _due(self, start: int, limit: int) -> int:
-        """How many tuples may come by now."""
+        """Return how many tuples are due by now."""
         period, now = self.parameters.period, time.monotonic()
         if self.began is None:
             self.began = now + (self.parameters.init_delay if start == 0 else 0.0), start

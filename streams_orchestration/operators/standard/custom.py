@@ -83,7 +83,7 @@ class Custom(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: CustomParameters) -> None:
-        """Raises ValueError when a function is not there or wants what there is not."""
+        """Raise ValueError if a function is missing, or takes an argument that does not exist."""
         cls._functions(parameters)
         try:
             json.dumps(parameters.state)
@@ -110,7 +110,7 @@ class Custom(Operator):
         self.reset_to_initial_state()
 
     def code_modules(self) -> tuple[str, ...]:
-        """Those of the functions."""
+        """Return the modules of the functions."""
         return tuple(function.__module__ for function in self.functions.values())
 
     def reset_to_initial_state(self) -> None:
@@ -168,7 +168,7 @@ class Custom(Operator):
         outputs.submit()
 
     def checkpoint(self) -> State:
-        """What the functions keep."""
+        """Return the state of the functions."""
         # an empty state is not stored, but here it is not what the parameters name
         return self.state or ({_EMPTIED: True} if self.parameters.state else {})
 
@@ -178,7 +178,7 @@ class Custom(Operator):
 
 
 def _outputs(result: Any, parameter: str) -> Iterator[tuple[int, Any]]:
-    """What a function gave, each part with its output port."""
+    """Yield the parts of a function's result with their output ports."""
     kinds = (Mapping, Punctuation) if parameter == "onTuple" else (TupleBatch, Mapping, Punctuation)
     wanted = f"{parameter} of Custom {_WANTED[parameter]}, or returns None"
     for part in parts_of(result, (*kinds, tuple), wanted):

@@ -55,6 +55,6 @@ class DataFrame(FrameOperator):
         inputs: Mapping[str, pyspark.sql.DataFrame],
         tables: Mapping[str, pyspark.sql.DataFrame],
     ) -> list[pyspark.sql.DataFrame]:
-        """What the function returns."""
+        """Return the function's result."""
         function = import_name(self.parameters.function)
         return as_frames(function(*inputs.values(), **tables, **self.parameters.arguments), len(self.context.outputs))

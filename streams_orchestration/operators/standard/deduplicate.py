@@ -75,13 +75,13 @@ class DeDuplicate(Operator):
 
     @classmethod
     def keeps_state(cls, before: DeDuplicateParameters, after: DeDuplicateParameters) -> bool:
-        """As long as it remembers the same of a key: nothing, a position or a value."""
+        """Return True if the same is remembered of each key: nothing, a position or a value."""
         alike = (before.count is None) == (after.count is None) and (before.delta is None) == (after.delta is None)
         return alike and super().keeps_state(before, after)
 
     @classmethod
     def state_attributes(cls, parameters: DeDuplicateParameters) -> Collection[str] | None:
-        """Those of the key and of the delta."""
+        """Return the attributes of the key and of the delta."""
         texts = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         attribute = [] if parameters.delta_attribute is None else [name_token(parameters.delta_attribute)]
         return names_in(*texts, *attribute) if texts else None
@@ -106,7 +106,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def mentions(cls, parameters: DeDuplicateParameters) -> Mentions:
-        """Those of the keys, and the one that delta is of."""
+        """Return the attributes of the keys and of the delta."""
         keys = [parameters.key] if isinstance(parameters.key, str) else parameters.key
         attribute = parameters.delta_attribute
         return Mentions(inputs=() if attribute is None else (attribute,), expressions=keys)
@@ -179,7 +179,7 @@ class DeDuplicate(Operator):
             self.submit(batch.filter(~fresh), 1)
 
     def _marks(self, batch: TupleBatch) -> list[Any]:
-        """What is compared with the limit: positions, or values of the attribute."""
+        """Return the values that are compared with the limit: positions, or values of the attribute."""
         attribute = self.parameters.delta_attribute
         if attribute is None:
             return list(range(self.position, self.position + len(batch)))
@@ -236,7 +236,7 @@ class DeDuplicate(Operator):
         return [{"seen": part, "position": position, "largest": largest} for part in seen] or [{}] * route.width
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """Those that are remembered."""
+        """Return the remembered keys."""
         return [PortKeys(0, self._keys(state["seen"]))] if state else []
 
     def _keys(self, seen: KeyedState) -> pa.RecordBatch:

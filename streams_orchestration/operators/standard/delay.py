@@ -49,7 +49,7 @@ class Delay(WaitingOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DelayParameters) -> None:
-        """Raises ValueError when the attribute is not there or no timestamp."""
+        """Raise ValueError if the attribute is missing or is not a timestamp."""
         parameters.policy(context)
 
     def setup(self) -> None:
@@ -84,7 +84,7 @@ class Delay(WaitingOperator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """What waits, and the largest time."""
+        """Return the waiting tuples and the largest time."""
         return {**super().checkpoint(), "now": self.now}
 
     def restore(self, state: State) -> None:

@@ -85,7 +85,7 @@ class DirectoryScanParameters(Parameters):
         return pattern
 
     def facts(self, schema: pa.Schema) -> dict[str, Fact]:
-        """What each attribute of the output gets; raises ValueError when one gets nothing, or something else."""
+        """Return the file property for each output attribute; raise ValueError if an attribute has no known one."""
         facts: dict[str, Fact] = dict(self.metadata) or dict.fromkeys(schema.names[:1], "path")
         for name in facts:
             if name not in schema.names:
@@ -130,7 +130,7 @@ class DirectoryScan(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> None:
-        """Raises ValueError when the directory is not there or the attributes do not fit; stores are not asked."""
+        """Raise ValueError if the directory is missing or the attributes do not fit; object stores are not asked."""
         parameters.facts(context.output_schema())
         storage_of(parameters.directory, context.base, parameters.storage)
         place = context.base / parameters.directory
@@ -149,10 +149,10 @@ class DirectoryScan(SourceOperator):
         self.wanted = re.compile(parameters.pattern or "")
         self.hold_up = HoldUp(self.context)
         self.due = 0.0
-        """When it is to be looked again, by the clock that never goes back."""
+        """Time of the next scan on the monotonic clock."""
         self.waits = False
         self.last: Sequence[Listed] = ()
-        """What was submitted last."""
+        """The files that were submitted last."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit files that a look has found, or look.

@@ -21,7 +21,7 @@ from streams_orchestration.operators.states.state import State
 
 Expressions = str | list[str]
 _PARAMETERS = ("key", "addKey", "removeKey")
-"""Of the input ports 0, 1 and 2."""
+"""The parameters of input ports 0, 1 and 2."""
 
 
 class DynamicFilterParameters(ExpressionParameters):

@@ -120,7 +120,7 @@ class FileSinkParameters(CsvParameters):
             raise ValueError(message)
 
     def roll(self) -> Roll | None:
-        """When a file is closed; None when every micro-batch has files of its own."""
+        """Return the limits that close a file, or None if every micro-batch has its own files."""
         if self.close_mode == "batch" or self.visibility == "read_uncommitted":
             return None
         wanted = {"seconds": self.time_per_file, "size": self.bytes_per_file, "epochs": self.epochs_per_file}
@@ -129,12 +129,15 @@ class FileSinkParameters(CsvParameters):
 
 
 def sink_directory(context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
-    """Where the sink publishes its parts: a directory of this machine, or an address."""
+    """Return the directory or address where the sink publishes its parts."""
     return parameters.file.rstrip("/") if is_address(parameters.file) else context.results / parameters.file
 
 
 def _pending(context: OperatorContext, parameters: FileSinkParameters) -> Path:
-    """Beside the final places, so that a file can be moved there; of an object store among what is to be delivered."""
+    """Return the directory of pending files.
+
+    It is beside the final directory, so that a file can be moved there. For an object store it is among the deliveries.
+    """
     directory = sink_directory(context, parameters)
     return directory / PENDING if isinstance(directory, Path) else waiting_directory(context)
 
@@ -155,7 +158,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def mentions(cls, parameters: FileSinkParameters) -> Mentions:
-        """Those that are not written, and those of directories."""
+        """Return the suppressed attributes and those of directories."""
         return Mentions(inputs=[*parameters.suppress, *parameters.partition_by])
 
     @classmethod
@@ -193,7 +196,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def directory(cls, context: OperatorContext, parameters: FileSinkParameters) -> Path | str:
-        """Where the parts go."""
+        """Return the directory of the parts."""
         return sink_directory(context, parameters)
 
     @classmethod
@@ -252,15 +255,15 @@ class FileSink(GatheringSink):
         return f"{max(self.context.channel, 0):03d}"
 
     def roll(self) -> Roll | None:
-        """What the parameters say."""
+        """Return the limits from the parameters."""
         return self.parameters.roll()
 
     def pending(self) -> Path:
-        """Of this machine."""
+        """Return the directory of pending files on this machine."""
         return _pending(self.context, self.parameters)
 
     def storage(self) -> Storage:
-        """Where the parts are published."""
+        """Return the storage where the parts are published."""
         return storage_of(self.parameters.file, options=self.parameters.storage)
 
     def load(self) -> None:
@@ -272,14 +275,14 @@ class FileSink(GatheringSink):
         merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:
-        """What a file begins with that another file before it has already."""
+        """Return the header of a file, which merging keeps only of the first one."""
         written = _written_schema(self.context, self.parameters).names
         return header_line(written, self.parameters.dialect()) if self.parameters.format == "csv" else b""
 
     def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
-        """In the directory that stands for the same values.
+        """Return the final name, in the directory of the same attribute values.
 
-        In an object store the name has the number of the pending file, so that nothing else ever has it.
+        In an object store the name has the number of the pending file, so that it is never used again.
         """
         directory, inner = sink_directory(self.context, self.parameters), pending.parent.relative_to(self.pending())
         part = f"part-{epoch:06d}-{batch:06d}-{self._channel}"

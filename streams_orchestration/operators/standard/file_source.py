@@ -25,7 +25,7 @@ from streams_orchestration.operators.files.identity import (
     stored_identity,
     whole_lines,
 )
-from streams_orchestration.operators.files.rows import Place, Rows
+from streams_orchestration.operators.files.rows import FilePosition, FileRows
 from streams_orchestration.operators.files.source_file import SourceFile
 from streams_orchestration.operators.hold_up import HoldUp
 from streams_orchestration.operators.libraries import import_modules, pa
@@ -127,22 +127,22 @@ class FileSource(SourceOperator):
         """The parameter names a directory or a pattern; None while that is not known of an object store."""
         self.hold_up = HoldUp(self.context)
         self.reached: Offset | None = None
-        """Where the next call goes on if this one fails; None for where reading stands."""
+        """The position from which the next call continues if this one fails; None for the current one."""
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
         self.outputs = FileOutputs(self)
         self.first, self.row = 0, -1
         self.identity, self.ended = FileIdentity(0, 0, ""), False
-        """Of the file, as it was when it was opened; and whether all of it was read."""
+        """The identity of the file when it was opened, and whether all of it was read."""
         self.size, self.part = 0, None
         """Bytes that the file had when it was opened, and how many of them are read; None for all."""
         self.waits = False
         """The last line of the file is being written."""
         self.mark = Mark()
-        """Of the last piece that has one."""
-        self.rest: Rows | None = None
-        self.pieces: ReadAhead[Rows] | None = None
+        """The mark of the last piece that has one."""
+        self.rest: FileRows | None = None
+        self.pieces: ReadAhead[FileRows] | None = None
 
     def _pattern_names_several(self) -> bool:
         place = self.context.base / self.parameters.file
@@ -234,7 +234,7 @@ class FileSource(SourceOperator):
             raise DataError(message)
 
     def _has_grown(self, path: File, known: FileIdentity, row: int) -> bool:
-        """Whether a file that was read to its end has more rows now; one that is gone has none."""
+        """Return True if a file that was read to its end has more rows now; a missing file has none."""
         format = self.parameters.format
         try:
             now = identity_of(path, format)
@@ -247,9 +247,9 @@ class FileSource(SourceOperator):
         return now != known if not row else now.size > known.size
 
     def _goes_on(self) -> bool:
-        """Open what came to the file since it was opened, or its last line without an end; False when all was read.
+        """Open the rows that were appended since the file was opened; return False if all were read.
 
-        The last line of a file that is growing is read when it is complete; a run with a bound leaves it.
+        The last line of a growing file is read once it is complete. A run with a bound leaves it.
         """
         self.waits = False
         path, format = self.path, self.parameters.format
@@ -294,7 +294,7 @@ class FileSource(SourceOperator):
         return offset
 
     def _name(self, file: File) -> str:
-        """Of a file in an offset."""
+        """Return the name of a file in an offset."""
         base = self.context.base
         return str(file.relative_to(base) if isinstance(file, Path) and file.is_relative_to(base) else file)
 
@@ -344,7 +344,7 @@ class FileSource(SourceOperator):
             raise error if isinstance(error, DataError) else DataError(str(error)) from error
         if self.pieces is not None:
             self.pieces.close()
-        self.path, self.pieces, self.rest = path, file.rows(self.background, Place(mark.place, mark.line)), None
+        self.path, self.pieces, self.rest = path, file.rows(self.background, FilePosition(mark.place, mark.line)), None
         self.identity, self.ended = now, False
         self.mark, self.first, self.row, self.outputs.malformed = mark, mark.row, mark.row, mark.malformed
 
@@ -381,7 +381,7 @@ class FileSource(SourceOperator):
             self.rest = self._next_piece()
         return self.rest is None
 
-    def _next_piece(self) -> Rows | None:
+    def _next_piece(self) -> FileRows | None:
         assert self.pieces is not None
         for piece in self.pieces:
             if piece.size:

@@ -1,4 +1,4 @@
-"""What may stand under `parameters` of a FileSource."""
+"""The parameters of a FileSource."""
 
 from __future__ import annotations
 

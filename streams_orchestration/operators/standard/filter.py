@@ -30,7 +30,7 @@ class Filter(Operator):
 
     @classmethod
     def mentions(cls, parameters: FilterParameters) -> Mentions:
-        """Those of the condition."""
+        """Return the attributes of the condition."""
         return Mentions.of(parameters.filter)
 
     @classmethod

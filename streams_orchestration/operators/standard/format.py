@@ -35,7 +35,7 @@ class FormatParameters(RowParameters):
     )
 
     def written(self, schema: pa.Schema) -> list[str]:
-        """The attributes of a row; raises ValueError when one that is suppressed is not there."""
+        """Return the attributes of a row; raise ValueError if a suppressed one is missing."""
         suppressed = [self.suppress] if isinstance(self.suppress, str) else self.suppress
         for name in suppressed:
             if name not in schema.names:

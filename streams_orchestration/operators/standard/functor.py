@@ -41,7 +41,7 @@ class Functor(Operator):
 
     @classmethod
     def mentions(cls, parameters: FunctorParameters) -> Mentions:
-        """Those of the expressions, and what they are for."""
+        """Return the attributes of the expressions, and those that they compute."""
         return Mentions.of(parameters.filter, output=parameters.output)
 
     @classmethod

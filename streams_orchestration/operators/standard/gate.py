@@ -108,7 +108,7 @@ class Gate(WaitingOperator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """What waits, and how many were not acknowledged."""
+        """Return the waiting tuples and the number of unacknowledged ones."""
         return {**super().checkpoint(), "unacked": self.unacked}
 
     def restore(self, state: State) -> None:

@@ -66,7 +66,7 @@ class HttpSink(EpochSink):
 
     @classmethod
     def mentions(cls, parameters: HttpSinkParameters) -> Mentions:
-        """Those that are left out."""
+        """Return the suppressed attributes."""
         return Mentions(inputs=parameters.suppress)
 
     @classmethod
@@ -99,7 +99,7 @@ class HttpSink(EpochSink):
         """Tuples of these requests that the receiver refuses."""
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Post them; what was taken before an earlier try failed is not posted again by this object."""
+        """Post the delivery. Requests that an earlier attempt of this object completed are not posted again."""
         assert self.target is not None
         self.patience.check(self.target.place)
         name = f"{key.application}/{key}"
@@ -174,7 +174,7 @@ def parts(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBat
 
 
 def body(batch: pa.RecordBatch, format: BodyFormat) -> bytes:
-    """What a request holds."""
+    """Return the body of a request."""
     match format:
         case "jsonl":
             return b"".join(value + b"\n" for value in encode(batch, "json") if value is not None)

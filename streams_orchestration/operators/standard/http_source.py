@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from streams_orchestration.operators.serving.http_server import HttpServer
 
 END_SECONDS = 2
-"""How long requests under way may take when it ends."""
+"""Seconds that open requests may take when the source ends."""
 
 
 class HttpSourceParameters(JournalParameters):

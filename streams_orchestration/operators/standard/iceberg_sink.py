@@ -45,7 +45,7 @@ class IcebergSink(LakeSink):
         load_parts(self.parameters.catalog)
 
     def table(self) -> LakeTarget:
-        """In the catalog."""
+        """Return the table in the catalog."""
         from streams_orchestration.operators.lakes.iceberg_table import IcebergTarget
 
         parameters: IcebergSinkParameters = self.parameters

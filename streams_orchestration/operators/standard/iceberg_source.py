@@ -43,7 +43,7 @@ class IcebergSource(LakeSource):
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def history(self) -> TableHistory:
-        """In the catalog."""
+        """Return the history of the table in the catalog."""
         from streams_orchestration.operators.lakes.iceberg_history import IcebergHistory
 
         return IcebergHistory(self.parameters.catalog, self.parameters.table)

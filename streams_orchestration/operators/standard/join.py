@@ -78,7 +78,7 @@ class JoinParameters(ExpressionParameters):
         return self
 
     def eviction(self, side: int) -> Policy:
-        """What drops tuples from the window of a stream."""
+        """Return the policy that drops tuples from the window of a stream."""
         return parse_window(self.window if isinstance(self.window, str) else self.window[side], least=0).eviction
 
 
@@ -233,7 +233,7 @@ class Join(Operator):
         return {name: value for number, side in enumerate(self.sides) for name, value in side.dump(str(number)).items()}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """The tuples of both windows go where they would go now, ordered by what their windows go by."""
+        """Reassign the tuples of both windows to channels by the new splitter, in window order."""
         states = [state for state in states if state]
         sides = [side.divided(states, str(number), route, number) for number, side in enumerate(self.sides)]
         return [left | right for left, right in zip(*sides, strict=True)] if states else [{}] * route.width

@@ -27,7 +27,7 @@ from streams_orchestration.operators.kafka.client import (
     KafkaRefusedError,
     MessagesRefusedError,
 )
-from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer
+from streams_orchestration.operators.kafka.producer import KafkaMessage, TransactionalProducer
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import import_modules, pa
 from streams_orchestration.operators.mentions import Mentions
@@ -99,7 +99,7 @@ class Refused:
     """The known messages of a delivery that the broker refuses for their content."""
 
     key: str = ""
-    """Of the delivery."""
+    """The key of the delivery."""
     rows: dict[int, Any] = field(default_factory=dict)
     """Row -> error of the client library."""
     alone: bool = False
@@ -119,7 +119,7 @@ class KafkaSink(EpochSink):
 
     @classmethod
     def mentions(cls, parameters: KafkaSinkParameters) -> Mentions:
-        """Those that are named for any reason."""
+        """Return the attributes that any parameter names."""
         return Mentions(inputs=[attribute for _, attribute in parameters.named()])
 
     @classmethod
@@ -161,7 +161,7 @@ class KafkaSink(EpochSink):
             encode(pa.RecordBatch.from_pylist([], schema=written), self.parameters.format, self.parameters.dialect())
 
     def open(self) -> None:
-        """Nothing is connected before it is known what is delivered, which names the producer."""
+        """Resolve the parameters; connect with the first delivery, whose name the producer has."""
         self.producer: TransactionalProducer | None = None
         self.refused: Refused = self.__dict__.get("refused") or Refused()
         self.encoder: RegisteredEncoder | None = None
@@ -194,7 +194,7 @@ class KafkaSink(EpochSink):
 
     def _parts(
         self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable], epoch: int
-    ) -> Iterator[Iterator[Message]]:
+    ) -> Iterator[Iterator[KafkaMessage]]:
         """The messages of each batch but those that are refused, whose tuples are added to `left`."""
         begin = 1
         for batch in batches:
@@ -239,7 +239,10 @@ class KafkaSink(EpochSink):
         return (self.parameters.timestamp or "") if error.code() == KafkaError.INVALID_TIMESTAMP else ""
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """By the mark; a process that makes deliveries meanwhile fences this one, whose next transaction fails then."""
+        """Return True if the mark says so.
+
+        A process that delivers meanwhile fences this one, whose next transaction fails.
+        """
         return self._producer(key).is_made(key)
 
     def _producer(self, key: DeliveryKey) -> TransactionalProducer:
@@ -257,7 +260,7 @@ class KafkaSink(EpochSink):
             self.producer = None
             producer.close()
 
-    def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[Message]:
+    def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[KafkaMessage]:
         """One for each tuple; `begin` is the number of the first one in the delivery."""
         settings, count = self.parameters, batch.num_rows
         rows = range(begin, begin + count)
@@ -267,10 +270,10 @@ class KafkaSink(EpochSink):
         partitions = [-1] * count if settings.partition is None else _partitions(batch.column(settings.partition))
         times = [0] * count if settings.timestamp is None else _times(batch.column(settings.timestamp))
         if not settings.headers:
-            return map(Message, values, keys, partitions, times, repeat(None), rows)
+            return map(KafkaMessage, values, keys, partitions, times, repeat(None), rows)
         columns = [message_texts(batch.column(attribute)) for attribute in settings.headers.values()]
         headers = [list(zip(settings.headers, row, strict=True)) for row in zip(*columns, strict=True)]
-        return map(Message, values, keys, partitions, times, headers, rows)
+        return map(KafkaMessage, values, keys, partitions, times, headers, rows)
 
     def _values(self, batch: pa.RecordBatch, begin: int) -> Sequence[bytes | None]:
         settings = self.parameters
@@ -295,7 +298,7 @@ class KafkaSink(EpochSink):
 
 
 def _written(schema: pa.Schema, parameters: KafkaSinkParameters) -> pa.Schema:
-    """What is in the values. Raw has one attribute: what is named for something else is not in it."""
+    """Return the schema of the message values. With format raw it has only the attribute without another use."""
     left_out = set(parameters.suppress)
     if parameters.format == "raw":
         left_out |= {attribute for _, attribute in parameters.named()}

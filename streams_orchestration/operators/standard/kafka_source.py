@@ -51,23 +51,23 @@ class Piece(NamedTuple):
     bad: Sequence[tuple[Any, str]]
     """Messages that are no tuples, each with the reason."""
     newest: float
-    """When the last one was written, in unix seconds."""
+    """Time of the last message, in seconds since 1970."""
 
 
 class Taken(NamedTuple):
     """The result of reading from an offset."""
 
     positions: Positions
-    """Behind it."""
+    """The positions behind it."""
     read: dict[Partition, tuple[int, int]]
     """The first offset of each partition, and the one behind the last."""
     tuples: TupleBatch | None = None
     bad: Sequence[tuple[Any, str]] = ()
     newest: float | None = None
-    """Of all pieces; None without messages."""
+    """Time of the newest message of all pieces; None without messages."""
 
     def nbytes(self) -> int:
-        """Of its tuples."""
+        """Return the bytes of the tuples."""
         return 0 if self.tuples is None else self.tuples.nbytes
 
 
@@ -88,7 +88,7 @@ class KafkaSource(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: KafkaSourceParameters) -> Mentions:
-        """Those of the metadata."""
+        """Return the attributes of the metadata."""
         return Mentions(outputs=list(parameters.metadata))
 
     @classmethod
@@ -123,12 +123,12 @@ class KafkaSource(SourceOperator):
         self.reader: KafkaReader | None = None
         self.registered: RegisteredDecoder | None = None
         self.looked = NEVER
-        """When partitions were looked for last."""
+        """Time of the last check for partitions."""
         self.bad = 0
         self.ahead: tuple[Offset, ReadAhead[Taken]] | None = None
-        """What is read while tuples before it are on their way, and from which offset on."""
+        """Messages that are read ahead, and the positions from which they were read."""
         self.read: dict[Partition, tuple[int, int]] = {}
-        """What the last call has read: the first offset of each partition, and the one behind the last."""
+        """Result of the last call: the first offset of each partition, and the one behind the last."""
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
         """Submit the next messages; none while the cluster, or the registry with their schema, cannot be reached.
@@ -204,7 +204,7 @@ class KafkaSource(SourceOperator):
         return self._take(offset, limit)
 
     def _read_ahead(self, offset: Offset, limit: int) -> None:
-        """Begin to read what comes next, as most of a batch is there already."""
+        """Begin to read the next batch, since most of it has arrived."""
         read = partial(self._take, offset, limit, patient=True)
         self.ahead = (offset, ReadAhead(self.background, iter([read]), lambda read: read(), Taken.nbytes))
 
@@ -278,7 +278,7 @@ class KafkaSource(SourceOperator):
                 self.context.logger.info("%s is new", shown(partition))
 
     def _identify(self, reader: KafkaReader, positions: Positions, partitions: Sequence[Partition]) -> None:
-        """Tell topics that were made anew from those that the positions are of: read them from the start, or fail."""
+        """Find topics that were created again since the positions were taken: read them from the start, or fail."""
         for topic in made_anew(reader, positions, {topic for topic, _ in partitions}):
             text = (
                 f"topic {topic} at {self.parameters.brokers} was deleted and made anew since it was read up to "
@@ -296,7 +296,7 @@ class KafkaSource(SourceOperator):
             positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
     def _beginning(self, reader: KafkaReader) -> Offset:
-        """Where reading begins, the same whenever it is asked for."""
+        """Return the positions where reading begins; they are the same at every call."""
         name = f"begin-{self.context.channel}-{self.context.max_channels}.json"
         place = waiting_directory(self.context) / name
         if place.exists():
@@ -317,7 +317,7 @@ class KafkaSource(SourceOperator):
         return offset
 
     def _lost(self, reader: KafkaReader, positions: Positions, partition: Partition) -> None:
-        """A position is not there: skip what is lost, or fail."""
+        """Skip messages that are lost at a position, or fail."""
         next = positions.next[partition]
         self._discover(reader, positions)
         if positions.next.get(partition) != next:  # of a topic that was made anew
@@ -393,5 +393,5 @@ class KafkaSource(SourceOperator):
 
 
 def _decoded(schema: pa.Schema, parameters: KafkaSourceParameters) -> pa.Schema:
-    """What comes from the values of messages."""
+    """Return the schema of the attributes that are decoded from the values of messages."""
     return pa.schema([field for field in schema if field.name not in parameters.metadata])

@@ -24,7 +24,7 @@ from streams_orchestration.operators.storage.input_files import resolve_input
 REPEATED = 4
 """Times that a value comes on the average, from which on values are looked up once each rather than tuple by tuple."""
 _ROW = "@row"
-"""What is taken besides the columns: the row in the table. No column has such a name."""
+"""Name of the added column with the number of the table's row; no column of a table can have it."""
 
 
 class LookupParameters(Parameters):
@@ -134,7 +134,7 @@ class Lookup(Operator):
         self.submit(result)
 
     def _looked_up(self, attribute: pa.Array) -> dict[str, pa.Array]:
-        """What is taken for a column: every different value is looked up once."""
+        """Return the values for a column. Every distinct value is looked up once."""
         encoding = encoded(attribute)
         self.repeating = len(encoding.dictionary) * REPEATED <= len(attribute)
         taken = {}

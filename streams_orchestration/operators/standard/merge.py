@@ -33,7 +33,7 @@ class MergeParameters(Parameters):
     )
 
     def policies(self, schemas: tuple[pa.Schema, ...]) -> list[Policy]:
-        """What the tuples of each port are compared by; raises ValueError when a stream does not have it."""
+        """Return the policy that orders the tuples of each port; raise ValueError if a stream lacks the attribute."""
         names = [self.order_by] * len(schemas) if isinstance(self.order_by, str) else self.order_by
         if len(names) != len(schemas):
             message = f"orderBy: one attribute for each of the {len(schemas)} input ports is wanted"
@@ -66,7 +66,7 @@ class Merge(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MergeParameters) -> Sharding:
-        """What waits in a channel stays there."""
+        """Keep the waiting tuples of a channel in that channel."""
         return Sharding(refusal="is tuples that wait for those of other ports in one channel")
 
     @classmethod
@@ -92,7 +92,7 @@ class Merge(Operator):
         target = self.context.outputs[0] or inputs[0]
         self.logs = [TupleLog(target.append(pa.field(_VALUE, kind))) for _ in inputs]
         self.reached: list[Any] = [None] * len(inputs)
-        """Of each port the largest value so far."""
+        """The largest value so far of each port."""
 
     def reset_to_initial_state(self) -> None:
         """Nothing waits."""
@@ -114,7 +114,7 @@ class Merge(Operator):
             self._release(min(zip(self.reached, range(len(self.logs)), strict=True)))
 
     def _release(self, until: tuple[Any, int] | None) -> None:
-        """Submit what comes before a value of a port, that one included; everything when there is none."""
+        """Submit the tuples up to a value of a port, inclusive; all of them without a value."""
         parts: list[pa.RecordBatch] = []
         ports: list[np.ndarray] = []
         for port, log in enumerate(self.logs):
@@ -138,7 +138,7 @@ class Merge(Operator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """What waits, and how far the ports have come."""
+        """Return the waiting tuples and the progress of the ports."""
         return {f"port {port}": log for port, log in enumerate(self.logs)} | {"reached": list(self.reached)}
 
     def restore(self, state: State) -> None:

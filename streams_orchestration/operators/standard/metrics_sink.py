@@ -93,7 +93,7 @@ class MetricsSink(Operator):
 
     @classmethod
     def mentions(cls, parameters: MetricsSinkParameters) -> Mentions:
-        """Those of the expressions."""
+        """Return the attributes of the expressions."""
         return Mentions(expressions=_listed(parameters.metrics))
 
     @classmethod
@@ -145,7 +145,7 @@ class MetricsSink(Operator):
         self.values |= values
 
     def rescale(self, states: Any, route: Route) -> list[State]:
-        """A replica goes on with the values of the one of its number, a new one with those at the beginning."""
+        """Give each replica the values of the replica with its number; a new one gets the initial values."""
         return [states[channel] if channel < len(states) else {} for channel in range(route.width)]
 
     def checkpoint(self) -> State:

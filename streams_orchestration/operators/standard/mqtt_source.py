@@ -65,7 +65,7 @@ class MQTTSource(JournalSource):
         import_modules("paho.mqtt.client")
 
     async def receive(self, intake: Intake) -> None:
-        """Subscribe, and take what comes."""
+        """Subscribe, and receive messages."""
         arrived: asyncio.Queue[Any] = asyncio.Queue()
         client = self._client(intake, asyncio.get_running_loop(), arrived)
         host, port = self.parameters.host_and_port

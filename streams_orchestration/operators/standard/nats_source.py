@@ -29,7 +29,7 @@ MOST_UNACKNOWLEDGED = 1000
 """Far fewer than keys are remembered: those that were not acknowledged come again."""
 FETCH_SECONDS = 2.0
 ACKNOWLEDGE_SECONDS = 30.0
-"""After which what was not acknowledged comes again."""
+"""Seconds after which an unacknowledged message is delivered again."""
 
 
 class NatsSourceParameters(BrokerParameters):

@@ -24,7 +24,7 @@ class Pair(MatchingOperator):
 
     @classmethod
     def mentions(cls, parameters: MatchingParameters) -> Mentions:
-        """Those that tuples are matched by."""
+        """Return the attributes by which tuples are matched."""
         return Mentions(inputs=parameters.mentioned())
 
     @classmethod

@@ -28,7 +28,7 @@ LONGEST_ROW_BYTES = 1 << 20
 
 
 def message_format(format: RowFormat) -> MessageFormat:
-    """What a row of bytes is called as a message."""
+    """Return the message format that decodes a row of bytes."""
     formats: dict[RowFormat, MessageFormat] = {"csv": "csv", "line": "raw", "jsonl": "json"}
     return formats[format]
 
@@ -72,7 +72,7 @@ class ParseParameters(RowParameters):
     )
 
     def attribute(self, schema: pa.Schema) -> str:
-        """The attribute with the bytes; raises ValueError when it is not there, or no bytes."""
+        """Return the attribute with the bytes; raise ValueError if it is missing or of another type."""
         name = self.parse_input or schema.names[0]
         if self.parse_input is None and len(schema) != 1:
             message = f"parseInput: say which attribute has the bytes: {', '.join(schema.names)}"
@@ -160,7 +160,7 @@ class Parse(Operator):
         self.submit(TupleBatch(decoded.batch))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """What is left is a row; a window marker goes on."""
+        """Submit the rest as a row, and pass a window marker on."""
         self._parse(b"", ended=True)
         if mark is Punctuation.WINDOW:
             self.punctuate(mark)
@@ -175,7 +175,7 @@ class Parse(Operator):
 
 
 def split_rows(text: bytes, *, quoted: bool, ended: bool) -> tuple[Sequence[bytes], bytes]:
-    """The rows of a text with their line feeds, and the beginning of one that may go on.
+    """Return the rows of a text with their line feeds, and the beginning of an unfinished row.
 
     Args:
         text: from the beginning of a row on.

@@ -26,7 +26,7 @@ from streams_orchestration.operators.standard.postgres_change_source_parameters 
 )
 
 if TYPE_CHECKING:
-    from streams_orchestration.operators.databases.changes import Changes, Position, Row
+    from streams_orchestration.operators.databases.changes import ChangedRow, Changes, LogPosition
     from streams_orchestration.operators.databases.replication import Slot
 
 EPOCH = 946_684_800_000_000
@@ -50,7 +50,7 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: PostgresChangeSourceParameters) -> Mentions:
-        """Those whose columns have other names, and those of the metadata."""
+        """Return the attributes whose columns have other names, and those of the metadata."""
         return Mentions(outputs=[*parameters.columns, *parameters.metadata])
 
     @classmethod
@@ -174,7 +174,7 @@ class PostgresChangeSource(SourceOperator):
         return produced._replace(offset=produced.offset | {"server": slot.server()})
 
     def _begun(self, slot: Slot) -> Offset:
-        """The first offset; the slot is there."""
+        """Return the first offset, once the slot exists."""
         slot.prepare(list(self.columns.values()))
         if self.parameters.start_at == SNAPSHOT:
             # those that write now may have committed before the slot begins, and not be visible yet
@@ -206,11 +206,11 @@ class PostgresChangeSource(SourceOperator):
         return self._until(slot, lsn)
 
     def _read(self, slot: Slot, offset: Offset, limit: int) -> ProducedTo:
-        from streams_orchestration.operators.databases.changes import Changes, Position
+        from streams_orchestration.operators.databases.changes import Changes, LogPosition
 
         if self._changes is None:
             self._changes = Changes(slot, list(self.columns.values()))
-        former = Position(offset["lsn"], offset["rows"], offset.get("visible"), offset.get("until", 0))
+        former = LogPosition(offset["lsn"], offset["rows"], offset.get("visible"), offset.get("until", 0))
         position = former if self._changes.more else self._kept(slot, former, offset["server"])
         end = offset.get("end")
         if self.until is not None:
@@ -235,9 +235,9 @@ class PostgresChangeSource(SourceOperator):
             following |= {"visible": reached.visible, "until": reached.until}
         return ProducedTo(following, exhausted=ended)
 
-    def _kept(self, slot: Slot, position: Position, server: str) -> Position:
-        """Where reading can go on: the position itself, unless changes are lost."""
-        from streams_orchestration.operators.databases.changes import Position
+    def _kept(self, slot: Slot, position: LogPosition, server: str) -> LogPosition:
+        """Return the position where reading can continue: the given one, unless changes are lost."""
+        from streams_orchestration.operators.databases.changes import LogPosition
         from streams_orchestration.operators.databases.replication import shown_lsn
 
         state, end, same = slot.state(), slot.newest(), server == slot.server()
@@ -266,9 +266,9 @@ class PostgresChangeSource(SourceOperator):
             slot.create()
             state = slot.state()
             assert state is not None
-        return Position(state.confirmed)
+        return LogPosition(state.confirmed)
 
-    def _submit_changes(self, slot: Slot, rows: Sequence[Row]) -> None:
+    def _submit_changes(self, slot: Slot, rows: Sequence[ChangedRow]) -> None:
         from streams_orchestration.operators.databases.replication import shown_lsn
 
         first, last = rows[0].transaction, rows[-1].transaction
@@ -293,7 +293,7 @@ class PostgresChangeSource(SourceOperator):
         known: Sequence[Mapping[str, Any]],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Submit rows with what is known of each change."""
+        """Submit rows with the metadata of each change."""
         extra: dict[str, pa.Array] = {}
         for attribute, kind in self.parameters.metadata.items():
             type, values = self.schema.field(attribute).type, [each[kind] for each in known]
@@ -310,7 +310,7 @@ class PostgresChangeSource(SourceOperator):
 
         self._tuples.submit(f"table {self.parameters.table}", rows, place, extra, bad)
 
-    def _measure(self, slot: Slot, reached: Position, rows: Sequence[Row]) -> None:
+    def _measure(self, slot: Slot, reached: LogPosition, rows: Sequence[ChangedRow]) -> None:
         assert self._changes is not None
         behind = max(slot.newest() - reached.lsn, 0) if self._changes.more else 0
         committed = rows[-1].transaction.committed + EPOCH if rows and behind else time.time_ns() // 1000

@@ -36,7 +36,7 @@ class Punctor(Operator):
 
     @classmethod
     def mentions(cls, parameters: PunctorParameters) -> Mentions:
-        """Those of the expressions, and what they are for."""
+        """Return the attributes of the expressions, and those that they compute."""
         return Mentions.of(parameters.punctuate, output=parameters.output)
 
     @classmethod

@@ -135,7 +135,7 @@ class RedisSource(JournalSource):
             await client.xack(settings.stream, place.name, *(id for id, _ in entries))
 
     async def _make_group(self, client: Any, place: BrokerPosition) -> None:
-        """Make the group, unless it is there; Redis keeps it with the stream, so it is gone when that was deleted."""
+        """Create the group unless it exists. Redis keeps it with the stream, so deleting the stream deletes it."""
         from redis.exceptions import ResponseError
 
         settings: RedisSourceParameters = self.parameters

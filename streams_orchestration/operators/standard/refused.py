@@ -1,4 +1,4 @@
-"""What Streams' standard operators take and these do not: parameters with what to do instead, and values."""
+"""Parameters and values of Streams' standard operators that are not supported here, with the alternative."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class FileOutputs:
     """The output ports for a file: its tuples, its malformed rows, and its end."""
 
     def __init__(self, operator: Operator) -> None:
-        """Of an operator whose second output port is `check_second_port`ed."""
+        """Store the operator, whose second output port was checked by `check_second_port`."""
         self._operator = operator
         outputs = operator.context.outputs
         self._second = outputs[1] if len(outputs) > 1 else None
@@ -54,7 +54,7 @@ class FileOutputs:
 
 
 def is_file_port(schema: pa.Schema | None) -> bool:
-    """Are the tuples a text and an int, as those of the second output port in Streams."""
+    """Return True if the tuples are a text and an int, as on the second output port in Streams."""
     return schema is not None and {field.type for field in schema} == {pa.string(), pa.int32()} and len(schema) == 2
 
 
@@ -85,7 +85,7 @@ def malformed_columns(file: object, rows: Sequence[Malformed]) -> dict[str, list
 
 
 def log_malformed(logger: logging.Logger, file: object, rows: Sequence[Malformed], before: int) -> None:
-    """Write malformed rows of a file into the log, of which there were some before."""
+    """Log malformed rows of a file; a number of them was logged before."""
     for count, row in enumerate(rows, before + 1):
         if count <= LOGGED:
             column = f", column {row.column}" if row.column else ""

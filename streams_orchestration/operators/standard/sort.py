@@ -79,12 +79,12 @@ class Sort(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: SortParameters) -> Sharding:
-        """What waits in the windows of a channel stays together."""
+        """Keep the waiting tuples of a channel together."""
         return Sharding(refusal="is tuples that wait in the windows of one channel")
 
     @classmethod
     def mentions(cls, parameters: SortParameters) -> Mentions:
-        """Those of the expressions, the partitions and the window."""
+        """Return the attributes of the expressions, the partitions and the window."""
         window = parse_window(parameters.window)
         attributes = (parameters.time_attribute, window.eviction.attribute)
         inputs = [*parameters.partition_by, *(each for each in attributes if each is not None)]
@@ -214,7 +214,7 @@ class Sort(Operator):
                 self.punctuate(mark)
 
     def checkpoint(self) -> State:
-        """What waits, and the open windows."""
+        """Return the waiting tuples and the open windows."""
         return {"waiting": self.waiting} | (self.tumbling.dump() if self.window.tumbling else {})
 
     def restore(self, state: State) -> None:

@@ -51,7 +51,7 @@ class Split(Operator):
 
     @classmethod
     def mentions(cls, parameters: SplitParameters) -> Mentions:
-        """Those of the expressions."""
+        """Return the attributes of the expressions."""
         texts = parameters.index if isinstance(parameters.index, list) else [parameters.index]
         return Mentions.of(parameters.key, *(str(index) for index in texts if index is not None))
 
@@ -90,7 +90,7 @@ class Split(Operator):
         self.width = len(own_outputs(self.context, self.parameters))
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Send to each port what is its own."""
+        """Submit the tuples of each port."""
         tuples = self.sieve(batch)
         values = [tuples.value(expression) for expression in self.expressions]
         masks = self._by_key(values[0]) if self.mapping else self._by_index(values)

@@ -63,7 +63,7 @@ class SqlSink(EpochSink):
 
     @classmethod
     def mentions(cls, parameters: SqlSinkParameters) -> Mentions:
-        """Those that are named for any reason."""
+        """Return the attributes that any parameter names."""
         return Mentions(inputs=[*parameters.columns, *parameters.suppress, *parameters.key])
 
     @classmethod
@@ -93,7 +93,7 @@ class SqlSink(EpochSink):
         load_driver(self.parameters.url)
 
     def open(self) -> None:
-        """Connect, and see that the table is there and fits."""
+        """Connect, and check that the table exists and fits."""
         from streams_orchestration.operators.databases.table import DatabaseTable
 
         parameters, columns = self.parameters, _columns(self.context, self.parameters)

@@ -54,7 +54,7 @@ class SqlSource(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: SqlSourceParameters) -> Mentions:
-        """Those whose columns have other names."""
+        """Return the attributes whose columns have other names."""
         return Mentions(outputs=list(parameters.columns))
 
     @classmethod
@@ -268,7 +268,7 @@ class SqlSource(SourceOperator):
         self.context.logger.warning("%s", message)
 
     def _identify(self, offset: Offset, after: Any) -> Offset:
-        """Tell a table that was dropped and made anew from the one that was read."""
+        """Find out whether the table was dropped and created again since it was read."""
         assert self._source is not None
         now = self._source.identity()
         if now is None:

@@ -87,7 +87,7 @@ class Switch(WaitingOperator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """What waits, and whether the switch is closed."""
+        """Return the waiting tuples, and whether the switch is closed."""
         return {**super().checkpoint(), "closed": self.closed}
 
     def restore(self, state: State) -> None:

@@ -17,7 +17,7 @@ from streams_orchestration.operators.serving.listener import BACKLOG, Activity, 
 from streams_orchestration.operators.standard.refused import REFUSED
 
 CHUNK_BYTES = 1 << 18
-"""Read at once; what comes in one chunk is one record of the journal."""
+"""Most bytes of one read. The messages of one chunk are one record of the journal."""
 CONNECT_SECONDS = 10.0
 SILENT_SECONDS = 30.0
 """Seconds without a message after which a connection yields its place to another one that needs it."""

@@ -20,7 +20,7 @@ WAITING = 10_000
 WAITING_BYTES = 64 << 20
 """Bytes that they may have."""
 BUFFER_BYTES = 4 << 20
-"""That the system is asked to keep for the socket."""
+"""Bytes that the system is asked to buffer for the socket."""
 
 
 class UdpSourceParameters(JournalParameters):
@@ -46,7 +46,7 @@ class UDPSource(JournalSource):
         return f"udp://{parameters.address}:{parameters.port}"
 
     async def receive(self, intake: Intake) -> None:
-        """Listen, and write what comes."""
+        """Listen, and write the datagrams."""
         settings: UdpSourceParameters = self.parameters
         listening: Listening = self.__dict__.setdefault("_listening", Listening(settings.address, settings.port))
         waiting = _Waiting()

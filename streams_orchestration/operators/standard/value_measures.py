@@ -20,7 +20,7 @@ _EXACT = decimal.Context(prec=2 * MAX_PRECISION + 2, rounding=decimal.ROUND_HALF
 
 @dataclass(frozen=True)
 class ValueFunction:
-    """A function of the table: how it takes in values, and what comes out.
+    """A table function: how it takes values in, and how it computes the result.
 
     Attributes:
         accepts: the types of the first argument, and of the second.

@@ -13,10 +13,10 @@ class Cells(NamedTuple):
 
     values: np.ndarray
     missing: np.ndarray | None
-    """Which values are null, of numbers and times; None where none is."""
+    """Mask of null values, for numbers and times; None if there is none."""
 
 
-class Column:
+class StateColumn:
     """The values of one attribute by row number."""
 
     def __init__(self, kind: pa.DataType) -> None:
@@ -27,7 +27,7 @@ class Column:
         """Null numbers and times; None where none is."""
 
     def grow(self, rows: int) -> None:
-        """Make room; what is new is 0 or false, or null where that is nothing."""
+        """Make room. New rows are 0 or false, or null in a column without such a value."""
         self.values = grown(self.values, rows)
         if self.missing is not None:
             self.missing = grown(self.missing, rows)
@@ -47,7 +47,7 @@ class Column:
         return Cells(array.to_numpy(zero_copy_only=False), missing)
 
     def set(self, rows: np.ndarray, cells: Cells) -> None:
-        """Write; of a row that is there twice the last value counts."""
+        """Write values. Of a row that occurs twice the last value counts."""
         self.values[rows] = cells.values
         if cells.missing is not None:
             if self.missing is None:

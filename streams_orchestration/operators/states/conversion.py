@@ -81,7 +81,7 @@ def _check(part: str, before: pa.Schema, after: pa.Schema, *, added: bool) -> No
 
 
 def _holds(before: pa.DataType, after: pa.DataType) -> bool:
-    """Whether a type holds all values of another one."""
+    """Return True if a type holds all values of another one."""
     types = pa.types
     if before == after:
         return True

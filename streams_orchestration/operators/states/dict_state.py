@@ -14,10 +14,8 @@ from streams_orchestration.operators.states.incremental import Incremental, Piec
 class DictState(Incremental, MutableMapping[Any, Any]):
     """A dictionary whose keys are strings, numbers, or tuples of them, and whose values are JSON values.
 
-    All NaN are one key, and 0.0 is -0.0.
-
-    Only what is written with `state[key] = value` counts as changed: a list in it that is appended to must be assigned
-    again.
+    All NaN are one key, and 0.0 is -0.0. Only assignments (`state[key] = value`) count as changes: after appending to a
+    list in it, assign the list again.
     """
 
     kind: ClassVar[str] = "dict"

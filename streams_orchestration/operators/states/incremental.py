@@ -1,4 +1,4 @@
-"""The interface of a part of a state of which only changes are stored."""
+"""The interface of a state part that can be stored as changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Pieces = dict[str, "pa.Table"]
 
 
 class Incremental(ABC):
-    """A part of an operator's state that knows what has changed since it was stored.
+    """A part of an operator's state that knows its changes since it was stored.
 
-    Stored versions have rising numbers. There are changes since any version, as long as all before it was not
-    dropped by storing the part whole.
+    Stored versions have increasing numbers. Changes since any version are known, until storing the part whole drops all
+    earlier ones.
     """
 
     kind: ClassVar[str]
@@ -29,7 +29,7 @@ class Incremental(ABC):
         """The clock when anything was changed last."""
 
     def follows(self, name: str, version: int) -> bool:
-        """Whether it was stored, or loaded, as this version under this name, and only changed since."""
+        """Return True if the part was stored or loaded as this version under this name, and only changed since."""
         return self._held == (name, version)
 
     def stored(self, name: str, version: int) -> None:
@@ -41,7 +41,7 @@ class Incremental(ABC):
         self._changed = self.clock
 
     def has_changed(self, since: int) -> bool:
-        """Whether anything was changed after a version."""
+        """Return True if anything was changed after a version."""
         return self._changed > since
 
     def forget_stored(self) -> None:

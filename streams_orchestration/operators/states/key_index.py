@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams_orchestration.operators.expressions import frame
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.states.columns import Cells, Column, grown
+from streams_orchestration.operators.states.columns import Cells, StateColumn, grown
 from streams_orchestration.operators.states.keys import with_normalised
 
 FULLNESS = 2
@@ -25,13 +25,13 @@ class KeyIndex:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self.columns = [Column(field.type) for field in schema]
+        self.columns = [StateColumn(field.type) for field in schema]
         self.clear()
 
     def clear(self) -> None:
         """Remove all keys."""
         self.rows = 0
-        """The number of rows, those of removed keys among them."""
+        """The number of rows, including those of removed keys."""
         self.count = 0
         """The number of keys."""
         self.hashes = np.zeros(0, np.uint64)

@@ -10,7 +10,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
-from streams_orchestration.operators.states.columns import Column, grown
+from streams_orchestration.operators.states.columns import StateColumn, grown
 from streams_orchestration.operators.states.incremental import Incremental, Pieces
 from streams_orchestration.operators.states.key_index import KeyIndex
 
@@ -39,7 +39,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
     kind: ClassVar[str] = "keyed"
 
     def __init__(self, keys: str | pa.Schema, values: str | pa.Schema = "") -> None:
-        """Create without keys.
+        """Create an empty state.
 
         Args:
             keys: the attributes that make a key, in Spark's DDL or as Arrow's schema; at least one, none nested.
@@ -56,13 +56,13 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
             message = f"keys: {nested[0]} is nested" if nested else "keys: there must be an attribute at least"
             raise ValueError(message)
         self._index = KeyIndex(self.keys_schema)
-        self._columns = {field.name: Column(field.type) for field in self.values_schema}
+        self._columns = {field.name: StateColumn(field.type) for field in self.values_schema}
         self._loaded: Pieces | None = None
         """Keys and values that are in no index yet, since none was looked up: reading and writing needs none."""
         self.stamps = np.zeros(0, np.int64)
         """The clock when a row was changed last."""
         self.renumbered = 0
-        """How often keys have got other rows."""
+        """How often keys were moved to other rows."""
         self._rows_when: dict[int, int] = {}
         """Stored version -> the number of rows then, since the whole was stored."""
 
@@ -73,7 +73,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self._index
 
     @property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, StateColumn]:
         """The values by row."""
         self._enter_loaded()
         return self._columns
@@ -89,7 +89,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return pa.RecordBatch.from_arrays(arrays, schema=self.values_schema)
 
     def put_many(self, keys: Any, values: Any) -> None:
-        """Set the values of keys; of a key that is there twice the last one counts.
+        """Set the values of keys. Of a key that occurs twice the last one counts.
 
         Args:
             keys: as everywhere.
@@ -274,7 +274,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return {"keys": self.keys_table(), "values": self._values(self.rows())}
 
     def _enter_loaded(self) -> None:
-        """Give rows to what was loaded; it counts as written then."""
+        """Assign rows to loaded keys; they count as written now."""
         if self._loaded is None:
             return
         pieces, self._loaded = self._loaded, None
@@ -315,7 +315,7 @@ class _Values(ValuesView[Any]):
         return _rows(list(self._mapping.columns.values()), self._mapping.rows())
 
 
-def _rows(columns: Sequence[Column], rows: np.ndarray) -> Iterator[Any]:
+def _rows(columns: Sequence[StateColumn], rows: np.ndarray) -> Iterator[Any]:
     """Values of a single column, or tuples of several."""
     lists = [column.take(rows).to_pylist() for column in columns]
     return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), len(rows))

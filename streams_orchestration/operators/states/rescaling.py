@@ -1,7 +1,7 @@
-"""State among replicas: what is divided by keys when the number of channels changes, and by which.
+"""State among replicas: which parts are divided by keys when the number of channels changes, and how.
 
-A *route* says which replica the tuples of a key go to. A state can be divided where its keys hold the attributes that
-the route goes by; what is kept of a key then lies in one replica before, and in one after.
+A *route* says which replica the tuples of a key go to. A state can be divided if its keys hold the attributes that the
+route uses. All that is kept for a key is then in one replica before and in one after.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Route(Protocol):
 
 
 class Sharding(NamedTuple):
-    """How the state of an operator can be divided, as known before there is a state."""
+    """The way in which the state of an operator can be divided, as known before there is a state."""
 
     keys: tuple[tuple[str, ...], ...] = ()
-    """Per input port the attributes, any of which may decide where a tuple goes; the last entry repeats."""
+    """Attributes per input port, any of which may decide where a tuple goes; the last entry repeats."""
     anyhow: bool = False
-    """Whether it can be divided whatever chooses the channel of tuples."""
+    """True if the state can be divided whatever chooses the channel of tuples."""
     refusal: str = ""
     """Why it cannot be divided; continues the text `state of X`."""
 
     def holds(self, port: int, attributes: Sequence[str]) -> bool:
-        """Whether the keys contain all attributes that choose the channel at an input port."""
+        """Return True if the keys contain all attributes that choose the channel at an input port."""
         known = self.keys[min(port, len(self.keys) - 1)] if self.keys else ()
         return set(attributes) <= set(known)
 
@@ -131,7 +131,7 @@ def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
 
 
 def _repeats(keys: pa.Table) -> bool:
-    """Whether a key is there twice. Comparing hashes is quicker and mostly shows that none is."""
+    """Return True if a key occurs twice. Comparing hashes is faster and mostly rules that out."""
     hashes = np.sort(frame(keys).hash_rows().to_numpy())
     return bool((hashes[1:] == hashes[:-1]).any()) and frame(keys).n_unique() < keys.num_rows
 

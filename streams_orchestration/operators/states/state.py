@@ -47,7 +47,7 @@ class StateDump(NamedTuple):
     data: bytes
     """Empty when nothing has changed, so that the chain as it is holds the state."""
     kept: int
-    """How many files of the chain stay before it; none if it holds the state whole."""
+    """Number of earlier files of the chain that are still needed; 0 if this one holds the state whole."""
     plain: bytes
     """A digest of the parts that do not know what changed."""
 
@@ -101,7 +101,7 @@ def _kept(sizes: Sequence[int], size: int) -> int:
 
 
 def load_state(files: Iterable[bytes]) -> dict[str, Any]:
-    """Read a state back from the files of its chain, in order.
+    """Restore a state from the files of its chain, in order.
 
     Raises:
         StateError: a file is not whole, or does not follow the one before it.

@@ -1,4 +1,4 @@
-"""Tuples that are kept for a while, in order of arrival: stored as what came and what went."""
+"""A log of tuples in order of arrival, stored as additions and removals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TupleLog(Incremental):
 
     def _reset(self) -> None:
         self.size = 0
-        """Places, those of tuples that went among them."""
+        """Places, including those of removed tuples."""
         self.count = 0
         """Tuples."""
         self.next = 0
@@ -122,7 +122,7 @@ class TupleLog(Incremental):
         return gathered.take(pa.array(back))
 
     def remove(self, places: np.ndarray) -> None:
-        """Let the tuples at these places go, each of which is there."""
+        """Remove the tuples at these places, each of which must exist."""
         if not len(places):
             return
         self.touch()

@@ -52,12 +52,12 @@ def resolve_input(path: str, base: Path) -> Path:
 
 
 def resolve_inputs(path: str, base: Path) -> list[Path]:
-    """Return the files of a path in a spec, in order: one file, those of a directory, or those of a pattern.
+    """Return the files of a path in a spec, in order: one file, the files of a directory, or those of a pattern.
 
     In a directory, names that begin with a dot or an underscore are left out. A pattern has `*`, `?` or `[...]`.
 
     Raises:
-        ValueError: there is none, or the first one cannot be read; says what to do.
+        ValueError: There is none, or the first one cannot be read; says what to do.
     """
     place = base / path
     if path.startswith(PACKAGE) or place.is_file():

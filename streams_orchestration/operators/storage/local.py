@@ -16,7 +16,7 @@ from streams_orchestration.operators.storage.port import File, Listed
 
 @dataclass(frozen=True)
 class LocalStorage:
-    """Files are those of `pathlib`; what is published gets its final name by a hard link."""
+    """Files of this machine. A published file gets its final name by a hard link."""
 
     base: Path = Path()
     """Relative paths start from here."""
@@ -34,7 +34,7 @@ class LocalStorage:
         return sorted(path for path in (self.base / place).rglob("*") if path.is_file())
 
     def listed(self, place: str) -> Sequence[Listed]:
-        """The files in a directory; one that is gone meanwhile is left out."""
+        """Return the files in a directory, except those that are removed during the call."""
         files: list[Listed] = []
         with os.scandir(self.base / place) as entries:
             for entry in entries:
@@ -78,7 +78,7 @@ class LocalStorage:
 
 
 def is_same(pending: Path, final: Path) -> bool:
-    """Both names are of one file, or one of them is gone: what has the final name is no other file."""
+    """Return True if both names are of one file, or one of them is gone: the final name is of no other file."""
     try:
         return pending.samefile(final)
     except FileNotFoundError:

@@ -18,7 +18,7 @@ from streams_orchestration.operators.databases.columns import NotStorableError, 
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.formats.json_reading import read_objects
 from streams_orchestration.operators.kafka.metadata import metadata_faults
-from streams_orchestration.operators.lakes.history import DataPart, Position
+from streams_orchestration.operators.lakes.history import DataPart, TablePosition
 from streams_orchestration.operators.lakes.part_reader import PartReader
 from streams_orchestration.operators.messages.avro import AvroReader, AvroWriter
 from streams_orchestration.operators.messages.protobuf import ProtobufReader, ProtobufWriter
@@ -192,7 +192,7 @@ def test_a_lake_with_a_text_that_is_no_utf8_is_refused(tmp_path: Path):
     table: Any = OneFile(tmp_path / "p.parquet")
     part = DataPart("p.parquet", {})
     with pytest.raises(DataError, match=rf"p.parquet of the table, row 2, column s: {NOT_UTF8}"):
-        PartReader(table, arrow_schema("s string")).read(Position(1, 0, 0), part, 10)
+        PartReader(table, arrow_schema("s string")).read(TablePosition(1, 0, 0), part, 10)
 
 
 def test_a_text_of_sqlite_that_is_no_utf8_is_a_bad_tuple(tmp_path: Path):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from streams_orchestration.operators.journal import writing
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
 from streams_orchestration.operators.journal.reading import JournalReader, TrimmedError
-from streams_orchestration.operators.journal.records import Arrival, Record, load
+from streams_orchestration.operators.journal.records import Arrival, JournalRecord, load
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError, JournalHeldError
 
 LIMIT = 1 << 20
@@ -37,7 +37,7 @@ def values(reader: JournalReader, number: int = 1, limit: int = 10**6) -> list[i
 
 @given(st.lists(st.binary(max_size=40), max_size=5), st.text(max_size=5), st.integers(1, 2**63), st.text(max_size=5))
 def test_a_record_is_what_was_written_and_no_other(messages: list[bytes], origin: str, first: int, key: str):
-    record = Record(first, Arrival(messages, origin, 1.5, key), {"a": "", "b": "digest"})
+    record = JournalRecord(first, Arrival(messages, origin, 1.5, key), {"a": "", "b": "digest"})
     content = record.dump()
     assert load(content) == record
     for at in range(4, len(content)):

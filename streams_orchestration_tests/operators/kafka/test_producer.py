@@ -15,7 +15,7 @@ pytest.importorskip("confluent_kafka")
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.kafka import producer as module
 from streams_orchestration.operators.kafka.client import KafkaAwayError, KafkaParameters
-from streams_orchestration.operators.kafka.producer import Message, TransactionalProducer, producer_name
+from streams_orchestration.operators.kafka.producer import KafkaMessage, TransactionalProducer, producer_name
 
 
 class HangingClient:
@@ -76,7 +76,7 @@ def test_a_client_that_does_not_come_back_is_given_up(called: list[str]):
     key = DeliveryKey("life", "Out", 0, epoch=1, generation=0, number=1, application="app")
     producer = TransactionalProducer(KafkaParameters(brokers="localhost:1"), "target", key)
     with pytest.raises(KafkaAwayError, match=r"topic target at localhost:1: cannot be reached: the client does not"):
-        producer.write(key, [[Message(b"x")]])
+        producer.write(key, [[KafkaMessage(b"x")]])
     producer.close()
     assert "commit_transaction" not in called
     assert "purge" not in called
