@@ -71,7 +71,7 @@ RUNTIME_LAYERS = (
         "hosts",
         "machines",
     ),
-    *("deployment", "stepping", "redeployment", "savepoints", "observing", "api"),
+    *("deployment", "stepping", "redeployment", "savepoints", "bringing_up", "observing", "api"),
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS}

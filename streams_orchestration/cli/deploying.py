@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,19 @@ from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.cli.messages import error as show_error
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.observing import status_document
-from streams_orchestration.cli.restoring import begin_from, require_origin
+from streams_orchestration.cli.restoring import place_of, require_origin, restored_facts, restored_lines
 from streams_orchestration.cli.starting import compiled_to_run, deployed_options, locked_start, nothing_kept, ready
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions
 from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.bringing_up import Request, bring_up
+from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.unheard import await_unheard
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.observing.status import ApplicationStatus
+from streams_orchestration.runtime.processes import this_process_began
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import failed_units
 
@@ -32,19 +36,19 @@ def deploy(spec: Path, options: GivenOptions, origin: str | None, drop_state: tu
     require_origin(origin, drop_state)
     kept_of = nothing_kept if fresh or origin is not None else partial(deployed_options, Home.default())
     wanted = ready(compiled_to_run(spec, options, kept_of))
-    return deploy_compiled("streams deploy", spec, wanted, fresh=fresh, origin=origin, drop_state=drop_state)
+    return bring_up_in_background("streams deploy", spec, wanted, origin, Request(fresh=fresh, drop=drop_state))
 
 
-def deploy_compiled(
-    command: str,
-    spec: Path,
-    wanted: Deployable,
-    *,
-    fresh: bool,
-    origin: str | None = None,
-    drop_state: tuple[str, ...] = (),
-) -> int:
-    """Start a compiled application in the background, for a command of this name."""
+def bring_up_in_background(command: str, spec: Path, wanted: Deployable, origin: str | None, request: Request) -> int:
+    """Bring a compiled application up, wait until its PEs run, and report it.
+
+    Args:
+        command: the name of the command, for others who wait for it.
+        spec: path of the spec.
+        wanted: the application.
+        origin: the savepoint that it begins from, as `--from` names it; None for none.
+        request: how it is brought up, without that savepoint.
+    """
     name = wanted.name
     require_java()
     home = Home.default().prepare()
@@ -54,10 +58,14 @@ def deploy_compiled(
         jobs = Jobs(home, name)
         stop_orphans(jobs)
         note(f"Starting {name} ...")
-        if origin is not None:
-            facts = begin_from(home, spec, wanted, origin, drop_state, fresh=fresh)
-            fresh = False
-        jobs.deploy(spec, wanted.compilation, fresh=fresh)
+        place = place_of(home, spec, origin)
+        restored = bring_up(home, wanted, replace(request, savepoint=place)).restored
+        if restored is not None and place is not None:
+            for line in restored_lines(restored):
+                note(line)
+            facts = restored_facts(restored, place)
+        launch(home, name, asked_at=this_process_began())
+        jobs.record_deployment(spec, wanted.compilation)
     status = jobs.status()
     text = f"{name} is {status.shown_state}. `streams status {name}` shows it, `streams cancel {name}` stops it."
     return answer(lambda: {**facts, "state": status.shown_state, "status": status_document(home, status)}, text)

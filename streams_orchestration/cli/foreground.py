@@ -17,21 +17,19 @@ from streams_orchestration.cli.following import POLL_SECONDS, Follower, ResetsEx
 from streams_orchestration.cli.interrupts import Background, Interrupts
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.output import write
+from streams_orchestration.cli.restoring import restored_lines
 from streams_orchestration.cli.terminal import messages
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.compiling import violations
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.bringing_up import Request, bring_up
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.control import await_engines, await_running, cancel, launch
-from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.deployment.going_on import Run
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
     HostLaunchError,
-    NotDeployableError,
     NotDeployedError,
     StreamsRuntimeError,
     WaitingForMachineError,
@@ -93,25 +91,32 @@ class Foreground:
         """Changes of the catalog up to the last look whether the application has ended."""
         self._recording: Background[None] | None = None
 
-    def deploy(self, spec: Path, wanted: Deployable, run: Run, *, fresh: bool, started: Callable[[], None]) -> None:
-        """Write the wanted state, launch the hosts, and wait until every PE runs.
+    def deploy(
+        self,
+        spec: Path,
+        wanted: Deployable,
+        request: Request,
+        *,
+        say: Callable[[str], None],
+        started: Callable[[], None],
+    ) -> None:
+        """Bring the application up, launch its hosts, and wait until every PE runs.
 
         Args:
             spec: path of the spec.
             wanted: the application.
-            run: that begins.
-            fresh: drop what is kept of an earlier run.
+            request: the state that it begins with, and the run.
+            say: called with the lines about a savepoint that it began from.
             started: called when the hosts are launched.
 
         Raises:
-            NotDeployableError: a stage of the compiler is wrong.
-            ApplicationError: Spark cannot run a query of it.
             HostLaunchError: the hosts or PEs did not come up.
+            StreamsRuntimeError, ApplicationError: see `bring_up`.
         """
-        if wrong := list(violations(wanted.compilation)):
-            message = f"{self._name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
-            raise NotDeployableError(message)
-        deploy(self._home, wanted, fresh=fresh, run=run)
+        brought = bring_up(self._home, wanted, request)
+        if brought.restored is not None:
+            for line in restored_lines(brought.restored):
+                say(line)
         launch(self._home, self._name, asked_at=this_process_began())
         started()
         try:
@@ -185,7 +190,7 @@ def _step_back() -> None:
 
 
 def run_application(
-    home: Home, spec: Path, wanted: Deployable, run: Run, *, fresh: bool, started: Callable[[], None]
+    home: Home, spec: Path, wanted: Deployable, request: Request, *, started: Callable[[], None]
 ) -> tuple[ApplicationStatus, int]:
     """Run an application until it ends, or until an interrupt stops it.
 
@@ -193,8 +198,7 @@ def run_application(
         home: the state directory.
         spec: path of its spec.
         wanted: the application.
-        run: that begins.
-        fresh: drop what is kept of an earlier run.
+        request: the state that it begins with, and the run.
         started: called when its hosts are launched.
 
     Returns:
@@ -206,7 +210,7 @@ def run_application(
         note(str(orphan))
 
     def deploy() -> None:
-        application.deploy(spec, wanted, run, fresh=fresh, started=started)
+        application.deploy(spec, wanted, request, say=display.say, started=started)
 
     interrupts = Interrupts(lambda: display.say(f"Stopping {name}; Ctrl-C again leaves at once ..."))
     try:

@@ -15,7 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.artifacts import StageMissingError
 from streams_orchestration.orchestration.asset_keys import KEYS, use_keys
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
-from streams_orchestration.orchestration.jobs import cancel_job, command_job, reset_job
+from streams_orchestration.orchestration.jobs import cancel_job, recorded_deployment_job, reset_job
 from streams_orchestration.orchestration.recompiling import keep_op
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
@@ -24,7 +24,6 @@ from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.observing.watching import observed_status
-from streams_orchestration.runtime.processes import this_process_began
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
 
@@ -53,28 +52,11 @@ class Jobs:
         self._application = application
         use_keys(application, resource_of(home).artifacts.get(application, KEYS) or {})
 
-    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool) -> None:
-        """Store what is compiled, write its wanted state, launch its hosts, wait for their heartbeats.
-
-        Args:
-            spec: path of its spec.
-            compilation: the application.
-            fresh: drop what is kept of an earlier run.
-        """
-        config = {
-            "write_wanted_state": {"fresh": fresh, "redeploys": False},
-            "launch_hosts": {"asked_at": this_process_began()},
-        }
-        job = command_job(self._application, self._keep(spec, compilation), launched=False)
-        self._run(job, config)
-
     def record_deployment(self, spec: Path, compilation: Compilation) -> None:
         """Show in Dagster what is deployed: store what is compiled, wait for heartbeats; it changes nothing else."""
-        job = command_job(self._application, self._keep(spec, compilation), launched=True)
+        source = ApplicationSource(self._application, spec.absolute(), compilation.options)
+        job = recorded_deployment_job(self._application, keep_op(source, compilation))
         self._run(job, {})
-
-    def _keep(self, spec: Path, compilation: Compilation) -> dg.OpDefinition:
-        return keep_op(ApplicationSource(self._application, spec.absolute(), compilation.options), compilation)
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
         """Stop it; its state is kept."""

@@ -10,7 +10,7 @@ import click
 
 from streams_orchestration.cli.catalogs import upgrade_catalog
 from streams_orchestration.cli.compiling import application_name
-from streams_orchestration.cli.deploying import deploy_compiled, stop_orphans
+from streams_orchestration.cli.deploying import bring_up_in_background, stop_orphans
 from streams_orchestration.cli.failing import APPLICATION
 from streams_orchestration.cli.invocation import answer, current, write_json
 from streams_orchestration.cli.jobs import Jobs, last_options
@@ -23,10 +23,12 @@ from streams_orchestration.cli.terminal import write_table
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.bringing_up import Request, bring_up
+from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.engine.spark.java import require_java
 from streams_orchestration.runtime.errors import RevertedError
+from streams_orchestration.runtime.processes import this_process_began
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
-from streams_orchestration.runtime.redeployment.redeploying import redeploy as bring_to
 from streams_orchestration.runtime.redeployment.reverting import (
     BY_HAND,
     end_trial_by_hand,
@@ -61,15 +63,20 @@ def redeploy(
     home = Home.default()
     wanted = ready(compiled_to_run(spec, options, partial(last_options, home)))
     application = wanted.name
-    if fresh or (not dry_run and status_if_deployed(home, application) is None):
-        return deploy_compiled("streams redeploy", spec, wanted, fresh=fresh)
-    if not dry_run:
+    if dry_run:
+        return _preview(home, wanted, drop_state, run_words(spec, options.options))
+    if fresh or status_if_deployed(home, application) is None:
+        return bring_up_in_background("streams redeploy", spec, wanted, None, Request(fresh=fresh))
+    request = Request(replaces=True, drop=drop_state, within=within)
 
-        def record(jobs: Jobs) -> None:
-            jobs.deploy(spec, wanted.compilation, fresh=False)
+    def put_in_place(jobs: Jobs) -> Redeployment:
+        redeployment = bring_up(home, wanted, request).redeployment
+        assert redeployment is not None, "it is deployed, and nothing drops it under the start lock"
+        launch(home, application, asked_at=this_process_began())
+        jobs.record_deployment(spec, wanted.compilation)
+        return redeployment
 
-        return _redeploy(home, wanted, partial(bring_to, home, wanted, drop=drop_state, within=within), record)
-    return _preview(home, wanted, drop_state, run_words(spec, options.options))
+    return _redeploy(home, wanted, put_in_place)
 
 
 def _preview(home: Home, wanted: Deployable, drop_state: tuple[str, ...], again: str) -> int:
@@ -86,16 +93,13 @@ def _preview(home: Home, wanted: Deployable, drop_state: tuple[str, ...], again:
     return 0 if outcome.acceptable else APPLICATION
 
 
-def _redeploy(
-    home: Home, wanted: Deployable, put_in_place: Callable[[], Redeployment], record: Callable[[Jobs], None]
-) -> int:
+def _redeploy(home: Home, wanted: Deployable, put_in_place: Callable[[Jobs], Redeployment]) -> int:
     """Put another plan in the place of the deployed one, and show the outcome.
 
     Args:
         home: the state directory.
         wanted: the application with that plan.
-        put_in_place: does it.
-        record: called when it is done.
+        put_in_place: does it, and records it in Dagster.
     """
     require_java()
     name = wanted.name
@@ -106,11 +110,9 @@ def _redeploy(
         stop_orphans(jobs)
         note(f"Redeploying {name} ...")
         try:
-            outcome = put_in_place()
+            outcome = put_in_place(jobs)
         except RevertedError as error:
             reverted, outcome = error, error.redeployment
-        else:
-            record(jobs)
     status = jobs.status()
     facts = outcome.document() | {
         "reverted": None if reverted is None else reverted.cause,
@@ -147,5 +149,4 @@ def _revert(home: Home, name: str, drop_state: tuple[str, ...], within: float, *
     report_diagnostics(before.compilation.diagnostics)
     if dry_run:
         return _preview(home, before, drop_state, f"streams run SPEC --name {name}")
-    back = partial(return_to, home, before, drop=drop_state, within=within)
-    return _redeploy(home, before, back, lambda _jobs: None)
+    return _redeploy(home, before, lambda _jobs: return_to(home, before, drop=drop_state, within=within))

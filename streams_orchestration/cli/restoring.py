@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams_orchestration.cli.messages import note
 from streams_orchestration.compiler.brief import plural
-from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.model.loading import load_application
 from streams_orchestration.runtime.storage.home import Home
+
+if TYPE_CHECKING:
+    from streams_orchestration.runtime.savepoints.place import Place
+    from streams_orchestration.runtime.savepoints.restoring import Restored
 
 
 def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
@@ -21,24 +24,33 @@ def require_origin(origin: str | None, drop_state: tuple[str, ...]) -> None:
         raise click.UsageError(message, click.get_current_context())
 
 
-def begin_from(
-    home: Home, spec: Path, wanted: Deployable, origin: str, drop_state: tuple[str, ...], *, fresh: bool
-) -> dict[str, Any]:
-    """Write an application from a savepoint into the catalog; returns the outcome as keys of a document."""
+def place_of(home: Home, spec: Path, origin: str | None) -> Place | None:
+    """Return the savepoint that `--from` names; None without one.
+
+    Raises:
+        SavepointError: nothing is known by this name, or more than one savepoint is.
+    """
+    if origin is None:
+        return None
     # loads what reads states, which commands without a savepoint do without
     from streams_orchestration.runtime.savepoints.places import savepoint_of
-    from streams_orchestration.runtime.savepoints.restoring import restore
 
-    place = savepoint_of(home, origin, load_application(spec).application)
-    restored = restore(home, wanted, place, drop=drop_state, fresh=fresh)
+    return savepoint_of(home, origin, load_application(spec).application)
+
+
+def restored_lines(restored: Restored) -> Iterator[str]:
+    """Yield the savepoint that an application began from, and what differs from it, as lines for a person."""
     manifest, outcome = restored.manifest, restored.redeployment
     rows = sum(state.rows or 0 for state in manifest.states)
-    note(
+    yield (
         f"{outcome.application} begins at epoch {manifest.epoch} of {manifest.title}, taken {manifest.created_at}: "
         f"{plural(len(manifest.states), 'state')} with {plural(rows, 'row')}."
     )
-    for text in restored.notes:
-        note(f"{text}.")
-    document = outcome.document()
+    yield from (f"{text}." for text in restored.notes)
+
+
+def restored_facts(restored: Restored, place: Place) -> dict[str, Any]:
+    """Return the same as keys of a document."""
+    manifest, document = restored.manifest, restored.redeployment.document()
     facts = {"savepoint": manifest.title, "path": str(place), "createdAt": manifest.created_at, "epoch": manifest.epoch}
     return {"from": facts | {name: document[name] for name in ("verdict", "operators")} | {"notes": restored.notes}}

@@ -13,7 +13,7 @@ from streams_orchestration.cli.late_sinks import undelivered
 from streams_orchestration.cli.messages import note
 from streams_orchestration.cli.metrics import losses
 from streams_orchestration.cli.observing import status_document, status_if_deployed
-from streams_orchestration.cli.restoring import begin_from, require_origin
+from streams_orchestration.cli.restoring import place_of, require_origin
 from streams_orchestration.cli.starting import (
     compiled_to_run,
     deployed_options,
@@ -66,15 +66,14 @@ def run(
             note(f"{name}: going on from {_place(before)}; `--fresh` would start anew.")
         wanted = wanted or ready(compilation)  # complete at the first look, and dropped since
         require_java()
-        if origin is not None:
-            begin_from(home, spec, wanted, origin, drop_state, fresh=fresh)
-            fresh = False
         # loads what deploys, which an application that is complete does without
         from streams_orchestration.cli.foreground import run_application
+        from streams_orchestration.runtime.bringing_up import Request
         from streams_orchestration.runtime.deployment.going_on import Run
 
-        begins = Run(bounded=available_now, reopens=True)
-        after, interrupted = run_application(home, spec, wanted, begins, fresh=fresh, started=lock.release)
+        place, begins = place_of(home, spec, origin), Run(bounded=available_now, reopens=True)
+        request = Request(fresh=fresh, savepoint=place, drop=drop_state, run=begins)
+        after, interrupted = run_application(home, spec, wanted, request, started=lock.release)
     if after.taken_at is not None:
         note(f"{name} has taken all that was there. `{again} --available-now` goes on behind it.")
         return _completed(home, after, max_rows)

@@ -78,12 +78,9 @@ def decouple_op(source: ApplicationSource) -> dg.OpDefinition:
         options = replace(fit, decoupling=assignment_from_mapping(document))
         compile_all(context, source, artifact_store, options, deployments.deployed(name))
         compilation = artifact_store.compilation(name)
-        if config.fresh:
-            if _is_deployed(deployments, name):
-                deployments.cancel(name, STOP_SECONDS)
-            deployments.write(compilation, fresh=True)
-        else:
-            put_in_place(context, lambda: deployments.write_changed(compilation))
+        if config.fresh and _is_deployed(deployments, name):
+            deployments.cancel(name, STOP_SECONDS)
+        put_in_place(context, lambda: deployments.bring_up(compilation, fresh=config.fresh, replaces=True).redeployment)
         artifact_store.put(name, APPLIED, document)
 
     return apply_decision

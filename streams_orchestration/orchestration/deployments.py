@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
     from streams_orchestration.compiler.redeployment.outcome import Redeployment
     from streams_orchestration.model.profile import Profile
+    from streams_orchestration.runtime.bringing_up import BroughtUp
     from streams_orchestration.runtime.machines.register import MachineStatus
     from streams_orchestration.runtime.observing.profiles.measuring import Measurement
     from streams_orchestration.runtime.observing.watching import Pulse
@@ -38,30 +39,35 @@ class Deployments:
 
     home: Home
 
-    def write(self, compilation: Compilation, *, fresh: bool, available_now: bool = False) -> None:
-        """Write the wanted state of an application. See `runtime.deployment.deployment.deploy`."""
-        run = _runtime().Run(bounded=available_now)
-        _runtime().deploy(self.home.prepare(), _deployable(compilation), fresh=fresh, run=run)
+    def bring_up(
+        self,
+        compilation: Compilation,
+        *,
+        fresh: bool = False,
+        savepoint: str = "",
+        replaces: bool = False,
+        drop: Collection[str] = (),
+        available_now: bool = False,
+    ) -> BroughtUp:
+        """Make an application the wanted one of its name. See `runtime.bringing_up.bring_up`.
 
-    def write_changed(self, compilation: Compilation, drop: Collection[str] = ()) -> Redeployment | None:
-        """Deploy an application, or replace the deployed plan with its state kept.
-
-        Returns:
-            What was done; None when nothing was deployed. See `runtime.redeployment.redeploying`.
+        Args:
+            compilation: the application.
+            fresh: drop everything that is kept of it.
+            savepoint: begin where this savepoint was taken; empty for none.
+            replaces: replace another plan that is deployed, with its state kept.
+            drop: operators whose state may be lost.
+            available_now: take what is there now, then stop.
         """
-        return _runtime().deploy_or_redeploy(self.home.prepare(), _deployable(compilation), drop=drop)
+        runtime, home = _runtime(), self.home.prepare()
+        place = runtime.savepoint_of(home, savepoint, compilation.logical.application) if savepoint else None
+        run = runtime.Run(bounded=available_now)
+        request = runtime.Request(fresh=fresh, savepoint=place, replaces=replaces, drop=drop, run=run)
+        return runtime.bring_up(home, _deployable(compilation), request)
 
     def revert(self, application: str, drop: Collection[str] = ()) -> Redeployment | None:
         """Restore the plan from before the last redeploy. See `runtime.redeployment.reverting.bring_back`."""
         return _runtime().bring_back(self.home, application, drop=drop)
-
-    def restore(
-        self, compilation: Compilation, savepoint: str, drop: Collection[str] = (), *, fresh: bool = False
-    ) -> tuple[str, ...]:
-        """Deploy an application from a savepoint; returns what differs from it, in words. See `runtime.savepoints`."""
-        home = self.home.prepare()
-        place = _runtime().savepoint_of(home, savepoint, compilation.logical.application)
-        return _runtime().restore(home, _deployable(compilation), place, drop=drop, fresh=fresh).notes
 
     def preview(self, compilation: Compilation) -> Redeployment:
         """Preview a redeploy. Files of states are read only where the plans alone would have it refused.

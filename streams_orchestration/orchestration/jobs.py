@@ -25,7 +25,6 @@ from streams_orchestration.orchestration.ops import (
     record,
     stop_hosts,
     write_bounded_run,
-    write_wanted_state,
 )
 from streams_orchestration.orchestration.resource import RESOURCE_KEY
 
@@ -113,30 +112,26 @@ def available_job(application: str, recompile: dg.OpDefinition, key: str = RESOU
     return available
 
 
-def command_job(application: str, keep: dg.OpDefinition, *, launched: bool) -> dg.JobDefinition:
-    """Return the job of a command, which has compiled the application already.
+def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDefinition:
+    """Return the job that records a deployment that a command has launched; its hosts start while Dagster is loaded.
 
-    It stands under the name of the job that compiles and deploys.
+    It stands under the name of the job that would have done it.
 
     Args:
         application: its name.
         keep: the op that stores what the command has compiled.
-        launched: the command has launched the hosts, too, while Dagster was being loaded.
     """
 
     @dg.job(
         name=job_name(application, "redeploy"),
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
-        description=f"Deploy {application} as a command has compiled it, or record that the command has deployed it.",
+        description=f"Show how {application} was compiled, and that what was deployed works.",
     )
-    def deploy() -> None:
-        kept = keep.alias("compile_stages")()
-        if not launched:
-            kept = launch_hosts(RESOURCE_KEY)(write_wanted_state(RESOURCE_KEY)(kept))
-        await_heartbeats(RESOURCE_KEY)(kept)
+    def recorded() -> None:
+        await_heartbeats(RESOURCE_KEY)(keep.alias("compile_stages")())
 
-    return deploy
+    return recorded
 
 
 def cancel_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:

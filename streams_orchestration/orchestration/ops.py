@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import dagster as dg
 from pydantic import Field
 
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.containers import require_lasting
@@ -175,13 +176,20 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
         context.log.info("%s runs with the plan before the last redeploy", application)
         return
     compilation = streams.artifacts.compilation(application)
-    if config.savepoint:
-        for text in deployments.restore(compilation, config.savepoint, config.drop_state, fresh=config.fresh):
-            context.log.info("%s", text)
-    elif config.fresh or not config.redeploys:
-        deployments.write(compilation, fresh=config.fresh)
-    else:
-        put_in_place(context, lambda: deployments.write_changed(compilation, config.drop_state))
+
+    def bring_up() -> Redeployment | None:
+        brought = deployments.bring_up(
+            compilation,
+            fresh=config.fresh,
+            savepoint=config.savepoint,
+            replaces=config.redeploys,
+            drop=config.drop_state,
+        )
+        for note in brought.restored.notes if brought.restored is not None else ():
+            context.log.info("%s", note)
+        return brought.redeployment
+
+    put_in_place(context, bring_up)
     context.log.info("%s: %d PEs are wanted", application, len(compilation.fusion.pes))
 
 
@@ -223,7 +231,7 @@ def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, stream
 def write_bounded_run(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
     """Write into the catalog that the application, as compiled, is to take what is there now, and then to stop."""
     compilation = streams.artifacts.compilation(application_of(context))
-    streams.deployments.write(compilation, fresh=False, available_now=True)
+    streams.deployments.bring_up(compilation, available_now=True)
 
 
 @keyed_op(ins=AFTER, out=NOTHING)

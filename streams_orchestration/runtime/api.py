@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from streams_orchestration.runtime.bringing_up import BroughtUp, Request, bring_up
 from streams_orchestration.runtime.deployment.control import await_running, cancel, launch
-from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.going_on import Run
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.hosts.orphans import stop_orphans
@@ -18,21 +18,20 @@ from streams_orchestration.runtime.observing.samples import read_sample
 from streams_orchestration.runtime.observing.watching import observed_status, watch
 from streams_orchestration.runtime.redeployment.deployed import preview_redeploy
 from streams_orchestration.runtime.redeployment.draining import redeploy_under_way
-from streams_orchestration.runtime.redeployment.redeploying import deploy_or_redeploy
 from streams_orchestration.runtime.redeployment.reverting import bring_back, taken_back
 from streams_orchestration.runtime.savepoints.places import savepoint_of
-from streams_orchestration.runtime.savepoints.restoring import restore
 from streams_orchestration.runtime.sinks.results import first_rows
 from streams_orchestration.runtime.units.cut_files import look_at_cuts
 from streams_orchestration.runtime.units.reading import deployed_applications
 
 __all__ = [
+    "BroughtUp",
+    "Request",
     "Run",
     "await_running",
     "bring_back",
+    "bring_up",
     "cancel",
-    "deploy",
-    "deploy_or_redeploy",
     "deployed_applications",
     "deployed_compilation",
     "deployed_if_any",
@@ -52,7 +51,6 @@ __all__ = [
     "redeploy_under_way",
     "report_failure",
     "reset",
-    "restore",
     "savepoint_of",
     "stop_orphans",
     "taken_back",

@@ -19,8 +19,8 @@ class FakeJobs:
     def __init__(self, _home: Home, application: str) -> None:
         self.application = application
 
-    def deploy(self, spec: Path, compilation: Compilation, *, fresh: bool) -> None:
-        self.asked.append(("deploy", spec.name, compilation.options, fresh))
+    def record_deployment(self, spec: Path, compilation: Compilation) -> None:
+        self.asked.append(("record", spec.name, compilation.options))
 
     def cancel(self, timeout: float) -> None:
         self.asked.append(("cancel", self.application, timeout))

@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.cli import deploying, jobs, main, redeploying
-from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.checking.deployable import Deployable, deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.assignment_document import mapping_of_assignment
+from streams_orchestration.runtime.bringing_up import BroughtUp, Request
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError, StreamsRuntimeError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -33,6 +34,13 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     FakeJobs.asked = []
     monkeypatch.setenv("STREAMS_HOME", str(tmp_path))
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
+
+    def bring_up(_home: Home, wanted: Deployable, request: Request) -> BroughtUp:
+        FakeJobs.asked.append(("start anew" if request.fresh else "go on", wanted.name))
+        return BroughtUp()
+
+    monkeypatch.setattr(deploying, "bring_up", bring_up)
+    monkeypatch.setattr(deploying, "launch", lambda _home, application, **_: FakeJobs.asked.append(application))
     return FakeJobs.asked
 
 
@@ -61,7 +69,10 @@ def test_a_deployment_keeps_the_options_that_are_deployed(
     deploy(Home(tmp_path), deployable(compile_spec(spec, kept)))
     assert main(["deploy", str(spec)]) == 0
     assert main(["deploy", str(spec), "--fresh", "--threading", "manual"]) == 0
-    assert asked == [("deploy", "app.yaml", kept, False), ("deploy", "app.yaml", Options(threading="manual"), True)]
+    assert asked == [
+        *(("go on", "app"), "app", ("record", "app.yaml", kept)),
+        *(("start anew", "app"), "app", ("record", "app.yaml", Options(threading="manual"))),
+    ]
 
 
 def test_reset_of_what_has_failed(asked: list[Any], monkeypatch: pytest.MonkeyPatch):
@@ -126,8 +137,7 @@ def test_an_application_that_can_only_be_compiled_is_not_deployed(asked: list[An
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fresh", [True, False])
-def test_run_config_fits_the_jobs(fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_run_config_fits_the_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     spec = tmp_path / "tiny.yaml"
     spec.write_text(TINY)
     compilation = compile_spec(spec)
@@ -139,8 +149,6 @@ def test_run_config_fits_the_jobs(fresh: bool, tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(jobs, "run_job_in_process", run)
     controls = jobs.Jobs(Home(tmp_path / "home").prepare(), "tiny")
-    controls.deploy(spec, compilation, fresh=fresh)
-    assert ran.pop("tiny__redeploy")["ops"]["write_wanted_state"]["config"] == {"fresh": fresh, "redeploys": False}
     controls.record_deployment(spec, compilation)
     controls.cancel()
     controls.reset("region-0", force=True)
@@ -167,8 +175,8 @@ def test_redeploy_takes_another_decision_and_keeps_the_other_options(
     assert main(["redeploy", str(spec), "--decoupling", str(decision), "--fresh"]) == 0
     assert main(["redeploy", str(spec)]) == 0
     assert asked == [
-        ("deploy", "numbers.yaml", replace(last, decoupling=new), True),
-        ("deploy", "numbers.yaml", last, False),
+        *(("start anew", "numbers"), "numbers", ("record", "numbers.yaml", replace(last, decoupling=new))),
+        *(("go on", "numbers"), "numbers", ("record", "numbers.yaml", last)),
     ]
 
 

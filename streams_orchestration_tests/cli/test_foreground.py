@@ -20,10 +20,10 @@ from streams_orchestration.cli.terminal import SafeConsole
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.runtime.bringing_up import GO_ON
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.deployment.going_on import ENDLESS
 from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -130,7 +130,7 @@ def test_dagster_is_loaded_when_the_engines_are_up_before_the_pes_run(
     monkeypatch.setattr(Foreground, "_record", lambda *_: loaded.set())
     monkeypatch.setattr(foreground, "await_running", lambda *_: order.append(loaded.wait(LIMIT_SECONDS)))
     application = Foreground(home, "copy")
-    application.deploy(Path("copy.yaml"), deployable(copy), ENDLESS, fresh=False, started=lambda: None)
+    application.deploy(Path("copy.yaml"), deployable(copy), GO_ON, say=pytest.fail, started=lambda: None)
     assert order == [False, True], "before the engines are up, and before the PEs run"
     assert application.recorded() is None
 

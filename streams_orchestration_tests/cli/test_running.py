@@ -23,6 +23,8 @@ from streams_orchestration.orchestration import stage_assets
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.instance import dagster_instance
+from streams_orchestration.runtime import bringing_up
+from streams_orchestration.runtime.bringing_up import BroughtUp
 from streams_orchestration.runtime.catalog import start_lock
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import StateDirectoryError
@@ -203,7 +205,7 @@ def test_an_application_is_free_for_others_as_soon_as_it_is_deployed(
     home = Home(tmp_path / "home").prepare()
     world(None, status(), monkeypatch)
     monkeypatch.setattr(foreground, "run_in_foreground", follow)
-    monkeypatch.setattr(foreground, "deploy", lambda *_, **__: "abc")
+    monkeypatch.setattr(foreground, "bring_up", lambda *_: BroughtUp())
     monkeypatch.setattr(foreground, "launch", lambda *_, **__: ())
     monkeypatch.setattr(foreground.Foreground, "_record", lambda *_: None)
     monkeypatch.setattr(foreground, "await_engines", lambda *_: None)
@@ -319,7 +321,7 @@ def test_what_breaks_the_condition_of_a_stage_is_not_deployed(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ):
     monkeypatch.setattr(foreground, "run_in_foreground", lambda deploy, *_: deploy())
-    monkeypatch.setattr(foreground, "violations", lambda _: iter(["fusion_plan: operator Copy is in no PE"]))
+    monkeypatch.setattr(bringing_up, "violations", lambda _: iter(["fusion_plan: operator Copy is in no PE"]))
     assert main(["run", spec]) == 1
     assert "did not pass its check, which is a bug: fusion_plan: operator Copy" in capsys.readouterr().err
     assert not Home(tmp_path / "home").catalog.exists()

@@ -120,8 +120,7 @@ class FakeJobs:
     def __init__(self, _home: Home, application: str) -> None:
         self.application = application
 
-    def deploy(self, *_: Any, fresh: bool) -> None:
-        assert not fresh
+    def record_deployment(self, *_: Any) -> None: ...
 
     def stop_orphans(self) -> tuple[Any, ...]:
         return ()
@@ -134,6 +133,7 @@ class FakeJobs:
 def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deploying, "Jobs", FakeJobs)
     monkeypatch.setattr(deploying, "require_java", lambda: None)
+    monkeypatch.setattr(deploying, "launch", lambda *_, **__: ())
     monkeypatch.setattr(deploying, "status_document", lambda *_: {})
 
 

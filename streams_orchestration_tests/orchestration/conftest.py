@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,8 @@ from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration import deployments
 from streams_orchestration.orchestration.application import build_application_definitions
-from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
+from streams_orchestration.runtime.bringing_up import BroughtUp, Request
+from streams_orchestration.runtime.deployment.going_on import Run
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
 from streams_orchestration.runtime.observing.status import ApplicationStatus
@@ -78,6 +79,7 @@ class Runtime(SimpleNamespace):
     """Stands in for `runtime.deployment`: records calls, answers with `status`, or with `error` (to `refused` only)."""
 
     Run = Run
+    Request = Request
     status: ApplicationStatus | None
     machines: tuple[Any, ...] = ()
 
@@ -91,15 +93,16 @@ class Runtime(SimpleNamespace):
         if self.error is not None and self.refused in (None, name):
             raise self.error
 
-    def deploy(self, home: Home, wanted: Deployable, *, fresh: bool = False, run: Run = ENDLESS) -> None:
-        self._called("deploy available" if run.bounded else "deploy", wanted.name, fresh)
-        self.status = self.status or running()
-
-    def deploy_or_redeploy(self, home: Home, wanted: Deployable, *, drop: Collection[str]) -> Redeployment | None:
+    def bring_up(self, home: Home, wanted: Deployable, request: Request) -> BroughtUp:
         """`redeployment` is what becomes of what is deployed."""
-        self._called("deploy_or_redeploy", wanted.name, *drop)
+        if request.fresh:
+            self._called("start anew", wanted.name)
+        elif request.replaces:
+            self._called("replace", wanted.name, *request.drop)
+        else:
+            self._called("take what is there" if request.run.bounded else "go on", wanted.name)
         before, self.status = self.status, self.status or running()
-        return None if before is None else self.redeployment
+        return BroughtUp(self.redeployment if request.replaces and not request.fresh and before is not None else None)
 
     def deployed_compilation(self, home: Home, application: str) -> Any:
         """`deployed` is what the catalog has."""

@@ -52,8 +52,8 @@ def test_the_job_takes_what_is_there_and_ends(defs: dg.Definitions, runtime: Run
     runtime.status = UNDER_WAY
     looks += [UNDER_WAY, TAKEN]
     assert run(defs).success
-    names = [name for name in runtime.names if name in ("deploy available", "launch", "cancel", "reset")]
-    assert names == ["deploy available", "launch", "cancel"]
+    names = [name for name in runtime.names if name in ("take what is there", "launch", "cancel", "reset")]
+    assert names == ["take what is there", "launch", "cancel"]
 
 
 def test_what_fails_meanwhile_is_reset(defs: dg.Definitions, runtime: Runtime, looks: list[Any]):

@@ -39,7 +39,7 @@ def test_materializing_it_deploys_what_is_compiled(defs: dg.Definitions, runtime
     with dg.DagsterInstance.ephemeral() as instance:
         assert defs.resolve_job_def("demo__compile").execute_in_process(instance=instance).success
         assert materialize(defs, instance, DEPLOYMENT).success
-        assert runtime.names[:3] == ["deploy_or_redeploy", "launch", "await_running"]
+        assert runtime.names[:3] == ["replace", "launch", "await_running"]
         assert materializations(instance) == 1
         event = last_materialization(instance, DEPLOYMENT)
     assert event is not None
@@ -76,7 +76,7 @@ def test_automation_redeploys_when_the_spec_has_changed(spec: Path, home: Home, 
         wanted = [each.key for each in second.results if each.true_subset.size and each.key in computed]
         runtime.calls.clear()
         assert materialize(defs, instance, *wanted).success
-        assert "deploy_or_redeploy" in runtime.names
+        assert "replace" in runtime.names
         third = evaluate(second.cursor)
         assert not any(third.get_num_requested(key) for key in (DEPLOYMENT, *STAGES))
 
@@ -100,7 +100,7 @@ def test_a_run_that_is_ended_says_that_the_application_goes_on(
 
 def test_a_plan_is_recorded_behind_a_redeploy_that_was_refused(defs: dg.Definitions, runtime: Runtime):
     """The check of that run is planned, and never evaluated."""
-    runtime.refused, runtime.error = "deploy_or_redeploy", dg.Failure("it would lose state")
+    runtime.refused, runtime.error = "replace", dg.Failure("it would lose state")
     with dg.DagsterInstance.ephemeral() as instance:
         redeploy = defs.resolve_job_def("demo__redeploy")
         assert not redeploy.execute_in_process(instance=instance, raise_on_error=False).success

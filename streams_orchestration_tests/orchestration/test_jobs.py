@@ -55,8 +55,8 @@ CHECKED = ("read_status", "look_at_cuts", "read_status")
 def test_deploying_writes_launches_and_waits(defs: dg.Definitions, runtime: Runtime):
     run(defs, "demo__compile")
     result = run(defs, "demo__deploy", step("write_wanted_state", fresh=True))
-    assert runtime.calls[0] == ("deploy", "demo", True)
-    assert runtime.names == ["deploy", "launch", "await_running", *CHECKED]
+    assert runtime.calls[0] == ("start anew", "demo")
+    assert runtime.names == ["start anew", "launch", "await_running", *CHECKED]
     parts = {"demo/pes/pe_0", "demo/pes/pe_1", "demo/streams/Numbers", "demo/sinks/Results"}
     assert recorded(result) == {"demo/deployment", *parts}
 
@@ -153,7 +153,7 @@ def test_redeploying_compiles_first_in_the_same_run_and_keeps_the_options(spec: 
     assert runs == ["demo__compile", "demo__redeploy"]
     assert store.compilation("demo").options.submission == {"width": "3"}
     assert store.compilation("demo").logical.operators[0].parameters == {"iterations": 2000}
-    assert runtime.names == ["deploy_or_redeploy", "launch", "await_running", *CHECKED]
+    assert runtime.names == ["replace", "launch", "await_running", *CHECKED]
 
 
 def test_a_redeploy_keeps_the_options_of_what_is_deployed_and_takes_those_that_are_set(

@@ -183,7 +183,12 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     runtime.calls.clear()
     with dg.DagsterInstance.ephemeral() as instance:
         assert run(defs, "demo__decouple", APPLY, instance=instance).success
-    assert [name for name in runtime.names if name != "read_status"] == ["cancel", "deploy", "launch", "await_running"]
+    assert [name for name in runtime.names if name != "read_status"] == [
+        "cancel",
+        "start anew",
+        "launch",
+        "await_running",
+    ]
     measured["deployed"] = applied = store.compilation("demo")
     assert [len(pe.operators) for pe in applied.fusion.pes] == [2, 1]
     measured["profile"] = profile(
@@ -224,7 +229,7 @@ def test_a_decision_is_applied_with_the_state_kept(
     runtime.calls.clear()
     result = run(defs, "demo__decouple")
     names = [name for name in runtime.names if name != "read_status"]
-    assert names == ["deploy_or_redeploy", "launch", "await_running"]
+    assert names == ["replace", "launch", "await_running"]
     outputs = [
         e.step_output_data for e in result.all_events if e.is_successful_output and e.step_key == "apply_decision"
     ]

@@ -85,7 +85,7 @@ def test_a_run_shows_what_became_of_everything(defs: dg.Definitions, runtime: Ru
         assert run is not None
         assert run.tags["streams/verdict"] == "kept"
         assert checked(instance).passed
-    assert ("deploy_or_redeploy", "demo", "New") in runtime.calls
+    assert ("replace", "demo", "New") in runtime.calls
     (output,) = [
         e for e in result.all_events if e.is_successful_output and e.step_key == "demo__deployment.write_wanted_state"
     ]
@@ -105,7 +105,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
     def refuse(*_: Any, **__: Any) -> None:
         raise RedeployRefusedError(refused)
 
-    monkeypatch.setattr(runtime, "deploy_or_redeploy", refuse)
+    monkeypatch.setattr(runtime, "bring_up", refuse)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
@@ -132,7 +132,7 @@ def test_a_run_whose_plan_was_taken_back_fails_and_says_why(
     def revert(*_: Any, **__: Any) -> None:
         raise RevertedError(outcome(KEPT, MOVED), cause)
 
-    monkeypatch.setattr(runtime, "deploy_or_redeploy", revert)
+    monkeypatch.setattr(runtime, "bring_up", revert)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def("demo__redeploy").execute_in_process(instance=instance, raise_on_error=False)
         (failure,) = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
@@ -158,7 +158,7 @@ def test_no_error_of_an_op_sends_control_characters_to_a_terminal(
         message = "PE 0 failed: boom \x1b]52;c;ZXZpbA==\x07\x9b2J\u202e"
         raise StreamsRuntimeError(message)
 
-    for name in ("deploy_or_redeploy", "cancel", "reset", "read_status"):
+    for name in ("bring_up", "cancel", "reset", "read_status"):
         monkeypatch.setattr(runtime, name, fail)
     with dg.DagsterInstance.ephemeral() as instance:
         result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)

@@ -132,7 +132,7 @@ def test_settings_hold_for_their_directory_alone(tmp_path: Path, spec: Path, mon
         master="local", driver_memory="2g",
     )  # fmt: skip
     compilation = compile_spec(spec, Options())
-    resource.deployments.write(compilation, fresh=False)
+    resource.deployments.bring_up(compilation)
     assert resource.deployments.names() == ("demo",)
     with sa.create_engine(f"sqlite:///{tmp_path}/its.db").connect() as connection:
         (settings,) = connection.execute(sa.text("select settings from application")).scalars()

@@ -21,7 +21,6 @@ from streams_orchestration.runtime.catalog.start_lock import lock_start
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import (
     base_directory,
-    deploy,
     resume,
     with_columns_of_queries,
 )
@@ -42,7 +41,6 @@ from streams_orchestration.runtime.redeployment.trying import await_trial, start
 from streams_orchestration.runtime.settings import Settings
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.storage.store import remove_files
-from streams_orchestration.runtime.units.reading import deployed_applications
 
 log = logging.getLogger("streams.redeploy")
 WITHIN_SECONDS = 120.0
@@ -136,31 +134,6 @@ def begin_redeploy(
             raise
         remove_files(catalog.store, garbage)
         start(home, application)
-        return redeployment
-
-
-def deploy_or_redeploy(home: Home, wanted: Deployable, *, drop: Collection[str] = ()) -> Redeployment | None:
-    """Deploy an application, or put it in the place of another plan of the same one; hosts are started by `launch`.
-
-    Args:
-        home: the state directory.
-        wanted: the application as it is to be.
-        drop: operators whose state may be lost.
-
-    Returns:
-        What was done to the deployed plan; None when nothing was deployed.
-
-    Raises:
-        What `deploy` and `redeploy` raise.
-    """
-    application = wanted.name
-    with lock_start(home.prepare(), application, "deploy"):  # else another process may deploy it behind this look
-        if application not in deployed_applications(home):
-            deploy(home, wanted)
-            return None
-        redeployment = redeploy(home, wanted, drop=drop)
-        if redeployment.verdict == "unchanged":
-            deploy(home, wanted)
         return redeployment
 
 

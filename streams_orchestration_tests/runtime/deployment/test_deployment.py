@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -204,18 +203,6 @@ def test_what_changes_how_it_runs_changes_the_fingerprint(file: Path, case: str)
 def test_the_fingerprint_is_the_same_for_the_same_application(file: Path):
     first: Any = copy.deepcopy(spec(file))
     assert fingerprint(first) == fingerprint(spec(file))
-
-
-def test_between_the_look_at_what_is_deployed_and_the_deployment_nobody_else_deploys(
-    home: Home, file: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def look(where: Home) -> Any:
-        with home.start_lock("app").open() as other, pytest.raises(BlockingIOError):
-            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return deployed_applications(where)
-
-    monkeypatch.setattr(redeploying, "deployed_applications", look)
-    assert redeploying.deploy_or_redeploy(home, deployable(spec(file))) is None
 
 
 QUERY = (

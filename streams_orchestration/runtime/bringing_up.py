@@ -1,0 +1,84 @@
+"""Bringing an application up: the one use case behind run, deploy, redeploy and restore, and Dagster's deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from streams_orchestration.compiler.checking.deployable import Deployable
+from streams_orchestration.compiler.compiling import violations
+from streams_orchestration.compiler.redeployment.outcome import Redeployment
+from streams_orchestration.runtime.catalog.start_lock import lock_start
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.going_on import ENDLESS, Run
+from streams_orchestration.runtime.errors import NotDeployableError
+from streams_orchestration.runtime.redeployment.redeploying import WITHIN_SECONDS, redeploy
+from streams_orchestration.runtime.savepoints.place import Place
+from streams_orchestration.runtime.savepoints.restoring import Restored, restore
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.reading import deployed_applications
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """The state that an application begins with, and what may happen to the plan and state that are deployed."""
+
+    fresh: bool = False
+    """Drop everything that is kept of the application, published results too."""
+    savepoint: Place | None = None
+    """Begin where this savepoint was taken; refused while the application is deployed, unless `fresh` is set."""
+    replaces: bool = False
+    """Replace another plan that is deployed, with its state kept; without this it is refused."""
+    drop: Collection[str] = ()
+    """Operators whose state may be lost, when a plan is replaced or a savepoint is restored."""
+    within: float = WITHIN_SECONDS
+    """Seconds in which the units that a replaced plan changes must reach their cuts, and then complete an epoch."""
+    run: Run = ENDLESS
+    """The run that begins."""
+
+
+GO_ON = Request()
+"""The application goes on where it stands, or starts from nothing if it was never deployed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BroughtUp:
+    """The outcome of bringing an application up."""
+
+    redeployment: Redeployment | None = None
+    """The effects on a deployed plan that could be replaced; None when there was none."""
+    restored: Restored | None = None
+    """The savepoint that the application began from; None without one."""
+
+
+def bring_up(home: Home, wanted: Deployable, request: Request = GO_ON) -> BroughtUp:
+    """Make an application the wanted one of its name; its hosts are started by `launch`.
+
+    The start lock is held from the first look at what is deployed to the last write, so no other process changes it in
+    between. Repeating a call that has succeeded changes nothing, unless it is `fresh`.
+
+    Args:
+        home: the state directory; it is made if it is missing.
+        wanted: the application.
+        request: the state that it begins with.
+
+    Raises:
+        NotDeployableError: a stage of the compiler is wrong, which is a bug; or see `deploy`.
+        ApplicationChangedError: another plan is deployed, and the request does not replace it.
+        RedeployRefusedError, RevertedError, NotDrainedError, NotWrittenError, OnTrialError: see `redeploy`.
+        SavepointError, DropStateError: see `restore`.
+        ApplicationError: Spark cannot run a query of the application.
+        StateDirectoryError, CatalogError, BeingStartedError: the home cannot be used.
+    """
+    if wrong := list(violations(wanted.compilation)):
+        message = f"{wanted.name}: a compiled stage did not pass its check, which is a bug: {'; '.join(wrong)}"
+        raise NotDeployableError(message)
+    redeployment, restored, fresh = None, None, request.fresh
+    with lock_start(home.prepare(), wanted.name, "deploy"):
+        if request.savepoint is not None:
+            restored = restore(home, wanted, request.savepoint, drop=request.drop, fresh=fresh)
+            fresh = False  # dropped before the savepoint was restored
+        elif request.replaces and not fresh and wanted.name in deployed_applications(home):
+            redeployment = redeploy(home, wanted, drop=request.drop, within=request.within)
+        deploy(home, wanted, fresh=fresh, run=request.run)
+    return BroughtUp(redeployment, restored)

@@ -1,0 +1,127 @@
+"""One function brings an application up, whatever is deployed under its name."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.runtime import bringing_up
+from streams_orchestration.runtime.bringing_up import GO_ON, BroughtUp, Request, bring_up
+from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.errors import ApplicationChangedError, NotDeployableError
+from streams_orchestration.runtime.observing.compilations import deployed_compilation
+from streams_orchestration.runtime.observing.reading import read_status
+from streams_orchestration.runtime.savepoints.creating import create_savepoint
+from streams_orchestration.runtime.savepoints.manifest import SavepointError
+from streams_orchestration.runtime.savepoints.places import savepoint_of
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.runtime.applications import totals, write_rows
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Callable[[int], Compilation]:
+    """The same application with a number of PEs, each of them another plan."""
+    file = write_rows(tmp_path / "rows.parquet", 3)
+    return lambda pes: totals(file, fusion="manual", pes=pes)
+
+
+def pes(home: Home, compilation: Compilation) -> int:
+    return len(read_status(home, compilation.logical.application).pes)
+
+
+def life(home: Home, compilation: Compilation) -> float:
+    return read_status(home, compilation.logical.application).deployed_at
+
+
+def test_what_was_never_deployed_starts_from_nothing(home: Home, plan: Callable[[int], Compilation]) -> None:
+    assert bring_up(home, deployable(plan(1))) == BroughtUp()
+    assert pes(home, plan(1)) == 1
+
+
+def test_the_same_plan_goes_on_and_so_it_may_be_repeated(home: Home, plan: Callable[[int], Compilation]) -> None:
+    bring_up(home, deployable(plan(1)))
+    began = life(home, plan(1))
+    cancel(home, plan(1).logical.application)
+    for _ in range(2):
+        assert bring_up(home, deployable(plan(1))) == BroughtUp()
+        assert read_status(home, plan(1).logical.application).state == "RUNNING"
+    assert life(home, plan(1)) == began
+
+
+def test_another_plan_is_refused_unless_it_is_to_replace_the_deployed_one(
+    home: Home, plan: Callable[[int], Compilation]
+) -> None:
+    bring_up(home, deployable(plan(1)))
+    with pytest.raises(ApplicationChangedError, match="streams redeploy"):
+        bring_up(home, deployable(plan(2)))
+    assert pes(home, plan(1)) == 1
+
+
+def test_the_plan_that_is_deployed_already_replaces_nothing(home: Home, plan: Callable[[int], Compilation]) -> None:
+    bring_up(home, deployable(plan(1)))
+    cancel(home, plan(1).logical.application)
+    redeployment = bring_up(home, deployable(plan(1)), Request(replaces=True)).redeployment
+    assert redeployment is not None
+    assert redeployment.verdict == "unchanged"
+    assert read_status(home, plan(1).logical.application).state == "RUNNING"
+
+
+def test_what_is_dropped_may_have_been_another_plan(home: Home, plan: Callable[[int], Compilation]) -> None:
+    bring_up(home, deployable(plan(1)))
+    began = life(home, plan(1))
+    assert bring_up(home, deployable(plan(2)), Request(fresh=True, replaces=True)) == BroughtUp()
+    assert pes(home, plan(2)) == 2
+    assert life(home, plan(2)) > began
+
+
+def test_a_savepoint_is_where_it_begins_if_nothing_is_deployed_or_that_is_dropped(
+    home: Home, plan: Callable[[int], Compilation]
+) -> None:
+    wanted = deployable(plan(1))
+    bring_up(home, wanted)
+    cancel(home, wanted.name)
+    create_savepoint(home, wanted.name, "noon")
+    place = savepoint_of(home, "noon")
+    with pytest.raises(SavepointError, match="is deployed and goes on from where it stands"):
+        bring_up(home, wanted, Request(savepoint=place))
+    restored = bring_up(home, deployable(plan(2)), Request(savepoint=place, fresh=True)).restored
+    assert restored is not None
+    assert restored.manifest.name == "noon"
+    assert pes(home, plan(2)) == 2
+
+
+@pytest.mark.parametrize("request_", [GO_ON, Request(replaces=True)])
+def test_nobody_else_deploys_between_the_look_and_the_deployment(
+    home: Home, plan: Callable[[int], Compilation], monkeypatch: pytest.MonkeyPatch, request_: Request
+) -> None:
+    original = bringing_up.deploy
+
+    def deploy(*arguments: object, **options: object) -> None:
+        with home.start_lock(wanted.name).open() as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        original(*arguments, **options)  # pyright: ignore[reportArgumentType]
+
+    wanted = deployable(plan(1))
+    monkeypatch.setattr(bringing_up, "deploy", deploy)
+    bring_up(home, wanted, request_)
+    assert deployed_compilation(home, wanted.name).fusion == plan(1).fusion
+
+
+def test_a_stage_that_breaks_its_condition_leaves_no_state_directory(
+    home: Home, plan: Callable[[int], Compilation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = deployable(plan(1))
+    monkeypatch.setattr(bringing_up, "violations", lambda _: iter(["fusion_plan: operator Rows is in no PE"]))
+    with pytest.raises(NotDeployableError, match="which is a bug: fusion_plan: operator Rows"):
+        bring_up(home, wanted)
+    assert not home.root.exists()
