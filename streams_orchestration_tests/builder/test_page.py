@@ -1,4 +1,4 @@
-"""docs/python.md: its code is run as it stands there. What README shows of it and of the spec is the same."""
+"""The code of docs/python.md, README and the tutorial is run, and is equal to what it shows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from streams_orchestration.compiler.checking.checking import check_parameters
+from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 
@@ -21,10 +22,22 @@ FLIGHTS, EXPRESSIONS, COMPOSITE, TEST = re.findall(r"```python\n(.*?)```", PAGE,
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_readme_shows_the_application_as_it_is():
-    assert re.findall(r"```python\n(.*?)```", README, re.DOTALL) == [FLIGHTS]
-    (shown,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+
+
+def test_the_tutorial_shows_the_flights_application_as_it_is():
+    shown = re.findall(r"```yaml\n(.*?)```", TUTORIAL, re.DOTALL)[-1]
     assert (ROOT / "specs" / "flights.yaml").read_text(encoding="utf-8").endswith(f"\n{shown}")
+
+
+def test_the_application_of_the_readme_can_run_here(tmp_path: Path):
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    path = tmp_path / "late.py"
+    path.write_text(code, encoding="utf-8")
+    wanted = deployable(compile_spec(path))
+    assert [len(pe.operators) for pe in wanted.compilation.fusion.pes] == [6]
+    (region,) = wanted.compilation.regions.logical
+    assert region.trigger == "periodic"
 
 
 def decided(compilation: Compilation) -> list[Any]:
