@@ -374,10 +374,7 @@ def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> N
 
 
 def _record(
-    context: dg.OpExecutionContext,
-    deployments: Deployments,
-    status: ApplicationStatus,
-    timeline: str | None = None,
+    context: dg.OpExecutionContext, deployments: Deployments, status: ApplicationStatus, timeline: str | None = None
 ) -> None:
     """Show on the assets what was reached.
 
