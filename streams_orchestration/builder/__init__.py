@@ -1,4 +1,4 @@
-"""Applications in Python: what a spec says, by calls.
+"""Applications in Python: method calls build the same application as a spec in YAML.
 
 Example:
     app = Application("words")

@@ -1,4 +1,4 @@
-"""An application in Python: the same model as a spec, with nothing that one can say and the other cannot."""
+"""An application in Python. It expresses exactly what a spec in YAML expresses."""
 
 from __future__ import annotations
 
@@ -57,12 +57,13 @@ if TYPE_CHECKING:
 
 
 class Application(Declarations):
-    """An application, put together by calls.
+    """An application that method calls build up.
 
     Args:
-        name: of the application, an identifier.
-        description: what it is for.
-        time_zone: of the clocks in expressions and queries, an IANA name such as `Europe/Berlin`; UTC when None.
+        name: the application's name, an identifier.
+        description: the application's purpose, in a sentence.
+        time_zone: the time zone of local times in expressions and queries: an IANA name such as `Europe/Berlin`, or
+            None for UTC.
     """
 
     def __init__(self, name: str, *, description: str = "", time_zone: str | None = None) -> None:
@@ -83,13 +84,13 @@ class Application(Declarations):
         """Add an operator with one output.
 
         Args:
-            operator: the operator, for instance of `operators`.
-            inputs: what each of its input ports reads.
-            schema: of the output; where none is needed, as behind a filter, it is that of the input.
-            name: of the operator and its output; the variable's that it is assigned to when None.
-            uid: what the operator is known by over redeploys.
-            rate: tuples a second that the output is expected to have.
-            consistent: a region starts here, see `consistent`.
+            operator: the operator, for example from `operators`.
+            inputs: the streams that each input port reads.
+            schema: the schema of the output. Operators that pass tuples on, such as a filter, take the input's schema.
+            name: the name of the operator and its output. None takes the name of the variable that is assigned.
+            uid: the operator's identity across redeploys.
+            rate: the expected rate of the output, in tuples per second.
+            consistent: the annotation that starts a consistent region here; `consistent` makes one.
         """
         node = self._add(operator, inputs, 1, name=name, uid=uid)
         output = (node.outputs or [])[0]
@@ -125,7 +126,13 @@ class Application(Declarations):
             refuse_misfits(node, inputs, [self.tuple_type(output) for output in node.outputs or ()])
 
     def import_stream(self, schema: Schema, *, name: str | None = None, **parameters: Any) -> Stream:
-        """A stream that another application exports: `subscription`, or `application` and `streamId`; and `filter`."""
+        """Import a stream that another application exports.
+
+        Args:
+            schema: the schema of the stream.
+            name: the name of the operator and its output.
+            parameters: `subscription`, or `application` and `streamId`; optionally `filter`.
+        """
         return self.stream(named_use("Import", parameters), schema=schema, name=name)
 
     # graphs
@@ -134,13 +141,13 @@ class Application(Declarations):
     def composite(
         self, name: str, inputs: Sequence[str] = (), *, annotations: Json | None = None, config: Json | None = None
     ) -> Iterator[Composite]:
-        """Define a composite; what is added in the `with` block belongs to it.
+        """Define a composite. Operators that are added inside the `with` block belong to it.
 
         Args:
-            name: of the composite.
-            inputs: names of its input ports.
-            annotations: of the definition: `threading`.
-            config: that its operators have if they have none of their own.
+            name: the composite's name.
+            inputs: the names of its input ports.
+            annotations: the annotations of the definition; only `threading` is allowed.
+            config: the config of operators inside that have none of their own.
         """
         definition = Definition(name, calling_place(), Graph(self._root))
         definition.graph.definition = definition
@@ -152,9 +159,10 @@ class Application(Declarations):
 
     @contextmanager
     def block(self, name: str, *, uid: str | None = None) -> Iterator[Invoked]:
-        """Put what is added in the `with` block into a composite of its own.
+        """Put the operators that are added inside the `with` block into a composite of their own.
 
-        Streams of outside that are read inside, and those of inside that are read outside, become its ports.
+        A stream that crosses the block's border becomes a port: an input port if the block reads it, an output port if
+        the graph around reads it.
         """
         place = calling_place()
         graph = Graph(self._root)
@@ -172,7 +180,7 @@ class Application(Declarations):
         self, name: str, width: int | str, *, partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
         broadcast: Sequence[Stream | str] = (), replicate_host_tags: Sequence[str] = (), uid: str | None = None,
     ) -> Iterator[Invoked]:  # fmt: skip
-        """Run what is added in the `with` block as `width` replicas; the other arguments are those of `parallel`."""
+        """Run the operators of the `with` block as `width` replicas; `parallel` describes the other arguments."""
         annotation = parallel(
             width, partition_by=partition_by, broadcast=broadcast, replicate_host_tags=replicate_host_tags
         )
@@ -218,7 +226,7 @@ class Application(Declarations):
     # what becomes of it
 
     def document(self) -> Json:
-        """The spec as a mapping, of which every part knows the line of Python that it comes from."""
+        """Return the spec as a mapping. Every part of it has the line of Python that made it."""
         self._root.reserved = {*self._operators, *STANDARD}
         self._root.name_all()
         document: Json = {"specVersion": 1, "application": self.name}
@@ -238,20 +246,20 @@ class Application(Declarations):
         return located(document | {"graph": graph}, self._place)
 
     def model(self) -> model.Application:
-        """The application as the compiler reads it.
+        """Return the application as the compiler's input.
 
         Raises:
-            ApplicationError: it has errors; all are reported, each with its line.
+            ApplicationError: the application has errors; all are reported, each with its line.
         """
         return application_from_mapping(self.document())
 
     def to_yaml(self) -> str:
-        """The same application as a spec."""
+        """Return the same application as a spec in YAML."""
         return yaml.safe_dump(_unlocated(self.document()), sort_keys=False, width=120, allow_unicode=True)
 
     @classmethod
     def from_spec(cls, spec: str | Path | model.Application) -> Application:
-        """The application of a spec, to go on with; `app["Name"]` is a stream of its main graph.
+        """Return the application of a spec, which can then be extended; `app["Name"]` is a stream of its main graph.
 
         Raises:
             ApplicationError: the spec cannot be read, or has errors.
@@ -263,10 +271,10 @@ class Application(Declarations):
         return app
 
     def __getitem__(self, name: str) -> Stream:
-        """A stream of the main graph by its name.
+        """Return the stream of the main graph that has this name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: no stream has this name.
         """
         self._root.name_all()
         graph = self._root.main
@@ -280,7 +288,7 @@ class Application(Declarations):
         raise KeyError(message)
 
     def _is_sink(self, node: Node) -> bool:
-        """Has an invocation no stream, where it names none?"""
+        """Return True if an invocation that names no outputs has none, instead of one stream of its own name."""
         if not isinstance(node.operator, str):
             return not node.operator.outputs
         if node.operator in self._operators:
@@ -303,7 +311,7 @@ class Application(Declarations):
         self, inputs: Mapping[str, Rows] | None = None, *, streams: Sequence[str | Stream] = (),
         options: Options | None = None, batch: int = 1000,
     ) -> dict[str, pa.Table]:  # fmt: skip
-        """Run it in this process, with tuples of a test; see `testing.run_in_process`."""
+        """Run the application in this process on the tuples of a test; see `testing.run_in_process`."""
         from streams_orchestration.builder.testing import run_in_process  # loads Arrow and the runtime
 
         return run_in_process(self.document(), inputs or {}, [*map(self.name_of, streams)], options, batch)
@@ -316,7 +324,7 @@ class Application(Declarations):
         return name_in(self._root.main, reached(source(stream), self._root.main, self._place))
 
     def graph(self, options: Options | None = None) -> Drawing:
-        """The compiled application as a picture, which notebooks show."""
+        """Compile the application and return its graph as a picture, which notebooks show."""
         return Drawing(draw_svg(self.compile(options)))
 
     def _repr_html_(self) -> str:
@@ -326,9 +334,9 @@ class Application(Declarations):
             return f"<pre>{error}</pre>"
 
     def run(self, *options: str) -> int:
-        """Compile, deploy and follow it, as `streams run` does with the options of that command; its exit status.
+        """Run `streams run` on this application with options of that command, and return its exit status.
 
-        The hosts import functions from the module that calls this: call it under `if __name__ == "__main__":`.
+        Hosts import functions from the module that calls this, so call it under `if __name__ == "__main__":`.
         """
         return subprocess.call([sys.executable, "-m", "streams_orchestration", "run", self._target(), *options])
 
@@ -341,10 +349,10 @@ class Application(Declarations):
 
 
 def _pairs(outputs: Any, place: Place) -> list[tuple[str, Any]]:
-    """The name and the schema of each output.
+    """Return the name and the schema of each output; the schema may be None.
 
     Raises:
-        BuildError: `outputs` is neither a number nor a list of names, each with its schema where it has one.
+        BuildError: `outputs` is no list of names and of pairs of name and schema.
     """
     pairs: list[tuple[str, Any]] = []
     for each in outputs if isinstance(outputs, list | tuple) else [None]:
@@ -362,7 +370,7 @@ def _pairs(outputs: Any, place: Place) -> list[tuple[str, Any]]:
 
 
 class Drawing:
-    """A picture, as SVG."""
+    """A picture in SVG."""
 
     def __init__(self, svg: str) -> None:
         self.svg = svg

@@ -1,4 +1,4 @@
-"""Expressions in Python: `col("delay") > 15` makes the text that an operator takes, in place of one that is written.
+"""Expressions in Python: `col("delay") > 15` stands for the text `delay > 15` in an operator's parameters.
 
 >>> str((col("delay") > 15) & col("carrier").isin("UA", "AA"))
 "delay > 15 AND carrier IN ('UA', 'AA')"
@@ -27,7 +27,7 @@ Value: TypeAlias = "Column | Literal"
 class Column:
     """An expression over the attributes of a stream; `str` gives its text.
 
-    Operators of Python make further expressions: `+ - * / %`, `== != < <= > >=`, and `& | ~` for AND, OR and NOT.
+    Python's operators combine expressions: `+ - * / %`, `== != < <= > >=`, and `& | ~` for AND, OR and NOT.
     """
 
     __slots__ = ("name", "tree")
@@ -54,7 +54,7 @@ class Column:
         raise ColumnError(message)
 
     def __iter__(self) -> NoReturn:
-        """Refuse iteration, since a column has no elements until there is a tuple."""
+        """Refuse iteration: an expression has elements only when a tuple is there."""
         message = f"{self} has elements for each tuple, and none here; see functions.size, and x[0] for an element"
         raise ColumnError(message)
 
@@ -107,11 +107,11 @@ class Column:
         return _apply("power", self, other)
 
     def __neg__(self) -> Column:
-        """Return the number with the other sign."""
+        """Return the number with the opposite sign."""
         return _apply("negative", self)
 
     def __abs__(self) -> Column:
-        """Return the number without its sign."""
+        """Return the absolute value."""
         return _apply("abs", self)
 
     # comparison
@@ -143,15 +143,15 @@ class Column:
         return _apply(">=", self, other)
 
     def eq_null_safe(self, other: Value) -> Column:
-        """Return the condition that both are equal, or both null; it is never null."""
+        """Return the condition that both are equal or both are null; the condition itself is never null."""
         return _apply("<=>", self, other)
 
     def is_null(self) -> Column:
-        """Return the condition that there is no value."""
+        """Return the condition that the value is null."""
         return _apply("isnull", self)
 
     def is_not_null(self) -> Column:
-        """Return the condition that there is a value."""
+        """Return the condition that the value is not null."""
         return ~self.is_null()
 
     def is_nan(self) -> Column:
@@ -159,7 +159,7 @@ class Column:
         return _apply("isnan", self)
 
     def between(self, low: Value, high: Value) -> Column:
-        """Return the condition that the value lies between two others, or is one of them."""
+        """Return the condition that the value lies between two bounds, both included."""
         return Column(between(self.tree, tree_of(low), tree_of(high)))
 
     def isin(self, *values: Value) -> Column:
@@ -174,7 +174,7 @@ class Column:
         return _apply("like", self, pattern)
 
     def ilike(self, pattern: Value) -> Column:
-        """Return the condition that the text fits a pattern, in letters of any case."""
+        """Return the condition that the text fits a pattern, ignoring case."""
         return _apply("ilike", self, pattern)
 
     def rlike(self, pattern: Value) -> Column:
@@ -192,11 +192,11 @@ class Column:
         return _joined("and", other, self)
 
     def __or__(self, other: Value) -> Column:
-        """Return the condition that one of them is true."""
+        """Return the condition that at least one of them is true."""
         return _joined("or", self, other)
 
     def __ror__(self, other: Value) -> Column:
-        """Return the condition that one of them is true."""
+        """Return the condition that at least one of them is true."""
         return _joined("or", other, self)
 
     def __invert__(self) -> Column:
@@ -206,19 +206,19 @@ class Column:
     # bits
 
     def bitwise_and(self, other: Value) -> Column:
-        """Return the bits that both numbers have."""
+        """Return the bits that are set in both numbers."""
         return _apply("&", self, other)
 
     def bitwise_or(self, other: Value) -> Column:
-        """Return the bits that one of the numbers has."""
+        """Return the bits that are set in at least one of the numbers."""
         return _apply("|", self, other)
 
     def bitwise_xor(self, other: Value) -> Column:
-        """Return the bits that just one of the numbers has."""
+        """Return the bits that are set in exactly one of the numbers."""
         return _apply("^", self, other)
 
     def bitwise_not(self) -> Column:
-        """Return the bits that the number does not have."""
+        """Return the number with all bits inverted."""
         return _apply("~", self)
 
     # types, parts and names
@@ -236,11 +236,11 @@ class Column:
         return Column(Member(self.tree, name))
 
     def __getitem__(self, key: Value) -> Column:
-        """Return an element of an array, from 0 on, or the value of a key of a map."""
+        """Return an element of an array, counted from 0, or the value of a map's key."""
         return _apply("[]", self, key)
 
     def alias(self, name: str) -> Column:
-        """Return the expression with the name of the attribute that its value becomes in `select`."""
+        """Name the expression. In `select`, its value becomes the attribute of this name."""
         return Column(self.tree, name)
 
 
@@ -263,28 +263,28 @@ class Summary:
 
 
 class When(Column):
-    """A choice that may go on with `when` and `otherwise`; it is null where no condition is true."""
+    """A conditional expression, which `when` and `otherwise` extend. It is null if no condition is true."""
 
     __slots__ = ()
 
     def when(self, condition: Value, value: Value) -> When:
-        """Return the choice with a further branch, which counts if no earlier condition is true."""
+        """Add a branch, which applies if its condition is true and no earlier one is."""
         assert isinstance(self.tree, Choice)
         return When(Choice((*self.tree.branches, (tree_of(condition), tree_of(value))), None))
 
     def otherwise(self, value: Value) -> Column:
-        """Return the choice with a value for tuples for which no condition is true."""
+        """Add the value for tuples for which no condition is true."""
         assert isinstance(self.tree, Choice)
         return Column(Choice(self.tree.branches, tree_of(value)))
 
 
 def col(name: str) -> Column:
-    """Return the value of an attribute."""
+    """Return the expression that is the value of an attribute."""
     return Column(Name(name))
 
 
 def when(condition: Value, value: Value) -> When:
-    """Return a value where a condition is true: `when(col("n") > 9, "many").otherwise("few")`."""
+    """Return a conditional expression: `when(col("n") > 9, "many").otherwise("few")`."""
     return When(Choice(((tree_of(condition), tree_of(value)),), None))
 
 
@@ -292,7 +292,7 @@ def lit(value: Value) -> Column:
     """Return a value of Python as an expression.
 
     A float is a double, a Decimal a decimal, a datetime with a zone a timestamp, one without a `timestamp_ntz`, a
-    timedelta an interval; None is NULL. What stands for a value of the submission is a number or a condition.
+    timedelta an interval; None is NULL. A reference to a submission-time value is a number or a condition.
     """
     return Column(tree_of(value))
 
@@ -302,12 +302,12 @@ MISSING: Any = object()
 
 
 def call(function: str, *arguments: Value) -> Column:
-    """Return a function of the table with its arguments; `functions` has one of its own for each."""
+    """Return the call of a function by its name; `functions` has a Python function for each."""
     return _apply(function, *(each for each in arguments if each is not MISSING))
 
 
 def tree_of(value: Value) -> Syntax:
-    """Return an expression, or a value of Python, as the tree of what is written.
+    """Return the syntax tree of an expression or of a Python value.
 
     Raises:
         ColumnError: no literal has this value.

@@ -11,15 +11,15 @@ from streams_orchestration.builder.streams import Builds, Input, Stream, source
 
 
 class Invoke(Protocol):
-    """Adds a use of a composite to the graph that is being put together."""
+    """A function that adds an invocation of a composite to the graph being built."""
 
     def __call__(self, inputs: Sequence[Input], name: str | None, uid: str | None, /) -> tuple[Stream, ...]:
-        """Its outputs."""
+        """Add the invocation and return its output streams."""
         ...
 
 
 class Composite:
-    """A graph with ports that is used like an operator; made by `Application.composite`."""
+    """A graph with ports that can be invoked like an operator; `Application.composite` makes one."""
 
     def __init__(self, app: Builds, definition: Definition, invoke: Invoke) -> None:
         self._app = app
@@ -27,7 +27,7 @@ class Composite:
         self._invoke = invoke
 
     def __getitem__(self, port: str) -> Stream:
-        """The stream that comes in through a port.
+        """Return the stream that enters through an input port.
 
         Raises:
             KeyError: the composite has no such port.
@@ -41,11 +41,11 @@ class Composite:
         raise KeyError(message)
 
     def outputs(self, *streams: Stream | str) -> None:
-        """The streams of its graph that go out, in the order of its output ports."""
+        """The streams of the composite's graph that leave it, in the order of the output ports."""
         self._definition.outputs = [source(stream) for stream in streams]
 
     def __call__(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> Stream:
-        """Use it; its only output."""
+        """Add an invocation and return its only output."""
         outputs = self._invoke(inputs, name, uid)
         if len(outputs) != 1:
             message = f"{self._definition.name} has {len(outputs)} outputs, not one: call its `streams`"
@@ -53,5 +53,5 @@ class Composite:
         return outputs[0]
 
     def streams(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> tuple[Stream, ...]:
-        """Use it; all its outputs."""
+        """Add an invocation and return all its outputs."""
         return self._invoke(inputs, name, uid)

@@ -1,4 +1,4 @@
-"""What an application in Python declares besides its graphs."""
+"""Declarations of an application in Python: everything but its graphs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.model.values import SubmissionType
 
 
 class Declarations:
-    """Submission values, tuple types, operators, pools of hosts, and annotations and configs of the main graph."""
+    """Submission values, tuple types, operators, host pools, and annotations and configs of the main graph."""
 
     def __init__(self) -> None:
         self._submission: dict[str, Json] = {}
@@ -28,12 +28,12 @@ class Declarations:
         self._config: Json = {}
 
     def submission(self, name: str, of: type | SubmissionType, default: Any = None) -> Reference:
-        """A value that is given when the application is submitted; what stands for it in parameters and widths.
+        """Declare a value that is given at submission. Return the reference to it for parameters and widths.
 
         Args:
-            name: of the value.
-            of: `int`, `float`, `bool` or `str`, or a type of a spec.
-            default: without one the value must be given.
+            name: the name of the value.
+            of: its type: `int`, `float`, `bool`, `str`, or a type name of a spec.
+            default: the value if none is given; without a default, submission requires one.
         """
         names: dict[type, str] = {int: "int32", float: "float64", bool: "boolean", str: "rstring"}
         declared: Json = {"type": of if isinstance(of, str) else names.get(of, of.__name__)}
@@ -41,12 +41,12 @@ class Declarations:
         return (TextReference if declared["type"] == "rstring" else Reference)(f"${{{name}}}")
 
     def schema(self, name: str, schema: Schema) -> str:
-        """Declare a tuple type; its name, which stands for it."""
+        """Declare a tuple type and return its name, which can then stand for it."""
         self._schemas[name] = ddl_of(schema)
         return name
 
     def declare(self, name: str, implementation: str | type | None = None, **model_: Any) -> str:
-        """Declare an operator: its class, ports and properties as a spec has them; its name, for `use`."""
+        """Declare an operator by the keys of a spec (class, ports, properties). Return its name, for `use`."""
         declared = plain_keys(model_)
         if implementation is not None:
             declared["implementation"] = (
@@ -56,7 +56,7 @@ class Declarations:
         return name
 
     def host_pool(self, name: str, *, tags: Sequence[str] = (), size: int | None = None) -> str:
-        """Declare a pool of hosts; its name."""
+        """Declare a host pool and return its name."""
         self._pools.append(
             located(
                 {"name": name} | ({"tags": list(tags)} if tags else {}) | ({"size": size} if size is not None else {}),
@@ -70,11 +70,11 @@ class Declarations:
         self._annotations.update(plain_keys(annotations))
 
     def configure(self, **config: Any) -> None:
-        """Set configs that operators without one of their own have."""
+        """Set the configs of operators that have none of their own."""
         self._config.update(plain_keys(config))
 
     def _declared(self, operator: Use) -> str:
-        """The name of an operator, which is declared if its class says what it needs."""
+        """Return the operator's name in the spec; declare the operator first if its class describes its ports."""
         if operator.declaration is None:
             return operator.operator
         name, number = operator.operator, 1
@@ -85,7 +85,7 @@ class Declarations:
         return name
 
     def _ddl(self, schema: Schema | None) -> str | None:
-        """A class is declared under its name, so that plans and pages show it."""
+        """Return a schema as text for the spec. A class is declared under its name, which plans and pages then show."""
         if schema is None or isinstance(schema, str):
             return schema
         ddl = ddl_of(schema)
@@ -96,7 +96,7 @@ class Declarations:
         return name
 
     def _take_over(self, read: model.Application) -> Json:
-        """Declare what a spec does; the spec as a mapping."""
+        """Copy all declarations of a spec. Return the spec as a mapping."""
         dump = read.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         self._submission, self._schemas = dump.get("submission", {}), dict(read.schemas)
         self._operators, self._pools = dump.get("operators", {}), list(dump.get("hostPools", []))

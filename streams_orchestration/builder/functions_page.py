@@ -116,7 +116,7 @@ def _plain(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file that is named, `docs/functions.md` when none is."""
+    """Write the page to the file in the first argument, by default `docs/functions.md`."""
     paths = sys.argv[1:] if arguments is None else arguments
     (Path(paths[0]) if paths else PAGE).write_text(functions_page(), encoding="utf-8")
 

@@ -66,7 +66,7 @@ def _summary(function: OutputFunction) -> str:
 
 
 def _parameters(signatures: tuple[Signature, ...]) -> tuple[list[str], list[str]]:
-    """Return the parameters of a function, and the names by which they are handed on."""
+    """Return the parameters of a function in Python, and the arguments of the `call` in its body."""
     longest = max(signatures, key=lambda form: len(form.parameters), default=None)
     if longest is None or longest.variadic or any(len(f.parameters) != len(longest.parameters) for f in signatures):
         return ["*arguments: Value"], ["*arguments"]

@@ -1,4 +1,4 @@
-"""Tuple types that expressions over columns give, and the check that they fit, where an operator is added."""
+"""Inference of tuple types from columns, and the check that columns fit, at the moment an operator is added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of Python as literals of an expression."""
+"""Python values as literals of an expression."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _EPOCH = datetime.date(1970, 1, 1)
 
 
 class ColumnError(ValueError):
-    """Error: a value or an operation that no expression has; the message names file and line of Python."""
+    """Error: an expression cannot have this value or operation; the message names file and line of Python."""
 
     def __init__(self, message: str) -> None:
         place = calling_place()
@@ -44,7 +44,7 @@ class ColumnError(ValueError):
 
 
 def literal(value: object) -> Syntax:
-    """Return the literal of a value of Python.
+    """Return the literal of a Python value.
 
     Raises:
         ColumnError: no literal has this value.

@@ -1,10 +1,15 @@
-"""Invocations, streams and graphs while they are put together; names are decided when the document is written.
+"""Drafts of invocations, streams and graphs while an application is built; names are decided when it is written.
 
-An invocation has the name that the application gives it. Without one it takes that of the variable that its statement
-assigns, unless another invocation of the same statement reads it: in `late = flights.filter(...).map(...)` the last one
-is `late`, and the one within is `late_Filter`. Where a statement assigns nothing an invocation is called by the stream
-that it reads: `late.to_files(...)` is `late_FileSink`. So a name depends on nothing but its own statement and what that
-reads. What reads nothing, and a composite, is called by its kind. A number makes a name unique that is taken already.
+An invocation without an explicit name is named by the first of these rules that applies:
+
+1. It takes the name of the variable that its statement assigns: in `late = flights.filter(...).map(...)` the map is
+   `late`. An invocation that the same statement reads further gets its kind appended: the filter is `late_Filter`.
+2. In a statement that assigns nothing, it is named after the stream that it reads, and its kind:
+   `late.to_files(...)` is `late_FileSink`.
+3. A source and the use of a composite are named after their kind.
+
+So a name depends only on its own statement and on the streams that the statement reads. A number is appended to a name
+that is already taken.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ Json = dict[str, Any]
 
 
 class BuildError(ValueError):
-    """An application is put together in a way that no spec could say; the message names file and line."""
+    """Error: the application is built in a way that no spec can express; the message names file and line."""
 
     def __init__(self, message: str, place: Place) -> None:
         super().__init__(f"{place.file}:{place.line}: {message}")
@@ -33,16 +38,16 @@ class BuildError(ValueError):
 
 @dataclass(eq=False)
 class Port:
-    """An input port of an invocation, and what feeds it."""
+    """An input port of an invocation, and the streams that it reads."""
 
     streams: list[Source]
     name: str | None = None
-    """None for the one that the composite gives it, or `in0`, `in1` and so on."""
+    """The port's name; None for the composite's own name of the port, or `in0`, `in1` and so on."""
     control: bool = False
     mutates: Sequence[str] | None = None
 
     def document(self, graph: Graph) -> Any:
-        """The port as a spec has it."""
+        """Return the port in the form of a spec."""
         names = [name_in(graph, stream) for stream in self.streams]
         more: Json = {"name": self.name} if self.name else {}
         more |= {"control": True} if self.control else {}
@@ -54,21 +59,21 @@ class Port:
 
 @dataclass(eq=False)
 class Output:
-    """An output port of an invocation, or an input port of a composite: what a stream comes from."""
+    """The origin of a stream: an output port of an invocation, or an input port of a composite."""
 
     graph: Graph
     node: Node | None = None
-    """None for a port of the composite that the graph is of."""
+    """The invocation; None for an input port of the graph's composite."""
     name: str | None = None
-    """None when the name of the invocation will do."""
+    """The stream's name; None to derive it from the invocation's name."""
     schema: str | None = None
     rate: float | None = None
     outer: Output | None = None
-    """What comes in through the port of a block; the stream in a block that comes out of it."""
+    """The stream on the other side of a block's port: outside for an input port, inside for an output port."""
 
 
 Source = Output | str
-"""A stream, or the name of one that is made later."""
+"""A stream, or the name of a stream that is added later."""
 
 
 @dataclass(eq=False)
@@ -81,7 +86,7 @@ class Node:
     name: str | None = None
     inputs: list[Port] = field(default_factory=list[Port])
     outputs: list[Output] | None = None
-    """None for what is the default: one of the invocation's name, none of a sink."""
+    """None for the default: one stream of the invocation's name, or no stream for a sink."""
     parameters: Json = field(default_factory=dict[str, Any])
     annotations: Json = field(default_factory=dict[str, Any])
     config: Json = field(default_factory=dict[str, Any])
@@ -89,12 +94,12 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """What it is called by when nothing else names it."""
+        """The class name of its operator, or the name of its composite."""
         operator = self.operator if isinstance(self.operator, str) else self.operator.name
         return re.sub(r"\W", "_", operator.rpartition(":")[2].rpartition(".")[2])
 
     def document(self) -> Json:
-        """The invocation as a spec has it."""
+        """Return the invocation in the form of a spec."""
         operator = self.operator if isinstance(self.operator, str) else self.graph.root.names[self.operator]
         document: Json = {"name": self.graph.names[self], "operator": operator}
         annotations = self._annotations()
@@ -111,7 +116,7 @@ class Node:
         return located(document, self.place)
 
     def _annotations(self) -> Json:
-        """With the names of the ports that a parallel region is divided by."""
+        """Return the annotations; a parallel region refers to ports by name, no longer by stream."""
         parallel: Json = dict(self.annotations.get("parallel") or {})
         by, broadcast = parallel.get("partitionBy"), parallel.get("broadcast")
         if isinstance(by, Mapping):
@@ -124,7 +129,7 @@ class Node:
         return self.annotations | ({"parallel": parallel} if parallel else {})
 
     def _port(self, which: Port | Source) -> str:
-        """The name of an input port, or of the one that a stream comes into."""
+        """Return the name of an input port, which may be given as a stream that it reads."""
         if isinstance(which, str):
             return which
         for position, port in enumerate(self.inputs):
@@ -156,16 +161,16 @@ class Graph:
 
     root: Root
     definition: Definition | None = None
-    """The composite that it is of."""
+    """The composite; None for the main graph."""
     nodes: list[Node] = field(default_factory=list[Node])
     names: dict[Node, str] = field(default_factory=dict[Node, str])
     streams: dict[Output, str] = field(default_factory=dict[Output, str])
     taken: set[str] = field(default_factory=set[str])
     inner: set[Node] = field(default_factory=set["Node"])
-    """Invocations that are read by another one of the same statement."""
+    """Invocations whose output is read in the same statement."""
 
     def name_all(self) -> None:
-        """Decide what invocations and their streams are called: explicit names first."""
+        """Name all invocations and their streams. Explicit names are reserved first."""
         self.names, self.streams, self.taken = {}, {}, set()
         ports = self.definition.inputs if self.definition else []
         outputs = [output for node in self.nodes for output in node.outputs or ()]
@@ -182,16 +187,16 @@ class Graph:
                 self.streams[output] = self.names[node] if alone else self.unique(self._wanted(node, output))
 
     def find_inner(self) -> None:
-        """Find the invocations that are read by another one of their own statement, whose variable names that one."""
+        """Fill `inner`. The variable of a statement names the invocation that is not in `inner`."""
         self.inner = {writer for node in self.nodes for writer in _read(node) if _statement(writer) == _statement(node)}
 
     def _assigned(self, node: Node) -> str:
-        """The variable that an invocation is assigned to; empty where there is none that tells it from others."""
+        """Return the variable that names an invocation (rule 1 of the module), or an empty text."""
         targets = node.place.targets
         return targets[0] if node not in self.inner and len(targets) == 1 and _usable(targets[0]) else ""
 
     def _described(self, node: Node) -> str:
-        """What an invocation without a name and a variable is called: the stream that it belongs to, and its kind."""
+        """Return the name of an invocation that no variable names (the other rules of the module)."""
         if not isinstance(node.operator, str):
             return node.kind
         targets = node.place.targets
@@ -207,13 +212,13 @@ class Graph:
         return targets[position] if named else f"{self.names[node]}_{position}"
 
     def unique(self, wanted: str) -> str:
-        """A name that nothing in the graph has yet."""
+        """Reserve and return a name that is not taken in the graph, with a number appended if needed."""
         name = next(name for name in numbered(wanted) if name not in self.taken)
         self.taken.add(name)
         return name
 
     def document(self) -> list[Json]:
-        """The graph as a spec has it."""
+        """Return the graph in the form of a spec."""
         return [node.document() for node in self.nodes]
 
 
@@ -229,10 +234,10 @@ class Definition:
     annotations: Json = field(default_factory=dict[str, Any])
     config: Json = field(default_factory=dict[str, Any])
     block: Node | None = None
-    """The only invocation of a composite that was written in its place: a block."""
+    """The only invocation, if the composite is a block; None for a composite that was defined for reuse."""
 
     def document(self) -> Json:
-        """The composite as a spec has it."""
+        """Return the composite in the form of a spec."""
         document: Json = {}
         if self.inputs:
             document["inputs"] = [name_in(self.graph, port) for port in self.inputs]
@@ -252,14 +257,14 @@ class Root:
     main: Graph = field(init=False)
     definitions: list[Definition] = field(default_factory=list[Definition])
     reserved: set[str] = field(default_factory=set[str])
-    """Names that no composite may take: those of declared operators."""
+    """Names that no composite may take: standard and declared operators."""
     names: dict[Definition, str] = field(default_factory=dict[Definition, str])
 
     def __post_init__(self) -> None:
         self.main = Graph(self)
 
     def name_all(self) -> None:
-        """Decide all names."""
+        """Name all composites, invocations and streams."""
         self.names.clear()
         for definition in sorted(self.definitions, key=lambda each: each.block is not None):
             taken = {*self.names.values(), *self.reserved} if definition.block is not None else set[str]()
@@ -272,7 +277,7 @@ class Root:
 
 
 def schema_of(stream: Source) -> str | None:
-    """Return the schema of a stream, which standard operators may pass on; None where nothing says what it is."""
+    """Return the schema of a stream, or None if it is unknown. Some standard operators pass their input's schema on."""
     seen: set[Output] = set()
     while isinstance(stream, Output) and stream not in seen:
         seen.add(stream)
@@ -289,7 +294,7 @@ def schema_of(stream: Source) -> str | None:
 
 
 def _stem(stream: Source) -> str:
-    """What names a stream by itself: its name, its variable, else what names the stream that it is made from."""
+    """Return the base of the names of a stream's readers: its name, its variable, or the stem of the stream it reads."""
     while isinstance(stream, Output):
         node, name = stream.node, stream.name
         if name is None and stream.outer is not None:
@@ -309,7 +314,7 @@ def _stem(stream: Source) -> str:
 
 
 def name_in(graph: Graph, stream: Source) -> str:
-    """What a stream of a graph is called; ports and streams of blocks take the names that they have elsewhere."""
+    """Return the name of a stream in a graph; a block's port takes the name of the stream on its other side."""
     if isinstance(stream, str):
         return stream
     if stream not in graph.streams:
@@ -319,10 +324,10 @@ def name_in(graph: Graph, stream: Source) -> str:
 
 
 def reached(stream: Source, graph: Graph, place: Place) -> Source:
-    """The same stream in another graph: through the ports of the blocks in between.
+    """Return the stream that carries the same tuples in another graph, adding ports to the blocks in between.
 
     Raises:
-        BuildError: one of the graphs is that of a composite, which nothing comes into but by its ports.
+        BuildError: a composite that is no block lies in between; streams enter it only by its declared ports.
     """
     if isinstance(stream, str) or stream.graph is graph:
         return stream
@@ -335,7 +340,7 @@ def reached(stream: Source, graph: Graph, place: Place) -> Source:
 
 
 def _around(graph: Graph) -> Iterator[Graph]:
-    """A graph, and those that it is a block in."""
+    """Yield a graph, then the graph around it as long as the graph is a block."""
     yield graph
     while graph.definition is not None and graph.definition.block is not None:
         graph = graph.definition.block.graph
@@ -370,7 +375,7 @@ def _into(stream: Output, graph: Graph) -> Output:
 
 
 def _read(node: Node) -> Iterator[Node]:
-    """The invocations whose streams an invocation reads."""
+    """Yield the invocations whose streams an invocation reads."""
     for port in node.inputs:
         yield from (each.node for each in port.streams if isinstance(each, Output) and each.node is not None)
 
@@ -384,6 +389,6 @@ def _usable(name: str) -> bool:
 
 
 def numbered(name: str) -> Iterator[str]:
-    """A name, and then the same with a number behind it."""
+    """Yield a name, then the name with the suffixes `_2`, `_3` and so on."""
     yield name
     yield from (f"{name}_{number}" for number in itertools.count(2))

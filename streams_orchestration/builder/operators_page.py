@@ -36,13 +36,13 @@ _NOT_START = {
     "Custom": "May be in a consistent region, but cannot start one.",
     "FileSource": "May be in a consistent region, and start one unless it has an input port.",
 }
-"""What the signature does not say."""
+"""Rules about starting a region that the signature does not hold."""
 _LIMITS = {"gt": "more than", "ge": "at least", "le": "at most", "lt": "less than"}
 _WIDTH = 120
 
 
 def page() -> str:
-    """The page as Markdown, the operators by name."""
+    """Return the page as Markdown, the operators sorted by name."""
     examples = yaml.safe_load(EXAMPLES.read_text(encoding="utf-8"))
     names = sorted(STANDARD, key=str.lower)
     links = textwrap.fill(" ".join(f"[{name}](#{name.lower()})" for name in names), _WIDTH, break_on_hyphens=False)
@@ -68,7 +68,7 @@ def _section(name: str, example: str) -> str:
 
 
 def _ports(models: Sequence[InputPortModel] | Sequence[OutputPortModel], least: int, most: int | None) -> str:
-    """How many there are, and what is special of some."""
+    """Return the number of ports in words, with notes about control ports and window markers."""
     count = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
     notes = [note for number, model in enumerate(models) for note in _port_notes(number, model)]
     return "; ".join([count if most != 0 else "none", *notes])
@@ -120,7 +120,7 @@ def _type(info: FieldInfo) -> str:
 
 
 def _types(annotation: Any) -> list[str]:
-    """What a value may be, in words."""
+    """Return the types that an annotation allows, in words for the page."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         return _types(arguments[0])
@@ -155,7 +155,7 @@ def _escaped(text: str) -> str:
 
 
 def _refused(kind: type[Operator]) -> list[str]:
-    """What Streams has and this does not."""
+    """Return a table of the parameters of IBM Streams that are not supported, with the reasons."""
     if not kind.unsupported:
         return []
     rows = [f"| `{name}` | {_escaped(reason)} |" for name, reason in sorted(kind.unsupported.items())]

@@ -35,11 +35,11 @@ from streams_orchestration.builder.references import Reference
 from streams_orchestration.builder.values import Use, named_use
 '''
 _EXPRESSION = re.compile(r"\b(?<!regular )(expressions?|condition)\b")
-"""Words in a parameter's description by which its texts are expressions, so that it accepts columns, too."""
+"""Matches descriptions of parameters that take expressions; these accept columns, too."""
 
 
 def source() -> str:
-    """The text of the module."""
+    """Return the text of the module."""
     kinds = {kind: import_operator(name) for kind, name in sorted(STANDARD.items())}
     parts = [_function(kind, implementation) for kind, implementation in kinds.items()]
     return "\n\n".join([_HEAD, *parts])
@@ -69,7 +69,7 @@ def _argument(name: str, info: FieldInfo, *, required: bool) -> str:
 
 
 def _hints(annotation: Any) -> list[str]:
-    """The types of which a value may be one, as the source has them."""
+    """Return the alternatives of a parameter's type hint."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         return _hints(arguments[0])

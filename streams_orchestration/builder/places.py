@@ -1,4 +1,4 @@
-"""The lines of a Python file that build an application: where errors are, and what the streams are called there."""
+"""Call sites of the builder: errors refer to their lines, and streams take the names of their variables."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _OWN = str(Path(__file__).parent)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The statement that calls the builder."""
+    """A place in Python code that calls the builder, and the statement around it."""
 
     file: str
     line: int
-    """Of the call."""
+    """The line of the call."""
     statement: int
-    """First line of the statement that the call is part of."""
+    """The first line of the statement."""
     targets: tuple[str, ...] = ()
     """The variables that the statement assigns, if it assigns nothing else."""
 
 
 def calling_place() -> Place:
-    """Where the nearest code outside of this package calls it."""
+    """Return the innermost place on the call stack that is outside of this package."""
     frame: Any = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(_OWN) or "contextlib" in frame.f_code.co_filename):
         frame = frame.f_back
@@ -44,11 +44,11 @@ def calling_place() -> Place:
 
 @functools.lru_cache(maxsize=64)
 def _statements(file: str, lines: int) -> tuple[tuple[int, int, tuple[str, ...]], ...]:
-    """First and last line of every simple statement of a file, and the variables that it assigns.
+    """Return first line, last line and assigned variables of every simple statement of a file.
 
     Args:
-        file: its name, or that of a cell of a notebook.
-        lines: how many it has, so that a longer version of it is read again.
+        file: the file's name, or the name of a notebook's cell.
+        lines: the number of its lines; it is part of the cache's key, so that a file that grew is parsed again.
     """
     del lines
     try:
@@ -72,7 +72,7 @@ def _targets(node: ast.stmt) -> tuple[str, ...]:
 
 
 def located(value: Any, place: Place) -> Any:
-    """The same value as a document has it; what has no line yet is in the line of the place."""
+    """Return the value as a located document; parts without a line get the line of the place."""
     if isinstance(value, LocatedMapping):
         return value
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The graphs of a spec as those of an application in Python."""
+"""The graphs of a spec, read into an application in Python."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def read_into(root: Root, dump: Json, read: model.Application, place: Place) -> 
     """Add the composites and the main graph of a spec.
 
     Args:
-        root: of the application; it is changed.
+        root: the graphs of the application, which are changed.
         dump: the spec as a mapping.
-        read: the same as a model.
-        place: of what has no line of its own.
+        read: the spec as a model.
+        place: the place of parts that have no line of their own.
     """
     composites: Json = dump.get("composites", {})
     for name, composite in composites.items():

@@ -1,4 +1,4 @@
-"""Tuple types as Python has them, in the DDL of a spec."""
+"""Conversion of Python's classes and Arrow's schemas to the DDL of a spec."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from streams_orchestration.operators.arrow_types import schema_ddl
 
 Schema = str | type | Any
-"""DDL, or the name of a schema; a `TypedDict`, a `NamedTuple` or a dataclass; a schema of Arrow."""
+"""DDL, the name of a declared schema, a `TypedDict`, `NamedTuple` or dataclass, or an Arrow schema."""
 
 _TYPES: dict[Any, str] = {
     str: "string", int: "bigint", float: "double", bool: "boolean", bytes: "binary",
@@ -22,12 +22,12 @@ _TYPES: dict[Any, str] = {
 
 
 def ddl_of(schema: Schema) -> str:
-    """The tuple type of a class, or of a schema of Arrow, in DDL.
+    """Return the tuple type of a class or an Arrow schema in DDL.
 
-    A field of a class that may be None is an attribute that may be null, any other one is `NOT NULL`.
+    A field whose type includes None becomes a nullable attribute; any other field is `NOT NULL`.
 
     Raises:
-        TypeError: it is no tuple type, or one of its fields has a type that a tuple cannot have.
+        TypeError: it is no tuple type, or a field has a type that attributes cannot have.
     """
     if isinstance(schema, str):
         return schema

@@ -1,4 +1,4 @@
-"""Streams of an application in Python, and what can be done with them."""
+"""Streams of an application in Python; their methods add operators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Expressions = Mapping[str, str | float | bool | Column]
 
 
 class Builds(Protocol):
-    """What streams need of their application: the addition of operators to it."""
+    """The part of an application that its streams use: the methods that add operators."""
 
     def stream(
         self, operator: Use, *inputs: Input, schema: Schema | None = None, name: str | None = None,
@@ -42,7 +42,7 @@ class Builds(Protocol):
 
 
 class Invoked:
-    """An operator in the graph of an application; its methods say where and how it runs, and give it back."""
+    """An operator in an application's graph. Its methods set where and how it runs, and return it."""
 
     def __init__(self, app: Builds, node: Node | None) -> None:
         self._app = app
@@ -53,7 +53,7 @@ class Invoked:
         """The invocation.
 
         Raises:
-            BuildError: the stream is what comes in through the port of a composite, which no operator makes.
+            BuildError: the stream enters through a composite's port, so no operator of this graph makes it.
         """
         if self._node is None:
             message = "this is an input port of a composite: say it of the operator that makes the stream"
@@ -61,26 +61,26 @@ class Invoked:
         return self._node
 
     def annotate(self, **annotations: Any) -> Self:
-        """Set annotations as a spec has them: `parallel`, `consistent`, `autonomous`, `threading`, `atomic`."""
+        """Set annotations by their spec keys: `parallel`, `consistent`, `autonomous`, `threading`, `atomic`."""
         self.node.annotations.update(plain_keys(annotations))
         return self
 
     def configure(self, **config: Any) -> Self:
-        """Set configs as a spec has them: `restartable`, `relocatable`, `checkpoint`, `visibility`, `threaded_port`."""
+        """Set configs by their spec keys: `restartable`, `relocatable`, `checkpoint`, `visibility`, `threaded_port`."""
         self.node.config.update(plain_keys(config))
         return self
 
     def place(self, **placement: Any) -> Self:
-        """Set placement as a spec has it: `partition_colocation`, `host_pool` and so on."""
+        """Set placement by its spec keys: `partition_colocation`, `host_pool` and so on."""
         self.node.config["placement"] = self.node.config.get("placement", {}) | plain_keys(placement)
         return self
 
     def in_pe(self, *tags: str) -> Self:
-        """Run in one processing element with all that have the same tag."""
+        """Run in one processing element with all operators that have the same tag."""
         return self.place(partition_colocation=_one(tags))
 
     def apart(self, *tags: str) -> Self:
-        """Run in another processing element than all others that have the same tag."""
+        """Run in a different processing element from every operator that has the same tag."""
         return self.place(partition_exlocation=_one(tags))
 
     def isolate(self) -> Self:
@@ -88,29 +88,29 @@ class Invoked:
         return self.place(partition_isolation=True)
 
     def on_host(self, host: str | None = None, *, pool: str | None = None) -> Self:
-        """Run on a host, or on one of a pool."""
+        """Run on the named host, or on a host of the pool."""
         return self.place(**({"host": host} if host is not None else {}), **({"host_pool": pool} if pool else {}))
 
     def threaded(
         self, queue: int | str = 1000, *, port: int = 0,
         congestion: Literal["Sys.Wait", "Sys.DropFirst", "Sys.DropLast"] = "Sys.Wait",
     ) -> Self:  # fmt: skip
-        """Put a queue with a thread of its own in front of an input port."""
+        """Put a queue in front of an input port, with a thread of its own that takes tuples from it."""
         ports = [*self.node.config.get("threadedPort", ())]
         ports.append({"port": port, "congestionPolicy": congestion, "queueSize": queue})
         self.node.config["threadedPort"] = ports
         return self
 
     def consistent(self, period: float | str | None = None, **more: Any) -> Self:
-        """Start a consistent region here, see `consistent`."""
+        """Start a consistent region here; the module function `consistent` describes the arguments."""
         return self.annotate(consistent=consistent(period, **more))
 
     def autonomous(self) -> Self:
-        """Stay out of the consistent regions around."""
+        """Stay outside of the consistent region (`autonomous`)."""
         return self.annotate(autonomous=True)
 
     def parallel(self, width: int | str, **more: Any) -> Self:
-        """Run as replicas, see `parallel`."""
+        """Run as replicas; the module function `parallel` describes the arguments."""
         return self.annotate(parallel=parallel(width, **more))
 
 
@@ -125,11 +125,11 @@ class Stream(Invoked):
         self, operator: Use, *others: Input, schema: Schema | None = None, name: str | None = None,
         uid: str | None = None, rate: float | None = None,
     ) -> Stream:  # fmt: skip
-        """Let an operator read the stream, and further ones by further ports; its output."""
+        """Add an operator that reads this stream, and `others` by further ports. Return its output."""
         return self._app.stream(operator, self, *others, schema=schema, name=name, uid=uid, rate=rate)
 
     def sink(self, operator: Use, *others: Input, name: str | None = None, uid: str | None = None) -> Invoked:
-        """Let an operator without outputs read the stream."""
+        """Add an operator without outputs that reads this stream, and `others` by further ports."""
         return self._app.sink(operator, self, *others, name=name, uid=uid)
 
     def filter(self, condition: str | Column, *, name: str | None = None) -> Stream:
@@ -160,15 +160,16 @@ class Stream(Invoked):
         self, function: Function | Expressions, schema: Schema | None = None, *, name: str | None = None,
         uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
-        """Return the results of a function, or of expressions, for the tuples of this stream.
+        """Return the stream of a function's or of expressions' results for this stream's tuples.
 
         Args:
-            function: an operator's class or a function under `@operator`; a function of `batch` or, if it has an
-                argument `values`, of a tuple (see `Custom`); attribute -> expression.
-            schema: of the result; that of this stream when None.
-            name: of the operator.
-            uid: what the operator is known by over redeploys.
-            parameters: of the operator, or `arguments` and `state` of a function.
+            function: an operator's class, a function decorated with `@operator`, a mapping of attributes to
+                expressions, or a plain function, which `Custom` calls: once for each tuple if it has an argument
+                `values`, else once for each batch.
+            schema: the schema of the result; None for the schema of this stream.
+            name: the operator's name.
+            uid: the operator's identity across redeploys.
+            parameters: the operator's parameters; of a plain function, `arguments` and `state`.
         """
         if isinstance(function, Mapping):
             operator = op.Functor(output=dict(function))
@@ -180,11 +181,11 @@ class Stream(Invoked):
         return self.apply(operator, schema=self._like() if schema is None else schema, name=name, uid=uid)
 
     def _like(self) -> str:
-        """The schema of this stream.
+        """Return the schema of this stream.
 
         Raises:
-            BuildError: nothing here says what it is: it comes in through the port of a composite, or from an operator
-                that declares none.
+            BuildError: the schema is unknown, because the stream enters through a composite's port or comes from an
+                operator that declares none.
         """
         schema = schema_of(self._output)
         if schema is None:
@@ -200,14 +201,14 @@ class Stream(Invoked):
         """Return a stream with a tuple for each group of each window.
 
         Args:
-            window: as in a spec; without one a window marker closes it, as at the end of the stream.
-            schema: of the result; it follows from the functions when None and the tuple type of this stream is known.
-            name: of the operator.
-            uid: what it is known by over redeploys.
-            group_by: attributes.
-            partition_by: attributes, each combination of which has a window of its own.
-            time_attribute: that delta and time windows look at.
-            output: attribute -> an output function: `"Sum(n)"`, or `functions.sum(col("n"))`.
+            window: the window clause of a spec; by default, window markers close a window, as does the stream's end.
+            schema: the schema of the result. None infers it, if the tuple type of this stream is known.
+            name: the operator's name.
+            uid: the operator's identity across redeploys.
+            group_by: attributes; each combination of their values is a group.
+            partition_by: attributes; each combination of their values has a window of its own.
+            time_attribute: the timestamp attribute of windows over time.
+            output: output functions by attribute: `"Sum(n)"`, or `functions.sum(col("n"))`.
         """
         ddl = self._app.tuple_type(self._output) if schema is None else None
         if ddl is not None:
@@ -221,7 +222,7 @@ class Stream(Invoked):
         self, other: Stream, window: str | Sequence[str], *, schema: Schema | None = None, name: str | None = None,
         uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
-        """Pairs of tuples of two streams that lie in the same windows; parameters as of `operators.Join`."""
+        """Return pairs of tuples that are in both streams' windows together; `operators.Join` has the parameters."""
         return self.apply(op.Join(window=window, **parameters), other, schema=schema, name=name, uid=uid)
 
     def sql(
@@ -229,16 +230,17 @@ class Stream(Invoked):
         watermarks: Mapping[str, Any] | None = None, output_mode: Literal["append", "update"] | None = None,
         flush: bool | None = None, **others: Stream,
     ) -> Stream:  # fmt: skip
-        """What a query of Spark's gives: `flights.sql("SELECT carrier FROM self", "carrier string")`.
+        """Return the rows of a Spark query: `flights.sql("SELECT carrier FROM self", "carrier string")`.
 
         Args:
-            query: SELECT statement of `operators.Sql`, in which this stream is `self`.
-            schema: of what it gives.
-            name: of the operator.
-            uid: what it is known by over redeploys.
-            watermarks: `self`, or the name of another stream in the query -> `{attribute, delay}`.
-            output_mode: `update` for rows whenever they change; rows when they are final when None.
-            flush: close all windows and joins when the input has ended, which is so when None.
+            query: a SELECT statement, as of `operators.Sql`, in which this stream is `self`.
+            schema: the schema of the result.
+            name: the operator's name.
+            uid: the operator's identity across redeploys.
+            watermarks: the watermark `{attribute, delay}` of each stream, by its name in the query.
+            output_mode: `append` emits a row once, when it is final; `update` emits it whenever it changes. The default
+                is `append`.
+            flush: whether all windows and joins are closed at the end of the input; the default is True.
             others: further streams, by their names in the query.
         """
         operator = op.Sql(query=query, watermarks=watermarks, output_mode=output_mode, flush=flush)
@@ -246,63 +248,63 @@ class Stream(Invoked):
         return self._app.stream(operator, *views, schema=schema, name=name, uid=uid)
 
     def split(self, index: str | Column | Sequence[str | Column], outputs: int | Sequence[str]) -> tuple[Stream, ...]:
-        """As many streams as wanted: a tuple goes to that of the index, an expression, modulo their number."""
+        """Split the stream: a tuple goes to the output whose number is `index` modulo the number of outputs."""
         return self._app.streams(op.Split(index=index), self, outputs=outputs)
 
     def union(self, *others: Stream, name: str | None = None) -> Stream:
-        """The tuples of several streams."""
+        """Return the tuples of this stream and the others as one stream."""
         return self._app.stream(op.Union(), [self, *others], name=name)
 
     def deduplicate(
         self, *key: str | Column, name: str | None = None, uid: str | None = None, **parameters: Any
     ) -> Stream:
-        """The first tuple of every key; parameters as of `operators.DeDuplicate`."""
+        """Return the first tuple of every key; `operators.DeDuplicate` has the parameters."""
         return self.apply(op.DeDuplicate(key=list(key), **parameters), name=name, uid=uid)
 
     def to_files(self, file: str, *, name: str | None = None, **parameters: Any) -> Invoked:
-        """Write the tuples into files of a directory; parameters as of `operators.FileSink`."""
+        """Write the tuples into files of a directory; `operators.FileSink` has the parameters."""
         return self.sink(op.FileSink(file=file, **parameters), name=name)
 
     def to_kafka(self, topic: str, brokers: str, *, name: str | None = None, **parameters: Any) -> Invoked:
-        """Send the tuples to a topic; parameters as of `operators.KafkaSink`."""
+        """Send the tuples to a topic; `operators.KafkaSink` has the parameters."""
         return self.sink(op.KafkaSink(topic=topic, brokers=brokers, **parameters), name=name)
 
     def export(self, *, name: str | None = None, **parameters: Any) -> Invoked:
-        """Export the stream to other applications: `streamId` or `properties`."""
+        """Export the stream to other applications, which import it by `streamId` or by `properties`."""
         return self.sink(use("Export", **parameters), name=name)
 
     def written(self, *, visibility: Literal["read_committed", "read_uncommitted"]) -> Self:
-        """When operators outside of its region see the stream: epoch by epoch, or batch by batch."""
+        """Set when operators outside of the region see the stream: after each epoch, or after each batch."""
         return self.configure(visibility=visibility)
 
 
 Outputs = int | Sequence[str | tuple[str, Schema]]
-"""How many streams there are, or what they are called, each with its schema where it has one."""
+"""The number of output streams, or a list with the name, or name and schema, of each."""
 Input = Stream | str | Port | Sequence[Stream | str]
-"""What one port reads: a stream, the name of one that is made later, several of these, or a `port`."""
+"""The input of one port: a stream, the name of a stream that is added later, several of these, or a `port`."""
 
 
 def port(
     *streams: Stream | str, name: str | None = None, control: bool = False, mutates: Sequence[str] | None = None
 ) -> Port:
-    """An input port about which there is more to say than what it reads.
+    """Return an input port with properties; a port without any can be written as the streams alone.
 
     Args:
-        streams: that it reads.
-        name: of the port.
-        control: it is a control port.
-        mutates: the attributes that a `Custom` changes in the tuples of this port.
+        streams: the streams that the port reads.
+        name: the port's name.
+        control: True for a control port.
+        mutates: the attributes that a `Custom` changes in this port's tuples.
     """
     return Port([source(stream) for stream in streams], name, control, mutates)
 
 
 def source(stream: Stream | str) -> Source:
-    """A stream as invocations have it."""
+    """Return the origin of a stream; a name is returned unchanged."""
     return stream._output if isinstance(stream, Stream) else stream
 
 
 def ports_of(inputs: Sequence[Input]) -> list[Port]:
-    """What every port of an invocation reads."""
+    """Return the input ports of an invocation."""
     ports: list[Port] = []
     for each in inputs:
         if isinstance(each, Port):
@@ -315,12 +317,12 @@ def ports_of(inputs: Sequence[Input]) -> list[Port]:
 def consistent(
     period: float | str | None = None, *, trigger: Literal["periodic", "operatorDriven"] = "periodic", **more: Any
 ) -> Json:
-    """The annotation of the operator that starts a consistent region.
+    """Return the annotation of an operator that starts a consistent region.
 
     Args:
-        period: seconds between two cuts.
-        trigger: `operatorDriven` when the operator says itself where an epoch ends.
-        more: `drain_timeout`, `reset_timeout` in seconds, `max_consecutive_reset_attempts`, `restart` with the keys
+        period: the seconds between two cuts.
+        trigger: `periodic`, or `operatorDriven` if the operator itself decides where an epoch ends.
+        more: `drain_timeout` and `reset_timeout` in seconds, `max_consecutive_reset_attempts`, `restart` with the keys
             `pause` and `limit` in seconds.
     """
     return {"trigger": trigger} | ({} if period is None else {"period": period}) | plain_keys(more)
@@ -330,14 +332,14 @@ def parallel(
     width: int | str, *, partition_by: Sequence[str] | Mapping[Any, Sequence[str]] | None = None,
     broadcast: Sequence[Stream | str] = (), replicate_host_tags: Sequence[str] = (),
 ) -> Json:  # fmt: skip
-    """The annotation of a parallel region.
+    """Return the annotation of a parallel region.
 
     Args:
-        width: replicas; `spark` for an `Sql` or `DataFrame` operator whose partitions are Spark's own.
-        partition_by: attributes by which the tuples of all ports are divided, or those of each stream or port; tuples
-            of other ports go round robin.
-        broadcast: streams, or ports, whose tuples go to every replica.
-        replicate_host_tags: tags of hosts that are different ones for each replica.
+        width: the number of replicas; `spark` lets Spark partition an `Sql` or `DataFrame` operator.
+        partition_by: the attributes whose hash chooses the replica, for all ports or by stream or port. Tuples of other
+            ports go round robin.
+        broadcast: the streams or ports whose tuples go to every replica.
+        replicate_host_tags: host tags that get a copy of their own for each replica.
     """
     annotation: Json = {"width": width}
     if isinstance(partition_by, Mapping):
@@ -355,13 +357,13 @@ def threading(
     model: Literal["manual", "automatic", "dynamic", "dedicated"], *, threads: int | str | None = None,
     elastic: bool | str | None = None,
 ) -> Json:  # fmt: skip
-    """The annotation of how threads run an operator or composite."""
+    """Return the annotation for the threading model of an operator or composite."""
     more = {"threads": threads, "elastic": elastic}
     return {"model": model} | {key: value for key, value in more.items() if value is not None}
 
 
 def plain_keys(values: Mapping[str, Any]) -> Json:
-    """Names of Python as a spec has them: `drain_timeout` is `drainTimeout`."""
+    """Return the mapping with its keys in camel case: `drain_timeout` becomes `drainTimeout`."""
     return {_camel(name): value for name, value in values.items()}
 
 

@@ -1,7 +1,6 @@
-"""Trying an application with few tuples, in this process: for unit tests.
+"""Running an application on a few tuples in this process, for unit tests.
 
-Only where operators are queries of Spark's a session runs them, which starts with the first such application and serves
-all others of the process.
+Spark starts only for an application that has Spark queries. All such applications of the process share one session.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 Rows = pa.Table | Sequence[Mapping[str, Any]] | Sequence[Sequence[Any]]
-"""Tuples: a table of Arrow, mappings by attribute, or rows with all values in order."""
+"""Tuples as an Arrow table, as mappings by attribute, or as rows with all values in order."""
 
 
 def run_in_process(
@@ -50,19 +49,19 @@ def run_in_process(
 
     Args:
         document: the application as a spec; it is changed.
-        inputs: stream -> the tuples that it has, instead of those of its source.
-        streams: further streams of the main graph to give back.
-        options: of the compiler.
-        batch: tuples that a source gives in a micro-batch, about.
+        inputs: the tuples of a stream, by its name; they replace the tuples of its source.
+        streams: further streams of the main graph whose tuples are returned.
+        options: options of the compiler.
+        batch: the approximate number of tuples that a source reads in a micro-batch.
 
     Returns:
-        What comes to every operator without outputs, by its full logical name, and the tuples of `streams`.
+        The tuples that arrive at each sink, by its full logical name, and the tuples of `streams`.
 
     Raises:
         ApplicationError: the application has errors.
         ValueError: a name in `inputs` is no stream of a source, or its tuples do not fit it.
-        StepError: an operator raised.
-        StreamsRuntimeError: operators are queries of Spark's, and the process has a Spark session of its own.
+        StepError: an operator raised an error.
+        StreamsRuntimeError: the application needs Spark, and this process already has a session of its own.
     """
     with tempfile.TemporaryDirectory(prefix="streams-test-") as place:
         directory = Path(place)
@@ -78,10 +77,10 @@ def run_in_process(
 
 
 def spark_engine() -> SparkEngine:
-    """What runs queries of Spark's in this process, once they are there; a new one where its session was stopped.
+    """Return this process's engine for Spark queries. Start it at the first call, and again if its session was stopped.
 
     Raises:
-        StreamsRuntimeError: the process has a Spark session of its own.
+        StreamsRuntimeError: this process already has a Spark session that is not the engine's.
     """
     from pyspark import SparkContext
 
@@ -99,11 +98,11 @@ def spark_engine() -> SparkEngine:
 
 
 _engines: list[SparkEngine] = []
-"""The one of this process."""
+"""The engine of this process, if there is one."""
 
 
 def _new_engine() -> SparkEngine:
-    """One whose JVM ends with the process."""
+    """Start an engine whose JVM ends with this process."""
     from pyspark import SparkContext
 
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
@@ -118,10 +117,10 @@ def _new_engine() -> SparkEngine:
 
 
 def _divide_sources(document: Json, inputs: Mapping[str, Rows]) -> Mapping[str, Rows]:
-    """Put a source for each output in the place of those that have several, and are to be replaced.
+    """Replace each source that has several outputs by one source for each output, if `inputs` names one of them.
 
     Returns:
-        The tuples of all their streams; an output that has none in `inputs` is empty.
+        `inputs` with no tuples for the outputs of these sources that it does not name.
     """
     graph: list[Json] = []
     divided: dict[str, Rows] = {}
@@ -146,7 +145,7 @@ def _copied(node: LocatedMapping) -> LocatedMapping:
 
 
 def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) -> None:
-    """Let a file with these tuples be the source of a stream."""
+    """Write the tuples to a file, and make a FileSource that reads it the source of the stream."""
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
         message = f"{stream} is no stream of a source of {document['application']}; such are {', '.join(sources)}"
@@ -165,10 +164,10 @@ def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) ->
 
 
 def _tuples(stream: str, rows: Rows, schema: pa.Schema | None) -> pa.Table:
-    """The tuples of a stream as a table; without a schema they tell their types.
+    """Return the tuples of a stream as a table; without a schema, the types are inferred from the values.
 
     Raises:
-        ValueError: they do not fit the schema, or each other; the message names stream, tuple and attribute.
+        ValueError: the tuples do not fit the schema, or one another; the message names stream, tuple and attribute.
     """
     if isinstance(rows, pa.Table):
         table: Any = rows
@@ -229,7 +228,7 @@ def _batch(named: str, columns: Mapping[str, Any], schema: pa.Schema) -> pa.Tabl
 
 
 def _replace_sinks(document: Json) -> dict[str, str]:
-    """Let files take what comes to the sinks; their names, with the directories."""
+    """Replace every sink by a FileSink. Return the directory of each sink, by its full name."""
     files: dict[str, str] = {}
     graphs = {"": document["graph"]}
     graphs |= {f"{name}.": composite["graph"] for name, composite in document.get("composites", {}).items()}
@@ -246,7 +245,7 @@ def _replace_sinks(document: Json) -> dict[str, str]:
 
 
 def _watch(document: Json, stream: str) -> str:
-    """Let a file take the tuples of a stream, too; its directory."""
+    """Add a FileSink that reads a stream, and return its directory."""
     file = f"{stream}.stream"
     sink = {"name": f"{stream}_watched", "operator": "FileSink", "inputs": [stream]}
     document["graph"].append(sink | {"parameters": {"file": file, "format": "parquet"}})

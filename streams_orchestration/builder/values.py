@@ -1,4 +1,4 @@
-"""Operators with their parameters before they are in a graph, and values as a spec has them."""
+"""Operators with their parameters before they are added to a graph, and conversion of values for a spec."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from streams_orchestration.model.operators import OperatorModel
 
 @dataclass(frozen=True)
 class Use:
-    """An operator with its parameters, not in a graph yet."""
+    """An operator with its parameters, not yet added to a graph."""
 
     operator: str
-    """A standard operator, a declared one, or `package.module:Class`."""
+    """The name of a standard or declared operator, or `package.module:Class`."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """By their names in a spec."""
+    """Values by the parameter names of a spec."""
     declaration: Mapping[str, Any] | None = None
-    """Of a class that says what it needs of its ports: how an application declares it."""
+    """The declaration that a class with described ports brings along; None for any other operator."""
     typed: bool = False
     """True if a parameter was given as a column; the operator is then checked where it is added."""
 
 
 def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
-    """Any operator: a class, a function under `@operator`, or a name as in a spec.
+    """Return any operator with its parameters, ready to be added to an application.
 
     Args:
-        operator: the operator.
-        parameters: by their names in a spec; those that are None are left out.
+        operator: a class, a function decorated with `@operator`, or a name as in a spec.
+        parameters: values by the parameter names of a spec; None leaves a parameter out.
     """
     if isinstance(operator, str):
         return named_use(operator, parameters)
@@ -44,7 +44,7 @@ def use(operator: str | type | Callable[..., Any], **parameters: Any) -> Use:
 
 
 def named_use(operator: str, parameters: Mapping[str, Any]) -> Use:
-    """An operator by its name in a spec, with those of its parameters that are not None."""
+    """Return an operator by its name in a spec; parameters that are None are left out."""
     given = {name: value for name, value in parameters.items() if value is not None}
     return Use(operator, {name: plain(value) for name, value in given.items()}, typed=_has_columns(given))
 
@@ -58,10 +58,10 @@ def _has_columns(value: Any) -> bool:
 
 
 def import_path(thing: type | Callable[..., Any]) -> str:
-    """`package.module:name` of a class or function; of the script that runs, what others import it as.
+    """Return `package.module:name` of a class or function; `__main__` is replaced by the script's module name.
 
     Raises:
-        ValueError: it has no name that others could import it by.
+        ValueError: it is local or a lambda, so other processes cannot import it.
     """
     function = getattr(thing, "function", thing)
     name: str = getattr(thing, "__qualname__", "")
@@ -83,7 +83,7 @@ def _script() -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; a class or function is named as the hosts import it."""
+    """Return a value in JSON's types. A class or function becomes its import path."""
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
