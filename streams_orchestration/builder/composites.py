@@ -41,7 +41,7 @@ class Composite:
         raise KeyError(message)
 
     def outputs(self, *streams: Stream | str) -> None:
-        """The streams of the composite's graph that leave it, in the order of the output ports."""
+        """Set the streams of the composite's graph that leave it, in the order of the output ports."""
         self._definition.outputs = [source(stream) for stream in streams]
 
     def __call__(self, *inputs: Input, name: str | None = None, uid: str | None = None) -> Stream:

@@ -294,7 +294,7 @@ def schema_of(stream: Source) -> str | None:
 
 
 def _stem(stream: Source) -> str:
-    """Return the base of the names of a stream's readers: its name, its variable, or the stem of the stream it reads."""
+    """Return the base for naming a stream's readers: its name, its variable, or the stem of the stream it reads."""
     while isinstance(stream, Output):
         node, name = stream.node, stream.name
         if name is None and stream.outer is not None:

@@ -101,10 +101,7 @@ def _troubles(status: ApplicationStatus, now: float) -> dict[int, str]:
 def _broken(status: ApplicationStatus, unit: UnitStatus, failed: Sequence[UnitFailure]) -> Document | None:
     """Return since when a unit does not work, and why; None for one that needs no reset.
 
-    A host that is gone reports nothing: until the unit is known to be unhealthy, it is broken since the last sign of
-    life.
-
-    A host that is gone tells nobody: until the unit is known to be unhealthy, it is broken since the last sign of life.
+    A lost host reports nothing: until the unit is known to be unhealthy, it is broken since the last sign of life.
     """
     failure = next((each for each in failed if each.unit == unit.name), None)
     if failure is None:

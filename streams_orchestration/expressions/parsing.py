@@ -32,7 +32,7 @@ _DEPTH = 50
 _HEIGHT = 150
 """Levels of a tree, which chains of operators make, too."""
 _NULL, _FIELD, _UNIT = "NULL, TRUE, FALSE or DISTINCT FROM", "the name of a field", "a unit of time"
-"""What may be missing."""
+"""The expected syntax, as messages about its absence name it."""
 
 
 @functools.lru_cache(maxsize=8192)

@@ -30,7 +30,7 @@ _CLASSES: dict[str, Callable[[Type], bool]] = {
 
 
 class Binding(NamedTuple):
-    """What a function is bound to in an expression.
+    """The context that a function is bound to: types, constants and time zone of one call.
 
     Attributes:
         arguments: the types of its arguments.
@@ -136,7 +136,7 @@ class Signature:
 
     @property
     def most(self) -> int:
-        """How many arguments may be given."""
+        """The most arguments that may be given, `ANY_NUMBER` without a limit."""
         return ANY_NUMBER if self.variadic else len(self.parameters)
 
     def takes(self, count: int) -> bool:

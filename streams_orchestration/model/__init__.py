@@ -1,1 +1,1 @@
-"""What a user writes: the application, its operators, annotations and placement, and what can be wrong with them."""
+"""The input of a user: the application with its operators, annotations and placement, and diagnostics about it."""

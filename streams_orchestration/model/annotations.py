@@ -12,7 +12,7 @@ from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.values import Boolean, Flag, Integer, Number, Text, is_reference, show
 
 SPARK = "spark"
-"""The width of a query of Spark's whose partitions are Spark's own."""
+"""The width of a Spark query that Spark itself partitions."""
 
 
 def _attribute_list(value: Any) -> Any:
@@ -37,7 +37,7 @@ class PartitionBy(Element):
 class Parallel(Element):
     """`parallel`: a region of `width` replicas (rules 3, 7, 17). Ports not mentioned are routed round robin.
 
-    With the width `spark` it is no region: a query of Spark's is one, and divides its tuples itself.
+    With the width `spark` there is no region: the Spark query stays one operator, and Spark partitions its tuples.
     """
 
     width: Integer | Literal["spark"]
@@ -52,7 +52,7 @@ class Parallel(Element):
             return value
         if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
             what = (
-                "the width is an int32 of at least 1, or ${name}, not {found}; that of a query of Spark's may be spark"
+                "the width is an int32 of at least 1, or ${name}, not {found}; a Spark query may have the width spark"
             )
             refuse("CDISP0821E", what, found=show(value))
         return value
@@ -75,7 +75,7 @@ class Parallel(Element):
 
 
 class Restart(Element):
-    """`restart`: resets of a region for a cause outside of the application, such as a service that is away. Seconds."""
+    """`restart`: retries of a region after an outside failure, such as a missing service. Times in seconds."""
 
     pause: Number | None = None
     limit: Number | None = None
@@ -122,7 +122,7 @@ class Annotations(Element):
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
-        """An annotation with nothing behind it in a file lacks the keys that it must have (A6); it is not absent."""
+        """Read an annotation with an empty value as one that lacks its required keys (A6), not as an absent one."""
         if isinstance(data, LocatedMapping) and None in data.values():
             empty: dict[str, Any] = {}
             return {key: empty if value is None and key in _MAPPINGS else value for key, value in data.items()}

@@ -1,4 +1,4 @@
-"""The application as a user writes it."""
+"""The model of a spec: the application as its author writes it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _version(value: Any) -> Any:
 
 
 class InputBinding(Element):
-    """What feeds one input port of an invocation."""
+    """The streams of one input port of an invocation, and the port's properties."""
 
     streams: Annotated[tuple[Text, ...], BeforeValidator(_one_or_many)] = ()
     name: Name | None = None
@@ -57,7 +57,7 @@ class OutputBinding(Element):
     tuple_type: Text | None = Field(default=None, alias="schema")
     """A name of `schemas`, or a tuple type in Spark DDL."""
     rate: Number | None = None
-    """Tuples a second."""
+    """The expected rate, in tuples per second."""
 
     @model_validator(mode="before")
     @classmethod
@@ -77,7 +77,7 @@ class Invocation(Element):
     annotations: Annotations = Annotations()
     config: Config = Config()
     uid: Uid | None = None
-    """What it is known by over redeploys, whatever its name and the composites around it; its full name without one."""
+    """The identity across redeploys, which survives renaming and regrouping; by default the full name."""
 
 
 class Composite(Element):
@@ -85,9 +85,9 @@ class Composite(Element):
 
     inputs: tuple[Name, ...] = ()
     outputs: tuple[Name, ...] = ()
-    """Streams of its graph."""
+    """Names of streams of the graph, one for each output port."""
     annotations: Annotations = Annotations()
-    """Of a definition: `threading` only (rule 67, A8)."""
+    """Annotations of the definition; only `threading` is allowed (rule 67, A8)."""
     config: Config = Config()
     graph: tuple[Invocation, ...] = ()
 
@@ -99,19 +99,19 @@ class Application(Element):
     application: Identifier
     description: Text = ""
     time_zone: TimeZone = "UTC"
-    """Of the clocks that expressions and queries mean."""
+    """The time zone of local times in expressions and queries."""
     submission: dict[Identifier, SubmissionValue] = Field(default_factory=dict)
     schemas: dict[Identifier, Text] = Field(default_factory=dict)
     operators: dict[Identifier, OperatorModel] = Field(default_factory=dict)
     composites: dict[Identifier, Composite] = Field(default_factory=dict)
     host_pools: tuple[HostPoolDeclaration, ...] = ()
     annotations: Annotations = Annotations()
-    """Of the main composite: `threading` only."""
+    """Annotations of the main composite; only `threading` is allowed."""
     config: Config = Config()
-    """Of the main composite: the last place where an inherited config is looked for."""
+    """The config of the main composite, which an operator inherits if no composite around it has one."""
     graph: tuple[Invocation, ...] = ()
 
     @property
     def name(self) -> str:
-        """What the application calls itself."""
+        """The application's name (the key `application`)."""
         return self.application

@@ -1,4 +1,4 @@
-"""A decoupling decision as it is applied: which operator of an application goes to which machine."""
+"""A decoupling decision: the machine of each operator of an application."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Machines by operator. Operators of a PE that go to different machines become PEs of their own.
+    """Machines by operator. A PE whose operators go to several machines is split into one PE for each.
 
     A machine is a place within a PE: machine 1 of one PE has nothing to do with machine 1 of another.
     """
 
     application: str
     fingerprint: str
-    """Of the fused application that it was decided for."""
+    """The fingerprint of the fused application that was decided about."""
     machines: dict[str, int] = field(default_factory=dict[str, int])
-    """Physical name of an operator -> machine. One that is not named is on machine 0."""
+    """Machines by the operators' physical names. An operator that is not named is on machine 0."""
     location: str = ""

@@ -22,11 +22,11 @@ class _Document(Element):
     fingerprint: str
     machines: dict[str, Machine]
     decision: dict[str, JsonValue] = Field(default_factory=dict)
-    """What was known when it was decided: loads, bound, speed-up. Nothing here looks at it."""
+    """Figures from the solver (loads, bound, speed-up) for the reader; they are not used."""
 
 
 def read_assignment(path: Path) -> Assignment:
-    """The decision in a file, YAML or JSON.
+    """Read a decision from a file in YAML or JSON.
 
     Raises:
         ApplicationError: the file cannot be read or is no decision; every finding has its line.
@@ -35,7 +35,7 @@ def read_assignment(path: Path) -> Assignment:
 
 
 def assignment_from_mapping(tree: Mapping[str, Any]) -> Assignment:
-    """The decision that a mapping describes.
+    """Read a decision from a mapping.
 
     Raises:
         ApplicationError: it is no decision.
@@ -47,7 +47,7 @@ def assignment_from_mapping(tree: Mapping[str, Any]) -> Assignment:
 
 
 def mapping_of_assignment(assignment: Assignment) -> dict[str, Any]:
-    """A decision as the mapping that `assignment_from_mapping` reads."""
+    """Return a decision as a mapping; the inverse of `assignment_from_mapping`."""
     return {
         "decouplingVersion": 1,
         "application": assignment.application,

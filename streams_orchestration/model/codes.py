@@ -1,4 +1,4 @@
-"""What a diagnostic code stands for: one row of the table of codes."""
+"""Rows of the table of diagnostic codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Severity = Literal["error", "warning"]
 
 
 class Code(NamedTuple):
-    """One row of the table: the general cause and remedy behind a code."""
+    """A diagnostic code with its general cause and remedy."""
 
     severity: Severity
     cause: str
@@ -16,10 +16,10 @@ class Code(NamedTuple):
 
 
 def error(cause: str, remedy: str) -> Code:
-    """A code that stops the compilation."""
+    """Return a code that stops the compilation."""
     return Code("error", cause, remedy)
 
 
 def warning(cause: str, remedy: str) -> Code:
-    """A code that is reported and nothing else."""
+    """Return a code that is reported without stopping the compilation."""
     return Code("warning", cause, remedy)

@@ -1,4 +1,4 @@
-"""Python's garbage collector, which visits new objects again and again while a process makes many of them."""
+"""Pausing of Python's garbage collector, which is slow while a process makes very many objects."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 _MANY = 200_000
-"""New objects of which a visit to each, which is due when collection is switched on again, takes 20 ms or more."""
+"""The number of new objects from which on a first collection of them takes 20 ms or more."""
 
 
 @contextmanager
 def uncollected() -> Generator[None]:
-    """Switch garbage collection off for a while: for work that makes many objects and hardly any cycles.
+    """Switch garbage collection off inside a `with` block that makes many objects and hardly any cycles.
 
-    When it has made very many, all count as old afterwards: the next collection of new objects visits none of them.
+    If it made very many, they are moved to the oldest generation at the end, so that the next collection is short.
     """
     enabled = gc.isenabled()
     gc.disable()

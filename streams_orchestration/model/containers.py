@@ -1,4 +1,4 @@
-"""What parsed documents are made of besides texts, numbers and truth values, in words that the type checker knows."""
+"""Type guards for the containers of parsed documents."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, TypeGuard
 
 
 def is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether it is a mapping; its keys are texts."""
+    """Return True for a mapping, whose keys are then known to be texts."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
-    """Whether it is a list, of a document or as Python has it."""
+    """Return True for a list or a tuple."""
     return isinstance(value, list | tuple)

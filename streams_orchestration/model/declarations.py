@@ -1,4 +1,4 @@
-"""Checks of declarations, annotations and configs that need no values: where they may stand and what goes together."""
+"""Checks of declarations, annotations and configs that need no values: allowed places and combinations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Report = Callable[..., None]
 
 
 def check_declarations(application: Application) -> list[Diagnostic]:
-    """What is wrong with schemas, pools, annotations and configs (A3, A8, A9, rules 35, 38, 44, 67; SO03.., SO04..)."""
+    """Return the diagnostics about schemas, pools, annotations and configs (A3, A8, A9, rules 35, 38, 44, 67)."""
     diagnostics: list[Diagnostic] = []
 
     def report(code: str, message: str, element: Element, *path: str | int, operator: str = "") -> None:
@@ -114,7 +114,7 @@ def _check_invocation(application: Application, invocation: Invocation, operator
 
 
 _OF_EXPORT = {"congestionPolicy": ("wait", "dropConnection"), "visibility": ("read_committed", "read_uncommitted")}
-"""Parameters of an Export that say one of several things; the first one by default."""
+"""The allowed values of an Export's parameters; the first one is the default."""
 _OF_JOB_CONTROL_PLANE = {"parallel": "CDISP0848E", "consistent": "CDISP0849E"}
 
 

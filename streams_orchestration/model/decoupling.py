@@ -19,7 +19,7 @@ MACHINES = 1000
 
 Kind = Literal["source", "net_recv", "net_send", "net_self", "tee", "op", "sink"]
 LARGEST = 1e90
-"""The largest number: products of three of them, and their sums, are still numbers."""
+"""The largest number that is accepted; sums of products of three such numbers stay finite."""
 
 
 def _number(value: object) -> object:
@@ -50,33 +50,33 @@ class ProblemElement(Element):
 
 
 class Parameters(ProblemElement):
-    """What holds for the whole problem."""
+    """Parameters of the whole problem."""
 
     k: Annotated[Count, Field(ge=1, le=MACHINES)] = 2
-    """Machines, or groups of machines where there is a machine budget."""
+    """The number of machines; with a machine budget, the number of groups of machines."""
     ser_per_item: Number
     """Load of sending one item to another machine."""
     deser_per_item: Number
     """Load of receiving one item from another machine."""
     ser_per_byte: Number = 0.0
-    """Load of sending one byte, beside that of its item (rule Q15)."""
+    """Load of sending one byte, added to the load per item (rule Q15)."""
     deser_per_byte: Number = 0.0
-    """Load of receiving one byte, beside that of its item (rule Q15)."""
+    """Load of receiving one byte, added to the load per item (rule Q15)."""
     penalty: Number = 0.0001
-    """Load that a crossing costs on each of its sides, whatever it carries."""
+    """Fixed load of a crossing between machines, on each of its two sides."""
     tee: Literal["exact", "head", "each"] = "exact"
-    """A fan-out sends once for each destination, or once in all (rule Q5); or once in all, and each of its readers
-    receives for itself."""
+    """The cost of a fan-out (rule Q5): with `exact` the sender pays once for each destination, with `head` once in all,
+    and with `each` once in all while every reader pays for receiving."""
     forward: bool = False
-    """Streams go to machines with a higher number only, so that machines never feed each other in a circle."""
+    """True if streams may only go to machines with a higher number, so that machines form no cycle."""
     freeze_edb: bool = False
-    """What no network input reaches stays together (rule Q13)."""
+    """True to keep operators that no network input reaches on one machine (rule Q13)."""
     latency_budget: Annotated[Count, Field(ge=0)] | None = None
-    """The most added hops on any path (rule Q11); any number when None."""
+    """The most hops that may be added on any path (rule Q11); None for no limit."""
     lex_epsilon: Number = 0.0
-    """Weight of the sum of loads beside the largest of them; the sum decides between equals in any case (rule Q9)."""
+    """Weight of the sum of loads against the peak load; the sum breaks ties at any weight (rule Q9)."""
     machine_budget: Annotated[Count, Field(ge=1, le=MACHINES)] | None = None
-    """Machines in all, so that a group may have several and share its load between them; one each when None."""
+    """Machines in total; a group with several of them divides its load. None gives each group one machine."""
 
 
 class Operation(ProblemElement):
@@ -85,25 +85,25 @@ class Operation(ProblemElement):
     id: Identifier
     kind: Kind
     parents: tuple[Identifier, ...] = ()
-    """What it reads."""
+    """The operators that it reads."""
     cpu: Number = 0.0
-    """Load where it executes."""
+    """Load on the machine that executes it."""
     recv_cpu: Number = 0.0
-    """Load of the receiving half of a network, where its output goes."""
+    """Load of a network's receiving half, on the machine that its output goes to."""
     card: Number | None = None
-    """Items that its output carries; None when that was not measured."""
+    """Items on its output; None if not measured."""
     bytes: Number = 0.0
-    """Size of such an item."""
+    """Size of an item in bytes."""
     sent: bool = False
-    """Its output is written for a reader outside of the problem in any case, so sending it costs nothing more."""
+    """True if its output is sent to a reader outside of the problem anyway, so that sending is already paid."""
     pin: Annotated[Count, Field(ge=0)] | None = None
     """The machine on which it must execute."""
     tick: Identifier | None = None
-    """Operators of one tick execute together: an atomic group."""
+    """The name of its atomic group, whose operators execute on one machine."""
     ser: bool = True
-    """May its output be sent to another machine?"""
+    """True if its output may be sent to another machine."""
     state: bool = False
-    """Does it keep state that cannot be divided between the machines of a group?"""
+    """True if it keeps state that cannot be divided among the machines of a group."""
 
 
 class Problem(ProblemElement):
@@ -114,9 +114,9 @@ class Problem(ProblemElement):
     params: Parameters
     ops: tuple[Operation, ...]
     apart: tuple[tuple[Identifier, ...], ...] = ()
-    """Sets of operators no two of which may execute on one machine."""
+    """Sets of operators; no two of a set may execute on the same machine."""
     expect: dict[str, JsonValue] = Field(default_factory=dict)
-    """A worked answer may stand beside the problem, here and in the two keys that follow; it is not looked at."""
+    """A worked answer, like the next two keys, for the reader of the file; it is not used."""
     exec_at: dict[str, JsonValue] = Field(default_factory=dict)
     output_to: dict[str, JsonValue] = Field(default_factory=dict)
 
@@ -127,5 +127,5 @@ class Problem(ProblemElement):
         return self
 
     def with_machines(self, machines: int) -> Problem:
-        """The same problem for another number of machines."""
+        """Return the same problem for another number of machines."""
         return self.model_copy(update={"params": self.params.model_copy(update={"k": machines})})

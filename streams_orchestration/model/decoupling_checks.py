@@ -1,4 +1,4 @@
-"""What is wrong with a decoupling problem that has the right shape: names, kinds, loops, fan-outs."""
+"""Checks of a decoupling problem that could be parsed: names, kinds, loops and fan-outs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.names import nearest
 
 ROOTS = ("source", "net_recv")
-"""Kinds that read nothing here."""
+"""Kinds of operators without parents in the problem."""
 LEAVES = ("net_send", "sink")
-"""Kinds that nothing here reads."""
+"""Kinds of operators that no operator of the problem reads."""
 RECEIVERS = ("net_recv", "net_self")
-"""Kinds with a receiving half."""
+"""Kinds of operators that receive from a network, so that they may have `recv_cpu`."""
 
 
 def check_problem(problem: Problem) -> list[Diagnostic]:
-    """Everything that is wrong with a problem, in the order of the checks."""
+    """Return all diagnostics about a problem, in the order of the checks."""
     operations: dict[int | str, Operation] = {}
     diagnostics: list[Diagnostic] = []
     texts: dict[str, Operation] = {}
@@ -81,7 +81,7 @@ def _kind(operation: Operation) -> Iterator[Diagnostic]:
 
 
 def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
-    """Operators that no source and no network reaches: loops that nothing enters, and what hangs on them."""
+    """Report the first operator that no source or network reaches: it is in or behind a closed loop."""
     readers: dict[int | str, list[int | str]] = {}
     for each in operations.values():
         for parent in each.parents:
@@ -101,7 +101,7 @@ def _not_entered(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]
 
 
 def _unequal_tees(operations: dict[int | str, Operation]) -> Iterator[Diagnostic]:
-    """Tees of one stream carry the same items, so their amounts are equal (rule Q5)."""
+    """Report tees of one stream with different amounts; they carry the same items (rule Q5)."""
     first: dict[int | str, Operation] = {}
     for each in operations.values():
         if each.kind == "tee" and each.card is not None:

@@ -13,11 +13,11 @@ from streams_orchestration.model.reading import read_mapping, validated
 
 
 def read_problem(path: Path, machines: int | None = None) -> Problem:
-    """The problem in a file, YAML or JSON.
+    """Read a problem from a file in YAML or JSON.
 
     Args:
-        path: of the file.
-        machines: used in place of the document's number.
+        path: the path of the file.
+        machines: the number of machines, which overrides that in the document.
 
     Raises:
         ApplicationError: the file cannot be read or is no problem; every finding has its line.
@@ -26,7 +26,7 @@ def read_problem(path: Path, machines: int | None = None) -> Problem:
 
 
 def problem_from_mapping(tree: Mapping[str, Any], machines: int | None = None) -> Problem:
-    """The problem that a mapping describes, for `machines` machines where they are given.
+    """Read a problem from a mapping; `machines` overrides the number of machines in it.
 
     Raises:
         ApplicationError: it is no problem.

@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong with an application, where, and what to do about it.
+"""Diagnostics: findings about an application, with their places and remedies.
 
 One table, `CODES`, holds every code the product can raise; `Diagnostic.of` refuses a code that is not in it.
 """
@@ -22,7 +22,7 @@ CODES: dict[str, Code] = {**STREAMS_CODES, **OWN_CODES}
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding about one application, as it stands in the plan's `diagnostics`."""
+    """One finding about an application; an entry of the plan's `diagnostics`."""
 
     code: str
     severity: Severity
@@ -31,11 +31,11 @@ class Diagnostic:
     location: str = ""
     """`file:line`, empty when the application was built in Python."""
     column: int | None = None
-    """Number of the character in the line, from 1, or None if the whole line is meant."""
+    """The character in the line, counted from 1; None if the finding is about the whole line."""
     path: tuple[str | int, ...] | None = field(default=None, compare=False, repr=False)
-    """The keys that lead to a part of the spec that could not be read and is left out; None for every other finding."""
+    """The keys that lead to a part of the spec that was unreadable and left out; None for any other finding."""
     stage: str = field(default="", compare=False, repr=False)
-    """Name of the stage of the compiler that reports it; empty when it is about the text, names or declarations."""
+    """The compiler stage that reports it; empty for findings about the text, names or declarations."""
 
     @classmethod
     def of(
@@ -48,7 +48,7 @@ class Diagnostic:
         column: int | None = None,
         path: tuple[str | int, ...] | None = None,
     ) -> Diagnostic:
-        """A diagnostic with the severity that the table gives the code; secrets in addresses of the message are hidden.
+        """Return a diagnostic with the severity of its code. Secrets in the message's addresses are hidden.
 
         Raises:
             KeyError: the code is not in `CODES`.
@@ -57,11 +57,11 @@ class Diagnostic:
 
     @property
     def remedy(self) -> str:
-        """What to do, from the table."""
+        """The remedy of its code."""
         return CODES[self.code].remedy
 
     def document(self) -> dict[str, Any]:
-        """As the plan holds it; `column` is there only if it is known."""
+        """Return the diagnostic as an entry of a plan; `column` is left out if unknown."""
         known = {key: getattr(self, key) for key in ("code", "severity", "operator", "message", "location")}
         return known if self.column is None else known | {"column": self.column}
 
@@ -76,14 +76,14 @@ class Diagnostic:
 
 
 def errors_of(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Those that are errors."""
+    """Return the errors among some diagnostics."""
     return [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The diagnostics by their place in the spec, those without a place last.
+    """Return the diagnostics sorted by place, those without a place last.
 
-    Each is there once: what one line makes wrong for several operators is reported for the first of them.
+    Duplicates are removed: a line that is wrong for several operators is reported for the first of them.
     """
 
     def place(diagnostic: Diagnostic) -> tuple[bool, str, int, int]:
@@ -97,7 +97,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 class ApplicationError(Exception):
-    """The application has errors; `diagnostics` holds all that were found, warnings too."""
+    """Error: the application has errors. `diagnostics` holds all findings, including warnings."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)

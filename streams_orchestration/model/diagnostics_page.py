@@ -40,11 +40,11 @@ _SECTIONS = {
     "SO13": "Copying",
     "SO50": "Operators",
 }
-"""Titles by the first digits of our own codes."""
+"""Titles of sections, by the first two digits of our own codes."""
 
 
 def diagnostics_page() -> str:
-    """The page as Markdown: our own codes by section, then those of IBM Streams by number."""
+    """Return the page as Markdown: our own codes by section, then the codes of IBM Streams by number."""
     codes = [*OWN_CODES.values(), *STREAMS_CODES.values()]
     errors = sum(code.severity == "error" for code in codes)
     parts = [_HEAD.format(errors=errors, warnings=len(codes) - errors)]
@@ -69,7 +69,7 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page to the file that is named, `docs/diagnostics.md` when none is."""
+    """Write the page to the file in the first argument, by default `docs/diagnostics.md`."""
     paths = sys.argv[1:] if arguments is None else arguments
     (Path(paths[0]) if paths else PAGE).write_text(diagnostics_page(), encoding="utf-8")
 

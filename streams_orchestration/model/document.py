@@ -1,4 +1,4 @@
-"""The text of a spec as nested mappings and lists that know the lines they came from."""
+"""Parsing of a spec's YAML into nested mappings and lists that know their lines."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from streams_orchestration.model.diagnostics import Diagnostic
 from streams_orchestration.model.location import Location
 
 MAX_DEPTH = 100
-"""Levels of nesting that a spec may have."""
+"""The most levels of nesting in a spec."""
 MAX_ALIASED = 100_000
-"""Values that the aliases of a spec may stand for, all together."""
+"""The most values that a spec's aliases may expand to, in total."""
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Reads YAML; with libyaml where that is there."""
+"""The YAML loader; the fast one of libyaml if it is installed."""
 _CORE_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "seq", "map")} | {"!"}
 _INTEGER = re.compile(r"[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -45,7 +45,7 @@ class LocatedMapping(dict[str, Any]):
         self.lines: dict[str, int] = {}
 
     def location(self, *path: str | int) -> Location:
-        """The place of what `path` leads to, or of the last thing on the way that exists."""
+        """Return the place of the part that `path` leads to, or of the last part on the way that exists."""
         node: Any = self
         line = self.line
         for step in path:
@@ -70,7 +70,7 @@ class LocatedList(list[Any]):
 
 @dataclass
 class _Builder:
-    """Builds the tree from parse events; an explicit stack, so that deep nesting ends in a diagnostic."""
+    """Builder of the tree from parse events. Its stack is explicit, so that deep nesting ends in a diagnostic."""
 
     file: str
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
@@ -79,7 +79,7 @@ class _Builder:
         default_factory=list[tuple[LocatedMapping | LocatedList, list[str]]]
     )
     keys: list[str | None] = field(default_factory=list[str | None])
-    """For every open container the key that waits for its value, None when a key comes next or in a list."""
+    """For every open container, the key whose value comes next; None in a list, and where a key comes next."""
     anchors: dict[str, Any] = field(default_factory=dict[str, Any])
     aliased: int = 0
 
@@ -87,7 +87,7 @@ class _Builder:
         self.diagnostics.append(Diagnostic.of(code, message, location=Location(self.file, line), path=path))
 
     def add(self, value: Any, line: int, *, scalar: bool) -> None:
-        """Put a finished scalar, or a container just opened, where it belongs."""
+        """Add a scalar, or a container that was just opened, to the innermost open container."""
         if not self.stack:
             self.root = value
             return
@@ -137,7 +137,7 @@ class _Builder:
         self.keys.pop()
 
     def alias(self, name: str, line: int) -> None:
-        """Put a copy of what an anchor stands on; its lines stay those of the anchor."""
+        """Add a copy of an anchor's value, which keeps the lines of the original."""
         value = self.anchors.get(name)
         if name not in self.anchors:
             self.error("SO0003", f"there is no anchor &{name} before this alias", line)
@@ -177,7 +177,7 @@ class _Builder:
 
 
 def _extent(value: Any) -> tuple[int, int]:
-    """How many values there are in a value, itself included, and how many levels."""
+    """Return the number of values in a value, itself included, and the number of nesting levels."""
     if not isinstance(value, LocatedMapping | LocatedList):
         return 1, 0
     inside = [_extent(each) for each in (value.values() if isinstance(value, LocatedMapping) else value)]
@@ -189,7 +189,7 @@ def _plain_text(value: Any) -> str:
 
 
 def parse_document(text: str, file: str) -> tuple[Any, list[Diagnostic]]:
-    """The tree of a YAML text and what is wrong with the text; the tree is None when it cannot be used at all.
+    """Parse a YAML text. Return its tree and diagnostics; the tree is None if nothing of the text is usable.
 
     Plain scalars are read by the core schema of YAML 1.2: `no` and dates stay text.
     """
@@ -245,7 +245,7 @@ def _node(builder: _Builder, event: Any, line: int) -> None:
 
 
 def read_document(path: Path) -> tuple[Any, list[Diagnostic]]:
-    """The tree of a spec file, or None and the reason why there is none."""
+    """Parse a spec file. Return its tree and diagnostics; the tree is None if the file is unusable."""
     file = str(path)
 
     def unreadable(code: str, message: str, line: int = 1) -> tuple[None, list[Diagnostic]]:

@@ -1,4 +1,4 @@
-"""The base of everything a user writes: immutable, closed to unknown keys, aware of its place in the spec."""
+"""The base class of the parts of a spec: immutable, closed to unknown keys, aware of their place."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
 
     @classmethod
     def _without_empty_keys(cls, data: Any) -> Any:
-        """A mapping, list or text with nothing behind its key, as in `parameters:`, is an empty one."""
+        """Read an empty value, as in `parameters:`, as an empty mapping, list or text."""
         if not is_mapping(data) or None not in data.values():
             return data
         empty = {
@@ -63,11 +63,11 @@ class Element(BaseModel):  # noqa: PLW1641  pydantic hashes what is frozen
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
-        """The keys that this part of a spec may have."""
+        """Return the keys that this part of a spec may have."""
         return tuple(info.alias or name for name, info in cls.model_fields.items())
 
     def location(self, *path: str | int) -> Location | None:
-        """Where this element, or what `path` leads to in it, stands; None when it was built in Python."""
+        """Return the place of this element, or of the part that `path` leads to; None if it was built in Python."""
         return self._origin.location(*path) if self._origin is not None else None
 
 

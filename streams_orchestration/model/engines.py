@@ -1,8 +1,8 @@
-"""What runs an operator."""
+"""Engines that run operators."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 EngineKind = Literal["tuples", "dataframe"]
-"""Our tasks, batch of tuples by batch, or Spark itself as a DataFrame."""
+"""`tuples` for our own tasks, which process batches of tuples; `dataframe` for a Spark DataFrame."""

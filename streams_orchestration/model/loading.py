@@ -22,13 +22,13 @@ from streams_orchestration.model.values import show
 KeyPath = tuple[str | int, ...]
 
 _MISSING = {"CDISP0840E": {"consistent"}, "SO0303": {"inputs", "outputs"}, "SO0405": {"parameters"}}
-"""Codes that say that something is missing, which it is where a broken part below one of these keys was taken out."""
+"""Codes of missing parts; they are ignored if a broken part below one of these keys was removed."""
 _CONTAINERS = {"model_type": "a mapping", "dict_type": "a mapping", "tuple_type": "a list", "list_type": "a list"}
 _SCALARS = {"bool_type": "true or false", "int_type": "an integer", "string_type": "a text", "float_type": "a number"}
 
 
 def load_application(path: str | Path) -> Application:
-    """The application of a spec file, YAML or Python (`app.py`, `app.py:name`).
+    """Load the application of a spec file in YAML or Python (`app.py`, `app.py:name`).
 
     Raises:
         ApplicationError: the file cannot be read or the application has errors; all are reported, each with its line.
@@ -40,7 +40,7 @@ def load_application(path: str | Path) -> Application:
 
 
 def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
-    """The application that a mapping describes: the Python face of the YAML, with the same keys and shorthands.
+    """Load an application from a mapping, which has the same keys and shorthands as a spec in YAML.
 
     Raises:
         ApplicationError: the application has errors; all are reported.
@@ -52,14 +52,13 @@ def application_from_mapping(mapping: Mapping[str, Any]) -> Application:
 
 
 ReadSpec = tuple[Application | None, list[Diagnostic]]
-"""A spec as `read_application` returns it."""
+"""An application with the diagnostics of reading it; None if nothing of the spec is usable."""
 
 
 def read_application(path: str | Path) -> ReadSpec:
-    """The application of a spec file, YAML or Python, and everything that is wrong with it; never raises.
+    """Read a spec file in YAML or Python. Return the application and all diagnostics; never raises.
 
-    Where parts of the spec are unusable the application is what remains without them, so that a compiler can look
-    for more errors in one go; None when nothing remains.
+    Unusable parts of the spec are left out of the application, so that the compiler can find more errors at once.
     """
     file = Path(path)
     tree, diagnostics = read_python(file) if is_python(file) else read_document(file)
@@ -70,7 +69,7 @@ def read_application(path: str | Path) -> ReadSpec:
 
 
 def validate_document(tree: Any, location: str = "") -> tuple[Application | None, list[Diagnostic]]:
-    """The application of a parsed document and everything that is wrong with it; never raises."""
+    """Validate a parsed document. Return the application and all diagnostics; never raises."""
     if not isinstance(tree, Mapping):
         return None, [Diagnostic.of("SO0009", f"the spec is a mapping, not {show(tree)}", location=location)]
     document = cast("Mapping[str, Any]", tree)
@@ -103,7 +102,7 @@ def validate_document(tree: Any, location: str = "") -> tuple[Application | None
 
 
 def _meant(error: Any, tree: Any, classes: dict[int, Any]) -> tuple[str, ...]:
-    """The key for which an unknown one probably stands."""
+    """Return the known key that an unknown key was probably meant to be."""
     if error["type"] != "extra_forbidden":
         return ()
     path = _existing(error["loc"], tree)
@@ -113,7 +112,10 @@ def _meant(error: Any, tree: Any, classes: dict[int, Any]) -> tuple[str, ...]:
 
 
 def _existing(loc: KeyPath, tree: Any) -> KeyPath:
-    """The longest part of an error's path that the document has; shorthands are expanded while validating."""
+    """Return the longest prefix of an error's path that the document has.
+
+    The rest of the path is in shorthands, which were expanded while validating.
+    """
     node: Any = tree
     for length, step in enumerate(loc):
         if not _has(node, step):
@@ -123,7 +125,7 @@ def _existing(loc: KeyPath, tree: Any) -> KeyPath:
 
 
 def _has(node: Any, step: str | int) -> bool:
-    """Whether a step leads on from a value of the document."""
+    """Return True if a value has the key or index `step`."""
     return (is_mapping(node) and step in node) or (is_list(node) and isinstance(step, int) and step < len(node))
 
 
@@ -134,18 +136,18 @@ def _at(tree: Any, path: KeyPath) -> Any:
 
 
 def _scalars(value: Any) -> list[Any]:
-    """The single values of a part of a document."""
+    """Return all scalars in a part of a document."""
     parts = value.values() if is_mapping(value) else value if is_list(value) else None
     return [value] if parts is None else [each for part in parts for each in _scalars(part)]
 
 
 def finding(error: Any, tree: Any, classes: dict[int, Any]) -> Diagnostic:
-    """What pydantic found in a document, as a diagnostic with the place.
+    """Convert an error of pydantic to a diagnostic with its place.
 
     Args:
         error: one entry of `ValidationError.errors`.
         tree: the document.
-        classes: the class that read a mapping of it, by the mapping's id.
+        classes: the model class of each mapping in the document, by the mapping's `id`.
     """
     loc: KeyPath = tuple(error["loc"])
     path = _existing(loc, tree)
@@ -192,7 +194,7 @@ def _standard_message(error: Any, value: Any) -> tuple[str, str]:
 
 
 def _annotated(path: KeyPath) -> bool:
-    """Does a path lead into an annotation, and not merely to the mapping of all of them?"""
+    """Return True if a path leads into an annotation, beyond the key `annotations` itself."""
     return "annotations" in path[:-1]
 
 
@@ -204,7 +206,7 @@ def _dotted(path: KeyPath) -> str:
 
 
 def _operator(tree: Any, path: KeyPath) -> str:
-    """The invocation that a path leads into, with the composite whose graph it stands in."""
+    """Return the name of the invocation that a path leads into, prefixed with its composite."""
     for position, step in enumerate(path):
         if step == "graph" and len(path) > position + 1:
             invocation = _at(tree, path[: position + 2])
@@ -227,7 +229,7 @@ def _texts(node: Any) -> Iterable[str]:
 
 
 def _copy(node: Any) -> Any:
-    """A copy whose containers can be edited; positions are kept."""
+    """Return a deep copy with the same lines, whose containers may be changed."""
     if isinstance(node, LocatedMapping):
         mapping = LocatedMapping(node.file, node.line)
         mapping.update({key: _copy(value) for key, value in node.items()})
@@ -244,7 +246,7 @@ def _copy(node: Any) -> Any:
 
 
 def _without(tree: Any, paths: Iterable[KeyPath], lost: set[str]) -> Any:
-    """A copy of the document without the parts that errors point at; `lost` gathers the names that went with them."""
+    """Return a copy without the parts at `paths`; the texts in these parts are added to `lost`."""
     tree = _copy(tree)
     order = [[(step if isinstance(step, int) else -1, str(step)) for step in path] for path in set(paths)]
     for keys in sorted(order, reverse=True):

@@ -1,4 +1,4 @@
-"""Where in a spec something stands."""
+"""Places in specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operator models: what the compiler knows of an operator besides its code."""
+"""Operator models: the properties of operators that the compiler uses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InputPortModel(Element):
     control: Flag = False
     expects_window_punctuation: Flag = False
     window_bound: Flag = False
-    """Expects window punctuation exactly when its window is evicted by punctuation."""
+    """True if the port expects window punctuation exactly when its window is evicted by punctuation."""
 
     @model_validator(mode="after")
     def _check_mutates(self) -> InputPortModel:
@@ -36,7 +36,7 @@ class InputPortModel(Element):
 
     @property
     def is_mutable(self) -> bool:
-        """May the operator change arriving tuples?"""
+        """True if the operator may change arriving tuples."""
         return bool(self.mutates) if self.mutable is None else self.mutable
 
 
@@ -49,7 +49,7 @@ class OutputPortModel(Element):
 
 
 class ConsistentSupport(Element):
-    """May the operator live in a consistent region, and start one (A36)?"""
+    """Permissions to be in a consistent region and to start one (A36)."""
 
     member: Flag = True
     start: Flag = True
@@ -60,16 +60,16 @@ _SUPPORTED = ConsistentSupport()
 
 
 class Wait(Element):
-    """A process call on one port waits until a call on another signals it."""
+    """A dependency between input ports: processing on one port waits for a signal from another."""
 
     port: Count
     other: Annotated[int, Field(strict=True, ge=0, alias="for")]
 
 
 class OperatorModel(Element):
-    """An operator that the application declares. Of `inputs` and `outputs` the last entry repeats.
+    """An operator that the application declares. The last entry of `inputs` and `outputs` holds for further ports.
 
-    Left out altogether, the ports are those of the invocation; `[]` stands for none.
+    Without these keys, the operator has the ports of the invocation; `[]` means no ports.
     """
 
     implementation: Implementation | None = None
@@ -81,7 +81,7 @@ class OperatorModel(Element):
     waits: tuple[Wait, ...] = ()
 
     def signature(self) -> Signature:
-        """The same in the form that the compiler reads."""
+        """Return the signature of the declared operator."""
         inputs = (InputPortModel(),) if self.inputs is None else self.inputs
         outputs = (OutputPortModel(mutable=True),) if self.outputs is None else self.outputs
         return Signature(
@@ -101,7 +101,7 @@ class OperatorModel(Element):
 
 @dataclass(frozen=True)
 class Signature:
-    """Ports and properties of an operator, standard or declared. Of the port models the last one repeats."""
+    """Ports and properties of a standard or declared operator. The last port model holds for further ports, too."""
 
     implementation: str | None = None
     inputs: tuple[InputPortModel, ...] = (InputPortModel(),)
@@ -116,12 +116,12 @@ class Signature:
     waits: tuple[tuple[int, int], ...] = ()
     engine: EngineKind = "tuples"
     routes_failures: bool = False
-    """True if `onError: route` adds an output port for tuples that an expression has no value for."""
+    """True if `onError: route` adds an output port for tuples on which an expression fails."""
 
     def input(self, port: int) -> InputPortModel:
-        """The model of an input port."""
+        """Return the model of an input port."""
         return self.inputs[min(port, len(self.inputs) - 1)] if self.inputs else InputPortModel()
 
     def output(self, port: int) -> OutputPortModel:
-        """The model of an output port."""
+        """Return the model of an output port."""
         return self.outputs[min(port, len(self.outputs) - 1)] if self.outputs else OutputPortModel()

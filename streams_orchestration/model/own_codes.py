@@ -2,7 +2,7 @@
 
 Ranges: 00 reading the file, 01 names and streams, 02 values, 03 schemas and ports, 04 annotations and configs,
 05 expansion, 06 decoupling problems and, from 0620 on, decisions, 10 regions, 11 fusion, 12 threading, 13 copying, 20
-and up everything behind the compiler.
+and up everything after the compiler.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Tags = Annotated[tuple[Annotated[Text, Field(min_length=1)], ...], BeforeValidat
 
 
 class Placement(Element):
-    """Where an operator may run: with which others in a PE, with which on a host (rule 42)."""
+    """Constraints on the PE and the host of an operator (rule 42)."""
 
     partition_colocation: Tags | None = None
     partition_exlocation: Tags | None = None
@@ -50,7 +50,7 @@ class ThreadedPortConfig(Element):
 
 
 class Checkpoint(Element):
-    """Checkpointing of one operator outside of regions (A46): every `periodic` seconds, or as the operator says."""
+    """Checkpointing of an operator outside of regions (A46): every `periodic` seconds, or when the operator decides."""
 
     periodic: Number | None = None
     operator_driven: Flag = False
@@ -81,7 +81,7 @@ class Config(Element):
     relocatable: Boolean | None = None
     checkpoint: Checkpoint | None = None
     visibility: Literal["read_committed", "read_uncommitted"] | None = None
-    """When operators outside of the region see its output streams: epoch by epoch, or batch by batch (B33)."""
+    """Visibility of the output streams outside of the region: after each epoch, or after each batch (B33)."""
 
 
 class HostPoolDeclaration(Element):

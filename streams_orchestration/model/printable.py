@@ -1,4 +1,4 @@
-"""Texts of users and of data made safe for a terminal: control characters are shown as escapes."""
+"""Texts made safe for a terminal: control characters are shown as escapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A measured profile of an application: what its operators and streams cost over a stated time."""
+"""Profiles: the measured costs of an application's operators and streams over a known time."""
 
 from __future__ import annotations
 
@@ -6,121 +6,121 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Basis = Literal["measured", "scaled", "calibrated"]
-"""Where the costs of sending come from: fitted to streams of several sizes; a calibration of the machine, scaled to
-what streams of one size cost; or that calibration alone, because nothing crossed."""
+"""The origin of the costs of sending: `measured` is fitted to streams of several tuple sizes; `scaled` is a calibration
+of the machine, scaled to streams of one size; `calibrated` is that calibration alone, as no stream crossed PEs."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamProfile:
-    """What left one output port."""
+    """The tuples that one output port sent."""
 
     operator: str
-    """Name of a replica, `Out[0].A`, or logical name, `Out.A`: then of all replicas together."""
+    """A replica's name (`Out[0].A`), or a logical name (`Out.A`) for the total of all replicas."""
     tuples: float
-    """Over the whole of the measured time."""
+    """The number of tuples over the whole measured time."""
     port: int = 0
     bytes: float | None = None
-    """Size of these tuples in memory, over the whole time; None when that was not measured."""
+    """The size of these tuples in memory, in total; None if not measured."""
     location: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorProfile:
-    """What one operator did."""
+    """The processor time and input of one operator."""
 
     operator: str
-    """Name of a replica, or logical name: then of all replicas together."""
+    """A replica's name, or a logical name for the total of all replicas."""
     cpu_seconds: float
-    """Processor time over the measured time, without those that it submits to, and without sending and receiving."""
+    """The operator's own processor time, without downstream operators, sending and receiving."""
     inputs: tuple[float, ...] = ()
-    """Tuples that came to each input port; empty when that was not measured."""
+    """The number of tuples that arrived at each input port; empty if not measured."""
     location: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class PassageCost:
-    """Processor seconds of sending tuples to another PE, or of receiving them: so many a tuple and byte (rule Q15)."""
+    """Processor seconds per tuple and per byte of sending to another PE, or of receiving (rule Q15)."""
 
     per_tuple: float
     per_byte: float
 
     def of(self, tuples: float, bytes: float) -> float:
-        """What passing so many tuples with so many bytes in all costs."""
+        """Return the processor seconds of passing so many tuples with so many bytes in total."""
         return self.per_tuple * tuples + self.per_byte * bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """What streams between PEs cost; bytes are those in memory."""
+    """The costs of streams between PEs. Bytes are counted in memory."""
 
     basis: Basis
     send: PassageCost
-    """Of writing a stream, once however many PEs read it."""
+    """The cost of writing a stream, paid once for any number of reading PEs."""
     receive: PassageCost
-    """Of reading it, in each PE that does."""
+    """The cost of reading a stream, paid in each reading PE."""
     streams: int = 0
-    """Streams that were fitted."""
+    """The number of streams that the costs were fitted to."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeProfile:
-    """What one PE did in all."""
+    """The total work of one PE."""
 
     pe: int
     cpu_seconds: float
-    """Processor time of its tasks: operators, streams, and everything in between."""
+    """Processor time of its tasks: operators, streams and overhead."""
     overhead_seconds: float
-    """The part of that which belongs to no operator and no stream between PEs: any other PE would have as much."""
+    """The part of `cpu_seconds` that belongs to no operator and no stream; every PE has such an overhead."""
     busy_seconds: float
     """Wall time of its batches, from the plan to the commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """Something of which nothing is known."""
+    """An operator or output port without a measurement, and the reason."""
 
     operator: str
     reason: str
     port: int | None = None
-    """Of an output port; None for the operator as a whole."""
+    """The output port; None for the operator as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was measured on a run of one application."""
+    """The measurements of one run of an application."""
 
     application: str
     seconds: float
-    """How long it was measured."""
+    """The length of the measurement in seconds."""
     streams: tuple[StreamProfile, ...] = ()
     operators: tuple[OperatorProfile, ...] = ()
-    """Empty in a profile of streams only."""
+    """The costs of operators; empty in a profile of streams only."""
     transport: Transport | None = None
     pes: tuple[PeProfile, ...] = ()
     unmeasured: tuple[Unmeasured, ...] = ()
     fingerprint: str = ""
-    """Of the deployed application; empty when the profile does not say."""
+    """The fingerprint of the deployed application; empty if unknown."""
     measured_at: float | None = None
-    """Unix seconds of the end."""
+    """The end of the measurement, in Unix seconds."""
     processors: int | None = None
-    """Of the machine that it ran on."""
+    """The number of processors of the machine."""
     surroundings_seconds: float | None = None
-    """Processor time of the hosts besides the tasks of their PEs: Spark, planning, commits; None when not measured."""
+    """Processor time of the hosts outside of PE tasks (Spark, planning, commits); None if not measured."""
     location: str = field(default="", compare=False)
 
     def utilisation(self, pe: PeProfile) -> float:
-        """Processors that a PE kept busy (rule Q14)."""
+        """Return the average number of processors that a PE kept busy (rule Q14)."""
         return pe.cpu_seconds / self.seconds
 
 
 def combined(profiles: tuple[Profile, ...]) -> Profile:
-    """One profile of several: of every rate and load the largest, so that each of them is provided for.
+    """Combine profiles into one with the largest of every rate and load, so that all of them are provided for.
 
-    Amounts are those of one second. What only some of them measured counts as they measured it; what none measured is
-    unmeasured. The dearest of the transports is taken.
+    The result's amounts are per second. A figure that only some profiles have is taken from them; a figure that none
+    has is unmeasured. The transport is the most expensive one.
 
     Raises:
-        ValueError: there is none, or they are of different applications.
+        ValueError: there is no profile, or the profiles are of different applications.
     """
     if len({each.application for each in profiles}) != 1:
         names = list(dict.fromkeys(each.application for each in profiles))
@@ -177,7 +177,7 @@ def _at(amounts: tuple[float, ...], port: int) -> float:
 
 
 def _dearest(profiles: tuple[Profile, ...]) -> Transport | None:
-    """Of the measured ones the one that asks most for a tuple of 100 bytes; calibrated ones where there is no other."""
+    """Return the transport that costs most for a tuple of 100 bytes; measured ones go before calibrated ones."""
     known = [each.transport for each in profiles if each.transport is not None]
     order = {"calibrated": 0, "scaled": 1, "measured": 2}
     return max(
@@ -190,7 +190,7 @@ def _unmeasured(
     streams: dict[tuple[str, int], StreamProfile],
     operators: dict[str, OperatorProfile],
 ) -> tuple[Unmeasured, ...]:
-    """What every profile that speaks of it lacks."""
+    """Return the entries of `unmeasured` for which no profile has a figure."""
     by_place: dict[tuple[str, int | None], Unmeasured] = {}
     for each in (each for profile in profiles for each in profile.unmeasured):
         known = each.operator in operators if each.port is None else (each.operator, each.port) in streams

@@ -103,7 +103,7 @@ class _Document(Element):
 
 
 def read_profile(path: Path) -> Profile:
-    """The profile in a file, YAML or JSON.
+    """Read a profile from a file in YAML or JSON.
 
     Raises:
         ApplicationError: the file cannot be read or is no profile; every finding has its line.
@@ -112,7 +112,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def profile_from_mapping(tree: Mapping[str, Any]) -> Profile:
-    """The profile that a mapping describes.
+    """Read a profile from a mapping.
 
     Raises:
         ApplicationError: it is no profile.
@@ -147,7 +147,7 @@ def _transport(document: _Transport | None) -> Transport | None:
 
 
 def mapping_of(profile: Profile) -> dict[str, Any]:
-    """A profile as the mapping that `profile_from_mapping` reads; what it does not know is left out."""
+    """Return a profile as a mapping, the inverse of `profile_from_mapping`. Unknown figures are left out."""
     document: dict[str, Any] = {"profileVersion": 1, "application": profile.application}
     if profile.fingerprint:
         document["fingerprint"] = profile.fingerprint

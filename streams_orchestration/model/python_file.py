@@ -1,6 +1,6 @@
-"""Applications that a Python file makes: `app.py`, or `app.py:name` where it is not called `app`.
+"""Specs in Python: `app.py`, or `app.py:name` if the application's variable is not called `app`.
 
-The file is run, and what it holds under that name gives its document, in which every part has its line in the file.
+The file is run. The application in that variable gives the document, whose parts have their lines in the file.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from streams_orchestration.model.names import nearest
 _SPEC = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[A-Za-z_]\w*))?", re.DOTALL)
 _APPLICATION = "app"
 _MARK = "__makes_application__"
-"""Set in modules that were loaded as specs: files of one name in two directories take turns."""
+"""The attribute that marks modules loaded as specs; a spec of the same name in another directory replaces them."""
 _BUILDER = "streams_orchestration.builder"
 
 
 def file_of(spec: str | Path) -> Path:
-    """The file of a spec: without the name of the application, where it is one of Python."""
+    """Return the file of a spec, without the application's name that a spec in Python may have."""
     match = _SPEC.fullmatch(str(spec))
     return Path(match["file"] if match else spec)
 
 
 def is_python(spec: str | Path) -> bool:
-    """Is the spec a file of Python, with the name of an application or without?"""
+    """Return True if the spec is a Python file, with or without an application's name."""
     return _SPEC.fullmatch(str(spec)) is not None
 
 
 def specs_in(directory: Path) -> list[Path]:
-    """The files of a directory that are specs, by name."""
+    """Return the files of a directory that may be specs, sorted by name."""
     return sorted(path for path in directory.glob("*") if may_be_spec(path))
 
 
 def may_be_spec(file: Path) -> bool:
-    """Is a file YAML, or Python that imports the builder? Other files of Python hold operators."""
+    """Return True for a YAML file, and for a Python file that imports the builder; others hold operators."""
     try:
         return file.suffix in (".yaml", ".yml") or (file.suffix == ".py" and _BUILDER in file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -50,7 +50,7 @@ def may_be_spec(file: Path) -> bool:
 
 
 def read_python(spec: str | Path) -> tuple[Any, list[Diagnostic]]:
-    """The document of an application in a file of Python; None and the reason when there is none."""
+    """Run a Python file and return its application's document, or None and the reason."""
     match = _SPEC.fullmatch(str(spec))
     file = file_of(spec)
     if match is None or not file.is_file():
@@ -80,7 +80,7 @@ def _is_application(value: object) -> bool:
 
 
 def _run(file: Path) -> ModuleType:
-    """The module, new; others that import it by its name get the same."""
+    """Run the file as a new module, which other modules can import by its name."""
     name, directory = file.stem, str(file.absolute().parent)
     known = sys.modules.get(name)
     if known is not None and not hasattr(known, _MARK) and getattr(known, "__file__", None) != str(file.absolute()):
@@ -107,7 +107,7 @@ def _run(file: Path) -> ModuleType:
 
 
 def _raised(file: Path, error: BaseException) -> Diagnostic:
-    """What the code of the file raised, with the last of its lines that led there."""
+    """Return a diagnostic for an error of the file's code, at the file's innermost line in the traceback."""
     place = getattr(error, "place", None)
     if place is not None:  # of the builder, which knows the line
         return Diagnostic.of("SO0011", getattr(error, "message", str(error)), location=Location(place.file, place.line))

@@ -1,4 +1,4 @@
-"""Reads the documents that stand beside specs: profiles, decisions, decoupling problems."""
+"""Reading of documents other than specs: profiles, decisions, decoupling problems."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def read_mapping(path: Path, what: str) -> Mapping[str, Any]:
-    """The mapping in a file, YAML or JSON.
+    """Read the mapping in a file in YAML or JSON.
 
     Args:
-        path: of the file.
-        what: it is to be, with its article.
+        path: the path of the file.
+        what: the expected document with its article, for the error message: "a profile".
 
     Raises:
         ApplicationError: the file cannot be read or holds something else; every finding has its line.
@@ -38,15 +38,15 @@ def read_mapping(path: Path, what: str) -> Mapping[str, Any]:
 
 
 def validated(model: type[T], tree: Mapping[str, Any], *, by_name: bool = False) -> T:
-    """What a mapping describes.
+    """Validate a mapping and return the model's instance.
 
     Args:
-        model: of the document.
+        model: the model class of the document.
         tree: the mapping.
-        by_name: attributes may go by their names in Python, too.
+        by_name: True to accept the Python names of fields as keys, too.
 
     Raises:
-        ApplicationError: it does not describe that.
+        ApplicationError: the mapping does not fit the model.
     """
     context: dict[str, dict[int, type[Element]]] = {}
     try:

@@ -31,19 +31,19 @@ class Attribute(NamedTuple):
     name: str
     type: str
     required: bool = False
-    """It is never null."""
+    """True for an attribute that is never null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A tuple type as parsed, and what is wrong with its text."""
+    """A parsed tuple type, with the errors in its text."""
 
     attributes: tuple[Attribute, ...]
     errors: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attribute names, in order."""
+        """The names of the attributes, in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
@@ -55,7 +55,7 @@ class Schema:
 
     @property
     def nullable(self) -> Schema:
-        """The same, but every attribute may be null."""
+        """Return the tuple type with every attribute nullable."""
         return Schema(tuple(attribute._replace(required=False) for attribute in self.attributes), self.errors)
 
 
@@ -65,7 +65,7 @@ def quoted(name: str) -> str:
 
 
 class _SchemaError(Exception):
-    """The text cannot be read further."""
+    """Error: the rest of the text cannot be parsed."""
 
 
 class _Parser:
@@ -120,7 +120,7 @@ class _Parser:
         return attributes
 
     def options(self) -> bool:
-        """What follows the type; is it NOT NULL."""
+        """Read the options after a type; return True for NOT NULL."""
         required = self.peek().lower() == "not"
         if required:
             self.take()
@@ -171,7 +171,7 @@ class _Parser:
 
 
 def parse_schema(text: str) -> Schema:
-    """The tuple type that a text describes; its `errors` say what is wrong, then without the rest of the attributes."""
+    """Parse a tuple type. At an error, the remaining attributes are left out and `errors` says what is wrong."""
     try:
         parser = _Parser(text)
         if not parser.tokens:

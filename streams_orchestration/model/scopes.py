@@ -1,4 +1,4 @@
-"""Checks of names and of what they lead to: operators, invocations, streams and ports, graph by graph."""
+"""Checks of names and references in each graph: operators, invocations, streams and ports."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from streams_orchestration.model.signatures import most_outputs, output_names, s
 from streams_orchestration.model.standard import STANDARD
 
 MAX_COMPOSITE_DEPTH = 100
-"""Levels of composites inside composites that an application may have."""
+"""The most levels of composites inside composites."""
 
 
 def graphs(application: Application) -> Iterator[tuple[str, Composite | None, tuple[Invocation, ...]]]:
-    """Every graph with the name of its composite, which is empty for the main one."""
+    """Yield every graph with the name of its composite; the main graph has an empty name."""
     yield "", None, application.graph
     for name, composite in application.composites.items():
         yield name, composite, composite.graph
 
 
 def check_names(application: Application, lost: Iterable[str] = ()) -> list[Diagnostic]:
-    """What is wrong with the names of an application (codes SO01..).
+    """Return the diagnostics about the names of an application (codes SO01..).
 
     Args:
         application: the application.
-        lost: names from parts that are in error already; what misses only them is not reported.
+        lost: names in parts of the spec that were left out as unusable. References to them are not reported.
     """
     diagnostics: list[Diagnostic] = []
     forgiven = frozenset(lost)
@@ -45,7 +45,7 @@ def check_names(application: Application, lost: Iterable[str] = ()) -> list[Diag
 
 
 class _Graph:
-    """The checks of one graph."""
+    """Checks of one graph."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class _Graph:
 
 
 def _check_nesting(application: Application) -> list[Diagnostic]:
-    """Composites that contain themselves, or one another too deeply (SO0106)."""
+    """Report composites that contain themselves, or that are nested too deeply (SO0106)."""
     inner = {
         name: sorted({call.operator for call in composite.graph if call.operator in application.composites})
         for name, composite in application.composites.items()

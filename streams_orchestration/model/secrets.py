@@ -1,4 +1,4 @@
-"""Texts and values as others may see them: passwords, tokens and keys are hidden, references to them stay visible.
+"""Hiding of secrets in texts and values: passwords, tokens and keys. References to them stay visible.
 
 >>> masked("https://me:a/b@c@example.org/?token=x&page=2")
 'https://me:•••@example.org/?token=•••&page=2'
@@ -42,11 +42,11 @@ _LOGIN = re.compile(r"(?P<scheme>[\w.+-]*://)(?P<user>[^\s/:@]*)(?P<mark>[:@])")
 _ENDS = ")]}'\",.:"
 """Characters that end a word in a sentence."""
 _LEAST = 3
-"""A shorter text is not looked for; it would be a part of other words, and no secret."""
+"""The least length of a secret that is searched for; a shorter text occurs in other words."""
 _SHORT = 6
-"""A secret of fewer characters, or one that could be a word, is looked for as a whole word only."""
+"""The least length of a secret that is searched for within words; a shorter one matches whole words only."""
 _LINE = 20
-"""Least characters of a line of a longer secret, as a key in PEM, that is one by itself."""
+"""The least length of a line of a secret (such as a PEM key) that is hidden on its own."""
 _FILES = re.compile(r"(FILE|PATH|DIR|SOCK)$|^(OLD)?PWD$", re.IGNORECASE)
 """Matches in names of variables that hold a path."""
 
@@ -63,7 +63,7 @@ def names_secret(name: str) -> bool:
 
 
 def without_secrets(value: Any) -> Any:
-    """Return a JSON value with everything hidden that may be a secret."""
+    """Return a JSON value in which everything that may be a secret is hidden."""
     if is_mapping(value):
         return {str(name): shown(str(name), each) for name, each in value.items()}
     if is_list(value):
@@ -72,16 +72,16 @@ def without_secrets(value: Any) -> Any:
 
 
 def shown(name: str, value: Any) -> Any:
-    """Return the value of a parameter as others may see it."""
+    """Return the value of a parameter; it is hidden if the parameter's name is that of a secret."""
     if not names_secret(name):
         return without_secrets(value)
     return value if _only_references(value) else HIDDEN
 
 
 def masked(text: str) -> str:
-    """Return a text with the secrets hidden that its addresses and settings (`name=value`) hold, and known ones.
+    """Return a text in which secrets in addresses and settings (`name=value`) and remembered secrets are hidden.
 
-    The password of an address may have `/` and `@` in it, so it is taken to end at the last `@` before a space.
+    A password may contain `/` and `@`, so it ends at the last `@` before a space.
     """
     for secret in _Known.secrets:
         text = _without(text, secret)
@@ -91,14 +91,14 @@ def masked(text: str) -> str:
 
 
 def hidden_in(text: str, parameters: Any) -> str:
-    """Return a text with those values hidden that are secrets by their names among some parameters."""
+    """Return a text in which the values of parameters with a secret's name are hidden."""
     for secret in sorted(set(_secrets(parameters, named=False)), key=len, reverse=True):
         text = _without(text, secret)
     return text
 
 
 def remember(secret: str) -> None:
-    """Have `masked` hide a secret wherever a text of this process has it, line by line if it has several."""
+    """Make `masked` hide a secret in every text of this process; each line of a long secret is hidden on its own."""
     lines = [line.strip() for line in secret.splitlines()]
     parts = [line for line in lines if len(line) >= _LINE and not line.startswith("-----")] if len(lines) > 1 else []
     wanted = {each for each in (secret.strip(), *parts) if len(each) >= _LEAST}
@@ -107,7 +107,7 @@ def remember(secret: str) -> None:
 
 
 def remember_values(parameters: Any) -> None:
-    """Remember those values that are secrets by their names among some parameters, and passwords of addresses."""
+    """Remember the values of parameters with a secret's name, and passwords in addresses."""
     for secret in _secrets(parameters, named=False):
         remember(secret)
     for text in _texts(parameters):
@@ -116,7 +116,7 @@ def remember_values(parameters: Any) -> None:
 
 
 def remember_environment(environment: Mapping[str, str]) -> None:
-    """Remember the values of variables that are secrets by their names, and secrets within values."""
+    """Remember the values of environment variables with a secret's name, and secrets within other values."""
     for name, value in environment.items():
         if names_secret(name) and not _FILES.search(name) and len(value.strip()) >= _SHORT:
             remember(value)
@@ -159,7 +159,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _remember_parts(text: str) -> None:
-    """Remember passwords of addresses, and secrets among settings, that a text has."""
+    """Remember the passwords in a text's addresses, and the secrets in its settings."""
     if "://" in text and "@" in text:
         for word in text.split():
             login, last = _LOGIN.search(word), word.rfind("@")
@@ -172,7 +172,7 @@ def _remember_parts(text: str) -> None:
 
 
 def _without_login(word: str) -> str:
-    """A word without spaces, with what stands between the first login of an address and the last `@` hidden."""
+    """Return a word with an address's password hidden, up to the last `@`."""
     last = word.rfind("@")
     for match in _LOGIN.finditer(word, 0, last + 1):
         start = match.end() if match["mark"] == ":" else match.start("user")

@@ -1,4 +1,4 @@
-"""Which operator a name in an invocation means."""
+"""Resolution of operator names in invocations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from streams_orchestration.model.values import is_implementation
 
 
 def signature_of(application: Application, operator: str) -> Signature | None:
-    """The signature of a primitive operator; None for a composite and for an unknown name.
+    """Return the signature of a primitive operator; None for a composite and for an unknown name.
 
-    A declared operator takes the place of a standard one. A class named directly takes any number of ports.
+    A declared operator shadows a standard one. A class that is named directly takes any number of ports.
     """
     if operator in application.composites:
         return None
@@ -23,12 +23,12 @@ def signature_of(application: Application, operator: str) -> Signature | None:
 
 
 def is_standard(application: Application, operator: str) -> bool:
-    """Is this the standard operator of that name, not one that the application declares in its place?"""
+    """Return True if the name means the standard operator, which the application does not redeclare."""
     return operator in STANDARD and operator not in application.operators and operator not in application.composites
 
 
 def routes_failures(signature: Signature, invocation: Invocation) -> bool:
-    """Return True if the last output port is, or by a submission value may be, that of `onError: route`."""
+    """Return True if the last output port is that of `onError: route`, or if a submission value may make it so."""
     written = invocation.parameters.get("onError")
     return signature.routes_failures and isinstance(written, str) and (written == "route" or "${" in written)
 
@@ -40,7 +40,7 @@ def most_outputs(signature: Signature, invocation: Invocation) -> int | None:
 
 
 def output_names(application: Application, invocation: Invocation) -> tuple[str, ...]:
-    """The streams that an invocation produces: those written, else one of its own name, else none for a sink."""
+    """Return the names of an invocation's output streams; by default one of its own name, none for a sink."""
     if invocation.outputs is not None:
         return tuple(output.stream for output in invocation.outputs)
     composite: Composite | None = application.composites.get(invocation.operator)

@@ -1,4 +1,4 @@
-"""The standard operators: ports, mutability, punctuation, threading, and what regions allow (rules 25, 72, 92, A36)."""
+"""Signatures of the standard operators: ports, mutability, punctuation, threading, regions (rules 25, 72, 92, A36)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IMPORT = "Import"
 EXPORT = "Export"
 JOB_CONTROL_PLANE = "JobControlPlane"
 NO_NODES = frozenset((IMPORT, EXPORT, JOB_CONTROL_PLANE))
-"""Operators that are no nodes of the graph."""
+"""Operators that do not become nodes of the graph."""
 
 _NOT_MEMBER = ConsistentSupport(member=False, start=False, reason="it cannot drain, checkpoint and reset")
 _NOT_START = ConsistentSupport(start=False, reason="it cannot replay its tuples")
@@ -30,7 +30,7 @@ _CANNOT_START = frozenset(
     )
 )
 DATAFRAMES = frozenset(("DataFrame", "Sql"))
-"""Operators that are Spark's own inside."""
+"""Operators that run as a Spark DataFrame."""
 _STATEFUL = frozenset(
     (
         *DATAFRAMES,
@@ -160,7 +160,7 @@ def _signature(name: str) -> Signature:
 
 
 STANDARD: dict[str, Signature] = {name: _signature(name) for name in _TABLE}
-"""Every standard operator by its name."""
+"""The signatures of all standard operators, by name."""
 
 KEEPS_TYPE = frozenset(
     (
@@ -168,4 +168,4 @@ KEEPS_TYPE = frozenset(
         *("Selector", "Sort", "Split", "Switch", "ThreadedSplit", "Throttle", "Union"),
     )
 )
-"""Standard operators whose output tuples are of the type of their first input port."""
+"""Standard operators whose outputs have the tuple type of their first input port."""

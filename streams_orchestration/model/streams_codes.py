@@ -1,4 +1,4 @@
-"""Codes that keep the message ids of IBM Streams, so that what is known of them elsewhere holds here too."""
+"""Diagnostic codes with the message ids of IBM Streams, so that existing documentation of them applies."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.secrets import shown, without_secrets
 
 Condition = Callable[[Mapping[str, Any]], bool]
-"""Of the properties of a stream: numbers, texts, and lists of these."""
+"""A predicate over a stream's properties, which are numbers, texts and lists of these."""
 
 _TOKEN = re.compile(
     r"""\s*(?: (?P<text>"[^"]*"|'[^']*') | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
@@ -24,24 +24,24 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def parse_subscription(text: str) -> Condition:
-    """Read a subscription, `kind == "delays" && (level >= 2 || "urgent" in tags)`.
+    """Parse a subscription such as `kind == "delays" && (level >= 2 || "urgent" in tags)`.
 
-    A comparison is false where the stream lacks the property, or where a number meets a text.
+    A comparison is false if the stream lacks the property, or if it compares a number with a text.
 
     Raises:
-        ValueError: it is not one; says at which place.
+        ValueError: the text is no subscription; the message names the place.
     """
     return _Parser(text).whole()
 
 
 def is_about(wanted: Mapping[str, Any], importer: str, offered: Mapping[str, Any], exporter: str) -> bool:
-    """Is an Import about a stream that is exported?
+    """Return True if an Import matches an Export.
 
     Args:
-        wanted: parameters of the Import.
-        importer: its application.
-        offered: parameters of the Export.
-        exporter: its application.
+        wanted: the parameters of the Import.
+        importer: the application with the Import.
+        offered: the parameters of the Export.
+        exporter: the application with the Export.
 
     Raises:
         ValueError: the subscription cannot be read.
@@ -55,7 +55,7 @@ def is_about(wanted: Mapping[str, Any], importer: str, offered: Mapping[str, Any
 
 
 def check_properties(properties: Any) -> str | None:
-    """What is wrong with the properties of an Export; None when they can be subscribed to."""
+    """Return the fault in the properties of an Export, or None."""
     if not isinstance(properties, Mapping):
         return f"properties are a mapping of names to values, not {without_secrets(properties)!r}"
     for name, value in cast("Mapping[str, Any]", properties).items():
@@ -67,7 +67,7 @@ def check_properties(properties: Any) -> str | None:
 
 
 class _Parser:
-    """Recursive descent: or, and, not, comparison."""
+    """Recursive-descent parser: or, and, not, comparison."""
 
     def __init__(self, text: str) -> None:
         self.text = text

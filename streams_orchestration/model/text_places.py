@@ -1,4 +1,4 @@
-r"""The line and column of a character of a text in a spec, however YAML writes the text.
+r"""Lines and columns of characters within the texts of a YAML spec, in any of YAML's styles.
 
 >>> value, scalar = 'a\nb', Scalar("p", 'a\nb', 1, 1, "f: |\n  a\n  b\n", 3, 12, "|")
 >>> character_place(scalar, value.index("b"))
@@ -33,7 +33,7 @@ _ESCAPED = {
     "P": "\u2029",
 }
 _DIGITS = {"x": 2, "u": 4, "U": 8}
-"""Hexadecimal digits behind the letter of an escape."""
+"""The number of hexadecimal digits after the letter of an escape."""
 
 
 class TextPlace(NamedTuple):
@@ -68,7 +68,7 @@ class Scalar(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A character of a value, and where the file has it."""
+    """A character of a value, with its place in the file."""
 
     character: str
     start: int
@@ -76,7 +76,7 @@ class _Written(NamedTuple):
 
 
 def place_of_parameter(operator: Location, parameter: str, text: str, offset: int) -> TextPlace | None:
-    """Return where a character of an operator's parameter stands; None if the file does not have the text as it is.
+    """Return the place of a character in an operator's parameter, or None if the file does not contain the text.
 
     Args:
         operator: where the operator begins.
@@ -112,7 +112,7 @@ def _scalars(file: str, changed: int) -> tuple[Scalar, ...]:
 def _parameters_in(source: str) -> Iterator[Scalar]:
     parse = cast("Callable[..., Iterable[Any]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType]
     keys: list[str | None] = []
-    """For every open container the key that waits for its value, None when a key comes next; empty in a list."""
+    """For every open container, the key whose value comes next, or None where a key comes next; empty in a list."""
     owner, owner_line = 0, 0
     for event in parse(source, Loader=LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -138,9 +138,9 @@ def _parameters_in(source: str) -> Iterator[Scalar]:
 
 
 def character_place(scalar: Scalar, offset: int) -> TextPlace | None:
-    """Return where a character of a scalar's value stands in the file; None if that cannot be told.
+    """Return the place in the file of a character of a scalar's value, or None if it cannot be found.
 
-    Only the characters that are no space are followed: how lines are folded and indented does not matter then.
+    Only characters other than spaces are matched, so folding and indentation of lines do not matter.
     """
     visible = [character for character in scalar.value if not character.isspace()]
     written = [each for each in _written(scalar) if not each.character.isspace()]
@@ -157,7 +157,7 @@ def character_place(scalar: Scalar, offset: int) -> TextPlace | None:
 
 
 def _written(scalar: Scalar) -> Iterator[_Written]:
-    """Yield the characters of a scalar as the file has them, without what YAML makes of the ends of lines."""
+    """Yield the characters of a scalar in the file with escapes decoded, but without YAML's folding of lines."""
     source, end = scalar.source, scalar.end
     match scalar.style:
         case "|" | ">":

@@ -1,4 +1,4 @@
-"""Types of single values in a spec; where the format allows it, `${name}` may stand for a number or a truth value."""
+"""Types of single values in a spec. Some accept a reference `${name}` in place of a number or a truth value."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _IMPLEMENTATION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Z
 
 
 def is_reference(value: object) -> bool:
-    """Is this text nothing but one `${...}`?"""
+    """Return True if the text is exactly one reference `${...}`."""
     return isinstance(value, str) and _REFERENCE.fullmatch(value) is not None
 
 
 def is_implementation(text: str) -> bool:
-    """Is this text of the form `package.module:Class`?"""
+    """Return True if the text has the form `package.module:Class`."""
     return _IMPLEMENTATION.fullmatch(text) is not None
 
 
@@ -39,7 +39,7 @@ def _wrong(expected: str, value: object) -> NoReturn:
 
 
 def show(value: object) -> str:
-    """A value as a message names it, shortened."""
+    """Return a value as text for a message, shortened."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -102,7 +102,7 @@ def _time_zone(name: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The same value without positions, so that it can be compared, copied and stored."""
+    """Return the value without lines, so that it can be compared, copied and stored."""
     if is_mapping(value):
         return {key: _plain(entry) for key, entry in value.items()}
     return [_plain(entry) for entry in value] if is_list(value) else value
@@ -111,33 +111,33 @@ def _plain(value: Any) -> Any:
 Integer = Annotated[int | str, PlainValidator(_integer, json_schema_input_type=int | str)]
 """An int32, or a reference to one."""
 Number = Annotated[float | str, PlainValidator(_number, json_schema_input_type=float | str)]
-"""A float64 (integers are taken), or a reference to one."""
+"""A float64 or an integer, or a reference to one."""
 Boolean = Annotated[bool | str, PlainValidator(_boolean, json_schema_input_type=bool | str)]
 """A truth value, or a reference to one."""
 Flag = Annotated[bool, Strict()]
-"""A truth value that must be known when the application is written."""
+"""A truth value, which cannot be a reference."""
 Count = Annotated[int, Strict(), Field(ge=0)]
 """A non-negative integer."""
 Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
-"""A text, which may hold `${...}`."""
+"""A text, which may contain references."""
 Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, not starting with a digit"))]
 """The name of an invocation, a stream or a port."""
 Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them, as in Out.Counts"))]
-"""What an invocation is known by over redeploys; the full logical name that it had is one."""
+"""The identity of an invocation across redeploys; a former full logical name is allowed."""
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, "letters, digits and _, not starting with a digit"))]
 """The name of an application, an operator, a composite or a submission-time value."""
 TimeZone = Annotated[Text, AfterValidator(_time_zone)]
 """The IANA name of a time zone."""
 Implementation = Annotated[Text, AfterValidator(_named(_IMPLEMENTATION, "package.module:Class is expected"))]
-"""Where the Python class of an operator is."""
+"""The import path `package.module:Class` of an operator."""
 Parameter = Annotated[JsonValue, AfterValidator(_plain)]
-"""A parameter's value: anything that JSON can hold; texts in it may hold `${...}`."""
+"""A parameter's value: any JSON value; its texts may contain references."""
 
 SubmissionType = Literal["int32", "int64", "float64", "boolean", "rstring"]
 
 
 class SubmissionValue(Element):
-    """A value that is given when the application is submitted; without a default it must be given."""
+    """A value that is given at submission. Without a default it is required."""
 
     type: SubmissionType
     default: Parameter = None
@@ -150,7 +150,7 @@ class SubmissionValue(Element):
         return self
 
     def accepts(self, value: object) -> bool:
-        """Does a value fit the type? Integers fit float64."""
+        """Return True if a value fits the declared type; integers fit float64."""
         if isinstance(value, bool) or self.type == "boolean":
             return isinstance(value, bool) and self.type == "boolean"
         if self.type == "rstring":
@@ -160,7 +160,7 @@ class SubmissionValue(Element):
         return isinstance(value, int) and value in (INT32 if self.type == "int32" else INT64)
 
     def parse(self, text: str) -> int | float | bool | str:
-        """The value that a text from the command line stands for.
+        """Parse a text of the command line as the declared type.
 
         Raises:
             ValueError: the text is not of the declared type.

@@ -1,8 +1,8 @@
-"""When others see what an operator or a sink has made."""
+"""Visibility of outputs to operators outside of a region."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 Visibility = Literal["read_committed", "read_uncommitted"]
-"""With its epoch, so that no reset takes it back, or with its batch (B33)."""
+"""`read_committed` shows output after its epoch, so no reset undoes it; `read_uncommitted` after its batch (B33)."""

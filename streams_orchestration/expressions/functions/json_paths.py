@@ -31,7 +31,7 @@ class _Style(Enum):
 
 class _Matches(NamedTuple):
     found: bool
-    """Whether anything was found."""
+    """True if anything was found."""
     written: list[str]
     """JSON texts; there may be some, as an empty array, although nothing was found."""
 

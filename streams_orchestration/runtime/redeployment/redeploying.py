@@ -109,7 +109,7 @@ def begin_redeploy(
     Raises:
         RedeployRefusedError: state would be lost that may not be.
         NotDrainedError: the units did not come to their cuts in time; they go on with the old plan.
-        NotWrittenError: there is no room for the states of the new plan; they go on with the old plan.
+        NotWrittenError: there is no room for the states of the new plan; the old plan continues.
         NotDeployableError: the application is complete.
         ApplicationError: Spark cannot run a query of it.
         OnTrialError: an earlier redeploy of it is on trial, and it is stopped.

@@ -90,7 +90,7 @@ def explained(compilation: Compilation, operator: str) -> list[str]:
         (
             1,
             {"width": "Spark"},
-            "an int32 of at least 1, or ${name}, not 'Spark'; that of a query of Spark's may be spark",
+            "an int32 of at least 1, or ${name}, not 'Spark'; a Spark query may have the width spark",
         ),
         (
             1,

@@ -1,0 +1,149 @@
+"""Docstrings, help texts and summaries name their subject first, and say each thing once."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import pytest
+
+from streams_orchestration.cli.entry import streams
+from streams_orchestration.expressions.catalog import FUNCTIONS
+from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS
+
+PRODUCT = Path(__file__).parents[1] / "streams_orchestration"
+NOT_YET = {"cli", "compiler", "console", "operators", "orchestration", "runtime"}
+"""Packages whose docstrings do not all follow the rules yet. A package leaves this set when they do."""
+GENERATED = {"builder/operators.py"}
+"""Modules that repeat docstrings of a package in `NOT_YET`, and leave with it."""
+FRAGMENT = re.compile(
+    r"(What|Of|That|In which|Where|Those|How|Whether|Which|When|As|With|Without|Is|Are|Do|Does|May|Has|Can)\b"
+)
+"""Openings of relative clauses, fragments and questions."""
+NOUN = re.compile(r"(The|A|An|All|Both|Each|Every|Everything|Its|None|Nothing|One|Some|True|False)\b")
+"""Openings of a function's docstring that name a value and leave out the verb."""
+
+
+@dataclass(frozen=True)
+class Docstring:
+    place: str
+    text: str
+    is_function: bool
+
+    @property
+    def wrong_opening(self) -> bool:
+        return bool(FRAGMENT.match(self.text) or (self.is_function and NOUN.match(self.text)))
+
+
+def docstrings(place: str, source: str) -> Iterator[Docstring]:
+    """Yield the docstrings of a module, its classes, functions and attributes."""
+    tree = ast.parse(source)
+    for owner in ast.walk(tree):
+        if isinstance(owner, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(owner)
+            if text:
+                yield Docstring(f"{place}:{getattr(owner, 'lineno', 1)}", text, _returns_when_called(owner))
+        body = getattr(owner, "body", None)
+        statements: list[ast.stmt] = body if isinstance(body, list) else []
+        for assigned, following in pairwise(statements):
+            match assigned, following:
+                case ast.Assign() | ast.AnnAssign(), ast.Expr(value=ast.Constant(value=str(text))):
+                    yield Docstring(f"{place}:{following.lineno}", text, is_function=False)
+                case _:
+                    pass
+
+
+def _returns_when_called(owner: ast.AST) -> bool:
+    """Return True for a function; False for a property, whose docstring names a value as that of an attribute."""
+    if not isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return not any("property" in ast.unparse(decorator) for decorator in owner.decorator_list)
+
+
+def sentences(text: str) -> list[str]:
+    prose = re.sub(r"(?ms)^\s*>>>.*?(?:\n\s*\n|\Z)", "", text)
+    return [" ".join(each.split()).lower() for each in re.split(r"(?<=[.:;])\s+", prose) if len(each.split()) > 3]
+
+
+def of_package(package: str) -> list[Docstring]:
+    modules = sorted((PRODUCT / package).rglob("*.py"))
+    named = ((module.relative_to(PRODUCT).as_posix(), module) for module in modules)
+    return [
+        each
+        for place, module in named
+        if place not in GENERATED
+        for each in docstrings(place, module.read_text(encoding="utf-8"))
+    ]
+
+
+PACKAGES = sorted(path.parent.name for path in PRODUCT.glob("*/__init__.py"))
+HELD = [package for package in PACKAGES if package not in NOT_YET]
+
+
+def help_texts(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the help texts of a command, its options and the commands below it, each with its place."""
+    yield path, command.help or ""
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and not parameter.hidden:
+            yield f"{path} --{parameter.name}", parameter.help or ""
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from help_texts(below, f"{path} {name}")
+
+
+HELP = dict(help_texts(streams, "streams"))
+SUMMARIES = {each.name: each.summary for each in (*FUNCTIONS.values(), *OUTPUT_FUNCTIONS)}
+
+
+@pytest.mark.parametrize(
+    ("source", "wrong"),
+    [
+        ('def f():\n    """Return the rows."""', []),
+        ('def f():\n    """The rows."""', ["m.py:1"]),
+        ('def f():\n    """What the rows are."""', ["m.py:1"]),
+        ('class C:\n    """The rows."""\n    a = 1\n    """Of the first row."""', ["m.py:4"]),
+        ('class C:\n    @property\n    def p(self):\n        """The rows."""', []),
+        ('"""Whether it runs."""', ["m.py:1"]),
+    ],
+)
+def test_openings_are_judged(source: str, wrong: list[str]):
+    assert [each.place for each in docstrings("m.py", source) if each.wrong_opening] == wrong
+
+
+def test_packages_that_are_not_held_yet_exist():
+    assert set(PACKAGES) >= NOT_YET
+    assert all((PRODUCT / module).is_file() for module in GENERATED)
+
+
+@pytest.mark.parametrize("package", HELD)
+def test_docstrings_name_their_subject_first(package: str):
+    assert [f"{each.place}: {each.text:.60}" for each in of_package(package) if each.wrong_opening] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_say_a_sentence_once(package: str):
+    doubled = [
+        f"{each.place}: {sentence}"
+        for each in of_package(package)
+        for sentence, count in Counter(sentences(each.text)).items()
+        if count > 1
+    ]
+    assert doubled == []
+
+
+@pytest.mark.parametrize("texts", [HELP, SUMMARIES], ids=["help", "functions"])
+def test_help_texts_and_summaries_are_sentences(texts: dict[str, str]):
+    wrong = {
+        place: text
+        for place, text in texts.items()
+        if FRAGMENT.match(text)
+        or NOUN.match(text)
+        or not re.fullmatch(r"[A-Z].*[.)\]]", text.partition("\n\n")[0].strip(), re.DOTALL)
+    }
+    assert wrong == {}
