@@ -1,1 +1,1 @@
-"""The language of expressions: read, typed, and evaluated with the meaning that Spark gives them in ANSI mode."""
+"""The expression language: parsing, typing and evaluation, with Spark's semantics in ANSI mode."""

@@ -1,4 +1,4 @@
-"""Values of expressions in Arrow arrays, both ways."""
+"""Conversion between values of expressions and Arrow arrays."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def type_of(arrow: pa.DataType) -> Type:
     """Return the type of values of an Arrow type.
 
     Raises:
-        ValueError: no attribute can have this type.
+        ValueError: an attribute cannot have this type.
     """
     types = pa.types
     if arrow in _NAMES:
@@ -81,7 +81,7 @@ def type_of(arrow: pa.DataType) -> Type:
 
 
 def values_of(array: pa.Array, kind: Type) -> list[Any]:
-    """Return the values of an array as Python's, as `conversion` describes them."""
+    """Return the Python values of an array; the module `conversion` describes their types."""
     if array.type != arrow_type(kind):
         array = array.cast(arrow_type(kind))
     if kind.name in _AS_NUMBERS:

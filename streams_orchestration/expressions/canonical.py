@@ -1,6 +1,6 @@
 """The canonical text of a typed expression: every conversion is written, and every literal says its type.
 
-Two texts that mean the same by Spark's rules for types have one canonical text; reading it gives the same tree.
+Texts with the same meaning under Spark's typing rules have the same canonical text. Parsing it gives the same tree.
 
 >>> from streams_orchestration.expressions.types import INT
 >>> from streams_orchestration.expressions.typing import typed
@@ -33,9 +33,9 @@ from streams_orchestration.expressions.writing import written
 
 
 def canonical(node: Node, zone: dt.tzinfo = UTC) -> str:
-    """Return the canonical text of an expression; where its value depends on the time zone, a comment names the zone.
+    """Return the canonical text of an expression. If its value depends on the time zone, a comment names the zone.
 
-    The comment is left out for UTC. Constants need none, since they are written as points in time.
+    UTC gets no comment, nor do constants, which are written as points in time.
 
     >>> from streams_orchestration.expressions.types import TIMESTAMP
     >>> from streams_orchestration.expressions.typing import typed
@@ -75,7 +75,7 @@ def _syntax(node: Node) -> Syntax:
 
 
 def _literal(value: object, kind: Type) -> Syntax:
-    """Return a literal of just this type, as a conversion or a call where no literal has it."""
+    """Return a literal of exactly this type; a type without literals needs a conversion or a call."""
     given = cast("Any", value)
     if value is None:
         null = Constant(None, VOID)

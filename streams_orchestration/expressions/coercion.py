@@ -1,4 +1,4 @@
-"""Implicit conversions of ANSI mode: which types go together, and as what (Spark's `AnsiTypeCoercion`)."""
+"""Implicit conversions in ANSI mode: the common types of different types (Spark's `AnsiTypeCoercion`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DATETIMES = ("date", "timestamp_ntz", "timestamp")
 
 
 def is_implicit(source: Type, target: Type) -> bool:
-    """Return True if an argument of one type is accepted where another one is declared."""
+    """Return True if an argument of one type is accepted for a parameter of another."""
     if source in (target, VOID):
         return True
     if source.is_nested or target.is_nested:
@@ -41,7 +41,7 @@ def as_decimal(kind: Type) -> Type:
 
 
 def common(one: Type, other: Type, *, texts: bool = True) -> Type | None:
-    """Return the type that values of both become when they meet, or None.
+    """Return the common type that two types are converted to, or None if there is none.
 
     Args:
         one: the type on the left.
@@ -71,7 +71,7 @@ def common(one: Type, other: Type, *, texts: bool = True) -> Type | None:
 
 
 def common_of(kinds: Iterable[Type], *, texts: bool = True) -> Type | None:
-    """Return the common type of several, or None."""
+    """Return the common type of several types, or None."""
     result: Type | None = VOID
     for kind in kinds:
         result = None if result is None else common(result, kind, texts=texts)
@@ -79,7 +79,7 @@ def common_of(kinds: Iterable[Type], *, texts: bool = True) -> Type | None:
 
 
 def _with_text(other: Type) -> Type | None:
-    """Return what a text becomes beside a value of another type."""
+    """Return the type that a text is converted to beside a value of another type."""
     if other.is_integral:
         return BIGINT
     if other.is_numeric:

@@ -30,7 +30,7 @@ from streams_orchestration.expressions.times import (
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, VOID, Type
 
 EXACT = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
-"""Decimals of 38 digits are multiplied and divided in this without loss."""
+"""The decimal context with enough digits to multiply and divide decimals of 38 digits exactly."""
 
 Converter = Callable[[Any], Any]
 
@@ -39,13 +39,13 @@ _FLOATING = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
 _HEXADECIMAL = re.compile(r"([+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?[0-9]+)[dDfF]?")
 _NAMED = {"inf": math.inf, "infinity": math.inf, "nan": math.nan}
 _BLANK = "".join(map(chr, range(33)))
-"""Characters that may stand around a number, a date or a boolean in a text."""
+"""Characters that are stripped around a number, a date or a boolean in a text."""
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
 
 
 def can_convert(source: Type, target: Type) -> bool:
-    """Return True if ANSI mode converts values of one type to another, at least some of them."""
+    """Return True if ANSI mode can convert at least some values of one type to another."""
     if source in (target, VOID):
         return True
     if source.is_nested and source.name == target.name:
@@ -68,7 +68,7 @@ def can_convert(source: Type, target: Type) -> bool:
 
 
 def never_fails(source: Type, target: Type) -> bool:
-    """Return True if every value of one type has a value of the other; strict about what needs no check."""
+    """Return True if converting one type to another never fails, so that no check is needed."""
     if source in (target, VOID) or (target.name in ("string", "boolean") and source.name != "string"):
         return True
     if source.is_nested and source.name == target.name:
@@ -93,7 +93,7 @@ def never_fails(source: Type, target: Type) -> bool:
 def converter(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
     """Return the function that converts values other than NULL.
 
-    The function raises EvaluationError for a value that the target does not hold.
+    The function raises EvaluationError for a value that the target type cannot represent.
 
     Args:
         source: the type of the values.
@@ -124,7 +124,7 @@ def converter(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
 
 
 def depends_on_zone(source: Type, target: Type) -> bool:
-    """Return True if a conversion gives other values in another time zone."""
+    """Return True if the result of a conversion depends on the time zone."""
     if source == target:
         return False
     if source.parts and target.parts:
@@ -218,7 +218,7 @@ def _read_boolean(text: str) -> bool | None:
 
 
 def single(value: float) -> float:
-    """Return the number of 32 bits that is nearest to a number."""
+    """Round a number to the nearest 32-bit float."""
     try:
         return struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -286,7 +286,7 @@ def _to_datetime(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
 
 
 def _in_range(micros: int) -> int:
-    """Return microseconds if a timestamp can be of them; raises EvaluationError otherwise."""
+    """Return the microseconds if they are in the range of timestamps; raise EvaluationError otherwise."""
     if not -(2**63) <= micros < 2**63:
         message = f"the date {write_date(micros // DAY)} is beyond the range of timestamp"
         raise EvaluationError(message)
@@ -294,7 +294,7 @@ def _in_range(micros: int) -> int:
 
 
 def _seconds(source: Type, target: Type, value: Any) -> int:
-    """Return a number of seconds as a timestamp; whole ones beyond its range become the last one, as in Spark."""
+    """Return seconds as a timestamp. Whole seconds beyond the range become the last timestamp, as in Spark."""
     if source.is_integral:
         return min(max(value * SECOND, -(2**63)), 2**63 - 1)
     micros = value * SECOND if not isinstance(value, float) or math.isfinite(value) else math.inf
@@ -345,7 +345,7 @@ def _nested_writer(source: Type, zone: dt.tzinfo) -> Callable[[Any], str]:
 
 
 def write_floating(value: float, source: Type) -> str:
-    """Return a number as Java writes it: with a point, and with an exponent below 0.001 and from 10 million on."""
+    """Write a number as Java does: with a decimal point, and with an exponent below 0.001 or from 10 million on."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0:
@@ -362,7 +362,7 @@ def write_floating(value: float, source: Type) -> str:
 
 
 def _shortest(value: float, source: Type) -> str:
-    """Return the fewest digits that mean this number and no other one of its type."""
+    """Return the shortest digits that identify this number among all of its type."""
     if source.name == "double":
         return repr(value)
     for digits in range(1, 10):

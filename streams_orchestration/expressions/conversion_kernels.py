@@ -1,4 +1,4 @@
-"""Conversions of whole batches by Arrow, with just the values of `conversion`."""
+"""Conversions of whole batches by Arrow, with the same results as `conversion`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams_orchestration.expressions.types import BIGINT, DATE, STRING, TIMEST
 
 
 def conversion_kernel(source: Type, target: Type, zone: dt.tzinfo) -> Kernel | None:
-    """Return the kernel of a conversion; None if it is done value by value."""
+    """Return the kernel of a conversion; None if values must be converted one by one."""
     if source == target:
         return lambda value: value
     if source.name == "void" or source.is_nested:
@@ -45,7 +45,7 @@ def _of_numbers(source: Type, target: Type, arrow: pa.DataType) -> Kernel | None
 
 
 def _finite(value: Any) -> Any:
-    """Return a vector without NaN, which Arrow would turn into a number."""
+    """Return the vector; raise `Unsuitable` unless all numbers are finite, as Arrow would convert NaN to a number."""
     if not pc.all(pc.is_finite(value)).as_py() if not isinstance(value, pa.Scalar) else True:
         raise Unsuitable
     return value
@@ -82,14 +82,14 @@ def _of_texts(target: Type, arrow: pa.DataType, zone: dt.tzinfo) -> Kernel | Non
 
 
 def _without_hexadecimal(value: Any) -> Any:
-    """Return a vector of texts of which none is written as 0x1F, which Arrow would read."""
+    """Return the texts; raise `Unsuitable` if one is like 0x1F, which Arrow would accept."""
     if isinstance(value, pa.Scalar) or pc.any(pc.match_substring(value, "x", ignore_case=True)).as_py():
         raise Unsuitable
     return value
 
 
 def _whole_seconds(value: Any) -> Any:
-    """Return a vector of texts that are all of the form `2024-02-29 13:00:00`, which Arrow reads as Spark does."""
+    """Return the texts; raise `Unsuitable` unless all are like `2024-02-29 13:00:00`, which Arrow reads as Spark."""
     if isinstance(value, pa.Scalar):
         raise Unsuitable
     lengths = pc.binary_length(value)

@@ -66,7 +66,7 @@ _WIDEST = {
 
 
 class Piece(NamedTuple):
-    """A part of a pattern: a letter so many times, or a text that stands for itself."""
+    """A part of a pattern: a repeated pattern letter, or a literal text."""
 
     letter: str
     times: int
@@ -75,14 +75,14 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern that can be read and written by."""
+    """A compiled pattern, which formats timestamps and parses texts."""
 
     text: str
     pieces: tuple[Piece, ...]
     reader: re.Pattern[str]
 
     def write(self, micros: int, zone: dt.tzinfo | None) -> str:
-        """Return a timestamp as clocks of the zone show it; None for one without zone."""
+        """Format a timestamp as the local time of a zone; the zone is None for a timestamp without zone."""
         local = micros if zone is None else to_local(micros, zone)
         clock = clock_of(local)
         offset = (local - micros) // SECOND
@@ -90,7 +90,7 @@ class Pattern:
         return "".join(_written(piece, clock, local // DAY, offset, name) for piece in self.pieces)
 
     def read(self, text: str, zone: dt.tzinfo | None) -> int | None:
-        """Return the timestamp that a text says, or None; missing parts are those of 1970-01-01 00:00:00."""
+        """Parse a text as a timestamp, or return None; missing parts are those of 1970-01-01 00:00:00."""
         match = self.reader.fullmatch(text)
         if match is None:
             return None
@@ -102,10 +102,10 @@ class Pattern:
 
 @functools.lru_cache(maxsize=1024)
 def pattern_of(text: str) -> Pattern:
-    """Return a pattern.
+    """Compile the text of a pattern.
 
     Raises:
-        PatternError: a letter that has no meaning, or stands too often.
+        PatternError: a letter has no meaning, or is repeated too often.
     """
     pieces: list[Piece] = []
     position = 0
@@ -142,7 +142,7 @@ def _digits(count: int, widest: int) -> str:
 
 
 def _expected(piece: Piece) -> str:
-    """Return the regular expression of a part, to read it."""
+    """Return the regular expression that parses a part."""
     letter, count = piece.letter, piece.times
     match letter:
         case "y":
@@ -168,7 +168,7 @@ def _expected(piece: Piece) -> str:
 
 
 def _written(piece: Piece, clock: Clock, days: int, offset: int, zone: str) -> str:
-    """Return a part of a pattern as it is written."""
+    """Format one part of a pattern."""
     letter, count = piece.letter, piece.times
     numbers: dict[str, Callable[[], int]] = {
         "d": lambda: clock.day,
@@ -208,7 +208,7 @@ def _written(piece: Piece, clock: Clock, days: int, offset: int, zone: str) -> s
 
 
 def _offset(letter: str, count: int, offset: int) -> str:
-    """Return the seconds by which a zone is ahead of UTC, as X, x and Z write them."""
+    """Format a zone's offset from UTC in seconds, as the letters X, x and Z do."""
     if letter == "X" and offset == 0:
         return "Z"
     sign = "-" if offset < 0 else "+"
@@ -227,7 +227,7 @@ def _offset(letter: str, count: int, offset: int) -> str:
 
 
 def _assembled(parts: dict[str, tuple[str, int]], zone: dt.tzinfo | None) -> int | None:
-    """Return the timestamp of the parts that were read; None if there is no such time."""
+    """Return the timestamp of the parsed parts; None if no such time exists."""
 
     def number(letter: str, otherwise: int) -> int:
         return int(parts[letter][0]) if letter in parts else otherwise
@@ -263,7 +263,7 @@ def _month(parts: dict[str, tuple[str, int]]) -> int | None:
 
 
 def _placed(local: int, parts: dict[str, tuple[str, int]], zone: dt.tzinfo | None) -> int | None:
-    """Return the timestamp of a clock's time, in the zone that was read or in the one of the expression."""
+    """Return the timestamp of a local time, in the parsed zone or else in the expression's."""
     if zone is None:
         return local
     for letter in ("X", "x", "Z", "V", "z"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be read or typed.
+    """Error: the expression cannot be parsed or typed.
 
     Attributes:
-        offset: of the character in the expression's text at which the fault begins, from 0.
+        offset: the offset of the first faulty character in the expression's text, from 0.
     """
 
     def __init__(self, message: str, offset: int) -> None:
@@ -16,10 +16,10 @@ class ExpressionError(ValueError):
 
 
 class UnknownNameError(ExpressionError):
-    """An expression that uses an attribute which the stream does not have.
+    """Error: the expression uses an attribute that the stream lacks.
 
     Attributes:
-        name: of the attribute.
+        name: the name of the attribute.
     """
 
     def __init__(self, message: str, offset: int, name: str) -> None:
@@ -28,12 +28,12 @@ class UnknownNameError(ExpressionError):
 
 
 class MisfitError(ValueError):
-    """Error: a function does not take its arguments, for a reason that its signatures do not show."""
+    """Error: a function rejects its arguments for a reason that its signatures do not show."""
 
 
 class EvaluationError(ValueError):
-    """An expression without a value for a tuple: an overflow, a division by zero, a text that is no number."""
+    """Error: the expression has no value for a tuple, for example after an overflow or a division by zero."""
 
 
 class PatternError(EvaluationError):
-    """A pattern that has no meaning; also the functions that give null for other failures fail then."""
+    """Error: a pattern is invalid. Even functions that return null for other failures raise it."""

@@ -1,4 +1,4 @@
-"""Remedies for what users of other languages write."""
+"""Hints for syntax, functions and types of other languages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MARKS: Mapping[str, str] = {
     **dict.fromkeys("\u2264\u2265\u2260", "write <=, >= or <>"),
     **dict.fromkeys("\u2212\u2013\u00d7\u00f7", "write -, * or /"),
 }
-"""Marks, alone or in pairs, with what to write for them."""
+"""Marks of other languages, alone or in pairs, with the replacement."""
 
 WORDS: Mapping[str, str] = {
     "mod": "remainders are written a % b or mod(a, b)",
@@ -48,7 +48,7 @@ WORDS: Mapping[str, str] = {
     "collate": "collations are not supported; compare lower(value)",
     "at": "write from_utc_timestamp(value, zone)",
 }
-"""Words where an operator belongs."""
+"""Words that are written in place of an operator, with the replacement."""
 
 FUNCTIONS: Mapping[str, str] = {
     "strlen": "length",
@@ -91,7 +91,7 @@ FUNCTIONS: Mapping[str, str] = {
     "is_null": "isnull",
     "zeroifnull": "coalesce",
 }
-"""Functions of other systems with those that do the same here."""
+"""Functions of other systems, with the equivalent here."""
 CHANNELS = frozenset(("getchannel", "getmaxchannels", "getlocalchannel", "getlocalmaxchannels"))
 
 TYPES: Mapping[str, str] = {
@@ -105,17 +105,17 @@ TYPES: Mapping[str, str] = {
     **dict.fromkeys(("bytes", "blob", "bytea", "varbinary"), "binary"),
     "bool": "boolean",
 }
-"""Types of other systems with those that hold the same values here."""
+"""Types of other systems, with the equivalent here."""
 _KINDS = (
     *("boolean", "tinyint", "smallint", "int", "integer", "bigint", "float", "double", "decimal", "string", "binary"),
     *("date", "timestamp", "timestamp_ntz", "array", "map", "struct"),
 )
 _MOST = 8
-"""Names that a message lists."""
+"""The most names that a message lists."""
 
 
 def function_hint(name: str, known: Iterable[str]) -> str:
-    """Return the end of the message that there is no such function."""
+    """Return a hint for an unknown function, as the end of the message."""
     if name in CHANNELS:
         return "; the channel is a number in ${getChannel()} and so on"
     if name == "iterationcount":
@@ -125,14 +125,14 @@ def function_hint(name: str, known: Iterable[str]) -> str:
 
 
 def type_hint(word: str) -> str:
-    """Return the end of the message that there is no such type."""
+    """Return a hint for an unknown type, as the end of the message."""
     name = word.lower()
     near = TYPES.get(name) or close_name(name, _KINDS)
     return f"; the nearest is {near}" if near else f"; there are {', '.join(_KINDS)}"
 
 
 def attribute_hint(name: str, known: Collection[str]) -> str:
-    """Return the end of the message that there is no such attribute."""
+    """Return a hint for an unknown attribute, as the end of the message."""
     near = close_name(name, known)
     if near:
         return f"; the nearest is {near}"

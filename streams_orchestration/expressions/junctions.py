@@ -1,4 +1,4 @@
-"""Rows of AND and OR, and BETWEEN, which is one of two conditions."""
+"""Chains of AND or OR, and BETWEEN, which is an AND of two conditions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from streams_orchestration.expressions.syntax import Apply, Syntax
 
 
 def joined(word: str, parts: Sequence[Syntax], offsets: Sequence[int] = ()) -> Syntax:
-    """Return parts with AND or OR between them; a long row of them becomes a tree of little height.
+    """Join parts by AND or OR; a long chain becomes a balanced tree, so that it is not deep.
 
     Args:
         word: `and` or `or`.
-        parts: at least one.
-        offsets: of the words between the parts; 0 where there is no text.
+        parts: the parts, at least one.
+        offsets: the offsets of the words between the parts; 0 for words that are not in a text.
     """
     row, places = list(parts), list(offsets) or [0] * (len(parts) - 1)
     while len(row) > 1:
@@ -23,14 +23,14 @@ def joined(word: str, parts: Sequence[Syntax], offsets: Sequence[int] = ()) -> S
 
 
 def junction_parts(tree: Syntax, word: str) -> list[Syntax]:
-    """Return the parts that stand in a row with AND or OR between them; a BETWEEN is one part."""
+    """Return the parts of a chain of AND or OR; a BETWEEN is one part."""
     if isinstance(tree, Apply) and tree.function == word and len(tree.arguments) == 2 and not is_between(tree):
         return [part for each in tree.arguments for part in junction_parts(each, word)]
     return [tree]
 
 
 def is_between(tree: Apply) -> bool:
-    """Return True for `value >= low AND value <= high`, which is what BETWEEN becomes."""
+    """Return True for `value >= low AND value <= high`, the form of BETWEEN."""
     match tree:
         case Apply("and", (Apply(">=", (value, _)), Apply("<=", (same, _)))):
             return value == same

@@ -1,4 +1,4 @@
-"""A kernel: a function that is evaluated for a batch at once. The tools that all kernels share."""
+"""Tools shared by all kernels. A kernel evaluates a function for a whole batch at once."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ import pyarrow.compute
 from streams_orchestration.expressions.table import Binding
 
 pc: Any = pyarrow.compute
-"""Arrow makes these functions when it is imported, so that type checkers do not know them."""
+"""The module `pyarrow.compute` without types, since its functions are made when it is imported."""
 
 Kernel = Callable[..., Any]
 Maker = Callable[[Binding], Kernel | None]
 
 
 class Unsuitable(Exception):  # noqa: N818  # no error: another way is taken
-    """A kernel does not evaluate this batch."""
+    """Error: the kernel cannot evaluate this batch, so it must be evaluated tuple by tuple."""
 
 
 def numbers(vector: Any) -> Any:
-    """Return dates and timestamps as the whole numbers that they are."""
+    """Return the whole numbers that dates and timestamps are stored as."""
     if pa.types.is_date32(vector.type):
         return vector.cast(pa.int32())
     return vector.cast(pa.int64()) if pa.types.is_timestamp(vector.type) else vector
 
 
 def always(kernel: Kernel) -> Maker:
-    """Return the maker of a kernel that suits all types."""
+    """Return a factory that gives the same kernel for all types."""
     return lambda _binding: kernel
 
 
 def filled(array: pa.Array, value: int) -> np.ndarray:
-    """Return the numbers of an array, with a number in the place of null."""
+    """Return the numbers of an array; a number replaces null."""
     return pc.fill_null(array, value).to_numpy(zero_copy_only=False)
 
 
 def unmasked(array: pa.Array) -> pa.Array:
-    """Return numbers with those that stand in memory where the array is null; they may be any."""
+    """Return the numbers in memory, including arbitrary ones where the array is null."""
     return pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
 
 
 def bounds(vector: Any) -> tuple[int, int]:
-    """Return two whole numbers between which all of a vector are, and those in memory where it is null."""
+    """Return a lower and an upper bound of a vector's numbers, including those in memory where it is null."""
     if isinstance(vector, pa.Scalar):
         value = vector.as_py() or 0
         return value, value

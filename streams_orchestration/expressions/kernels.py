@@ -1,7 +1,7 @@
-"""Functions that Arrow or numpy evaluates for a batch at once, with just the values of `rows`.
+"""Kernels by Arrow and numpy, with the same results as `rows`.
 
-A kernel raises `Unsuitable`, or Arrow's own error, for a batch whose values need the plain meaning: one with a failure,
-which is then found tuple by tuple, or one with values whose treatment differs.
+A kernel raises `Unsuitable`, or Arrow's own error, for a batch that must be evaluated tuple by tuple: a batch with a
+failure, or with values that Arrow or numpy treats differently.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _product(one: Bounds, other: Bounds) -> Bounds:
 
 
 def _exact(checked: Kernel, unchecked: Kernel, extent: Callable[[Bounds, Bounds], Bounds], result: Type) -> Kernel:
-    """Return a kernel of whole numbers that checks each value only if the bounds of a batch allow one out of range."""
+    """Return a kernel of whole numbers that checks single values only if a batch's bounds allow an overflow."""
     limits = np.iinfo(arrow_type(result).to_pandas_dtype())
 
     def evaluate(one: Any, other: Any) -> Any:
@@ -109,10 +109,10 @@ def _division(binding: Binding) -> Kernel | None:
 
 
 def _by_constant(one: Any, other: Any, *, rest: bool) -> pa.Array | None:
-    """Return the quotient or the rest of numbers that are not negative by a positive constant, which is quick.
+    """Divide non-negative numbers by a positive constant, the fast case.
 
     Returns:
-        None where the arguments are others.
+        The quotient or the remainder; None for other arguments.
     """
     if isinstance(one, pa.Scalar) or not isinstance(other, pa.Scalar) or not other.is_valid or other.as_py() <= 0:
         return None
@@ -139,7 +139,7 @@ def _whole_division(binding: Binding) -> Kernel | None:
 
 
 def _rest(operation: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Maker:
-    """Return the maker of a rest of whole numbers that numpy finds; zero is no divisor."""
+    """Return a factory of kernels for remainders of whole numbers; a divisor of zero is unsuitable."""
 
     def make(binding: Binding) -> Kernel | None:
         if not binding.result.is_integral:
@@ -182,7 +182,7 @@ def _comparison(kernel: Kernel) -> Maker:
 
 
 def _of_numbers(kernel: Kernel) -> Kernel:
-    """Return a comparison in which NaN is equal to itself and greater than all other numbers."""
+    """Return a comparison in which NaN equals itself and is greater than all other numbers."""
     ranked = _RANKED[kernel]
 
     def compare(one: Any, other: Any) -> Any:
@@ -332,4 +332,4 @@ KERNELS: Mapping[str, Maker] = {
     **TEXT_KERNELS,
     **MOMENT_KERNELS,
 }
-"""Function -> what makes a kernel of it for given types; None where it has none for these."""
+"""Kernel factories by function name. A factory returns the kernel for given types, or None if there is none."""

@@ -46,10 +46,10 @@ _PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 def number_constant(written: str, offset: int, *, negative: bool = False) -> Constant:
-    """Return the constant of a number: a whole one, a decimal, or with an exponent a double.
+    """Return the constant of a number: a whole number, a decimal, or a double if it has an exponent.
 
     Raises:
-        ExpressionError: no type holds it.
+        ExpressionError: the number is out of range for every type.
     """
     body = written.rstrip("LlSsYyDdFfBb") if not written.lower().endswith("bd") else written[:-2]
     suffix = written[len(body) :].lower()
@@ -119,12 +119,12 @@ def interval_constant(parts: Sequence[tuple[str, str]], offset: int) -> Constant
     """Return the constant of an interval.
 
     Args:
-        parts: numbers with their units, such as `("3", "days")` or `("3 02", "day to hour")`; a text that has its
-            units within has the empty one.
-        offset: of the word INTERVAL.
+        parts: numbers with their units, such as `("3", "days")` or `("3 02", "day to hour")`; the unit is empty for a
+            text that contains its units.
+        offset: the offset of the word INTERVAL.
 
     Raises:
-        ExpressionError: an unknown unit, a number that cannot be read, or months beside days.
+        ExpressionError: an unknown unit, an invalid number, or months together with days.
     """
     spread: list[tuple[str, str]] = []
     for number, unit in parts:
@@ -170,7 +170,7 @@ def _amount(number: str, unit: str, offset: int) -> int:
 
 
 def _range(text: str, first: str, last: str, offset: int) -> tuple[int, bool]:
-    """Return the value of a text such as `3 02:10` of the units DAY TO MINUTE, and whether it is in months."""
+    """Return the value of a text such as `3 02:10` in DAY TO MINUTE, and True if it counts months."""
     sign = -1 if text.strip().startswith("-") else 1
     body = text.strip().lstrip("+-")
     if (first, last) == ("year", "month"):
@@ -195,7 +195,7 @@ def binary_constant(digits: str, offset: int) -> Constant:
     """Return the constant of `X'1F'`.
 
     Raises:
-        ExpressionError: there are other characters than hexadecimal digits.
+        ExpressionError: a character is no hexadecimal digit.
     """
     try:
         return Constant(bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits), BINARY, offset)

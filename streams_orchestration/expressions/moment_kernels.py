@@ -18,7 +18,7 @@ PLAIN_DATES = (-719162, 2932896)
 
 
 def with_plain_dates(value: Any) -> Any:
-    """Return a vector of dates if they are all of years with four digits; raises `Unsuitable` otherwise."""
+    """Return the dates; raise `Unsuitable` unless all of their years have four digits."""
     if isinstance(value, pa.Scalar):
         raise Unsuitable
     bounds = pc.min_max(numbers(value)).as_py()
@@ -41,7 +41,7 @@ def _of_clock(unit: int, modulus: int) -> Maker:
 
 
 def _numeric(vector: Any, operation: Callable[[np.ndarray], np.ndarray], arrow: pa.DataType) -> Any:
-    """Return what numpy makes of whole numbers; null stays null."""
+    """Return a kernel that applies a numpy function to whole numbers; null stays null."""
     if isinstance(vector, pa.Scalar):
         raise Unsuitable
     values = operation(filled(vector, 0))
@@ -116,4 +116,4 @@ MOMENT_KERNELS: Mapping[str, Maker] = {
     "timestamp_millis": _of_micros(1000),
     "timestamp_micros": _of_micros(1),
 }
-"""Function -> what makes a kernel of it for given types."""
+"""Kernel factories by function name."""

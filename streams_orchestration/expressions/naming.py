@@ -1,4 +1,4 @@
-"""Names and calls in an expression, as far as its text says; nothing is known of types here.
+"""Names and calls in an expression, found from its text without types.
 
 >>> sorted(names_of("CASE WHEN delay > 15 THEN place.city ELSE upper(`a b`) END"))
 ['a b', 'delay', 'place']
@@ -17,14 +17,14 @@ from streams_orchestration.expressions.tokens import Token, tokenize
 
 
 class Part(NamedTuple):
-    """A part of a text, without the space around it, and its offset in the text."""
+    """A part of a text without surrounding spaces, and its offset in the text."""
 
     text: str
     offset: int
 
 
 class OuterCall(NamedTuple):
-    """A function with brackets that end where the text ends."""
+    """A call that is the whole text."""
 
     name: str
     arguments: tuple[Part, ...]
@@ -51,7 +51,7 @@ def _names(tree: Syntax) -> set[str]:
 
 
 def attribute_of(text: str) -> str | None:
-    """Return the name of the attribute that an expression is, in brackets or not; None for anything else.
+    """Return the name if an expression is just an attribute, possibly in brackets; None otherwise.
 
     Raises:
         ExpressionError: the text is no expression.
@@ -61,7 +61,7 @@ def attribute_of(text: str) -> str | None:
 
 
 def is_call(text: str, function: str) -> bool:
-    """Return True if an expression is nothing but a function without arguments; the case of the name is ignored.
+    """Return True if an expression is a call of this function without arguments, ignoring case.
 
     Raises:
         ExpressionError: the text is no expression.
@@ -71,7 +71,7 @@ def is_call(text: str, function: str) -> bool:
 
 
 def outer_call(text: str) -> OuterCall | None:
-    """Divide a function whose arguments are expressions; None if the text is none.
+    """Split a call into its name and arguments; return None if the text is no call.
 
     Raises:
         ExpressionError: a character begins no token, or a quote is never closed.

@@ -1,4 +1,4 @@
-"""The grammar of scalar expressions in Spark SQL: a text becomes a tree of what is written.
+"""The parser of Spark SQL's scalar expressions, from a text to a syntax tree.
 
 >>> parse("a + 2 * b").function
 '+'
@@ -28,19 +28,19 @@ from streams_orchestration.expressions.types import (
 
 _SAME = {"==": "=", "!=": "<>"}
 _DEPTH = 50
-"""Levels of brackets, signs and NOT; each takes several levels of Python's stack."""
+"""The most nested brackets, signs and NOTs; each takes several levels of Python's stack."""
 _HEIGHT = 150
-"""Levels of a tree, which chains of operators make, too."""
+"""The most levels of a syntax tree, to which chains of operators add, too."""
 _NULL, _FIELD, _UNIT = "NULL, TRUE, FALSE or DISTINCT FROM", "the name of a field", "a unit of time"
 """The expected syntax, as messages about its absence name it."""
 
 
 @functools.lru_cache(maxsize=8192)
 def parse(text: str) -> Syntax:
-    """Read an expression.
+    """Parse an expression.
 
     Raises:
-        ExpressionError: the text is no scalar expression; names the place.
+        ExpressionError: the text is no scalar expression; its `offset` is the place.
     """
     parser = _Parser(tokenize(text))
     if parser.next.kind == "end":
@@ -56,7 +56,7 @@ def parse(text: str) -> Syntax:
 
 
 class _Parser(TokenReader):
-    """Reads tokens from left to right."""
+    """Recursive-descent parser of expressions."""
 
     def expression(self) -> Syntax:
         """Read a whole expression."""
@@ -70,7 +70,7 @@ class _Parser(TokenReader):
         return self._joined("and", self._negation)
 
     def _joined(self, word: str, part: Callable[[], Syntax]) -> Syntax:
-        """Read parts with a word between them; a long row of them becomes a tree of little height."""
+        """Read a chain of parts with a word between them, as a balanced tree."""
         parts, offsets = [part()], list[int]()
         while self.at(word):
             offsets.append(self.take().offset)
@@ -103,7 +103,7 @@ class _Parser(TokenReader):
         return Apply("not", (tree,), offset) if negated else tree
 
     def _predicate_behind(self, left: Syntax, offset: int) -> Syntax | None:
-        """Read the predicate that follows a value; None if none does."""
+        """Read the predicate after a value; return None if there is none."""
         if self.accept("between"):
             low = self._value(0)
             self.expect("and")
@@ -142,7 +142,7 @@ class _Parser(TokenReader):
         return Apply("not", (tree,), offset) if negated else tree
 
     def _value(self, weakest: int) -> Syntax:
-        """Read operands of operators of at least a level."""
+        """Read operands and the operators between them whose level is at least this one."""
         left = self._signed()
         while self.next.kind in ("mark", "word") and (level := LEVELS.get(self.next.text.lower(), -1)) >= weakest:
             token = self.take()
@@ -167,7 +167,7 @@ class _Parser(TokenReader):
         return self._behind(self._primary())
 
     def _behind(self, tree: Syntax) -> Syntax:
-        """Read `.field`, `[index]` and `::type` behind a value."""
+        """Read `.field`, `[index]` and `::type` after a value."""
         while True:
             offset = self.next.offset
             if self.accept("."):
@@ -210,7 +210,7 @@ class _Parser(TokenReader):
                 raise self.unexpected(None)
 
     def _text(self) -> str:
-        """Read a text; texts that stand side by side are one."""
+        """Read a text; adjacent texts are concatenated."""
         parts = [self.take().text]
         while self.next.kind == "string":
             parts.append(self.take().text)
@@ -269,7 +269,7 @@ class _Parser(TokenReader):
         return Choice(tuple(branches), otherwise, offset)
 
     def _call(self, word: str, offset: int) -> Syntax:
-        """Read the arguments of a function; the forms of the SQL standard become plain arguments."""
+        """Read the arguments of a function; the special forms of standard SQL become plain arguments."""
         match word:
             case "cast" | "try_cast":
                 argument = self.expression()
@@ -305,7 +305,7 @@ class _Parser(TokenReader):
             raise ExpressionError(message, self.next.offset)
 
     def _arguments(self) -> tuple[Syntax, ...]:
-        """Read arguments and the bracket behind them."""
+        """Read arguments and the closing bracket."""
         if self.accept(")"):
             return ()
         arguments = [self.expression()]

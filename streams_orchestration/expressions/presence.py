@@ -1,4 +1,4 @@
-"""The check that a value is there, for attributes that are NOT NULL; no text of an expression can call it."""
+"""The not-null check for values of NOT NULL attributes. Expressions cannot call it by name."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ _PRESENT = Function(NAME, "", "", (), lambda _binding: _present, strict=False, f
 
 
 def present(node: Node) -> Node:
-    """Return a node with the same value that fails where the value is null."""
+    """Return a node with the same value, which fails if the value is null."""
     return Call(_PRESENT, (node,), node.type)

@@ -1,4 +1,4 @@
-"""Tokens read one after the other, and the error that one does not belong where it stands."""
+"""The token reader of parsers, with the error for an unexpected token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.expressions.types import DAY, DAY_TIME, INT, YEAR_MON
 RESERVED = frozenset(
     ("and", "or", "not", "case", "when", "then", "else", "end", "is", "in", "between", "like", "ilike", "rlike", "as")
 )
-"""Words that name no attribute unless they are quoted."""
+"""Reserved words: as names of attributes they must be quoted."""
 
 _OTHER_TUPLES = {
     "over": "a window function looks at more than one tuple; use an Aggregate",
@@ -31,12 +31,12 @@ LEVELS = {
     )
     for sign in signs
 }
-"""Operators between two values with their levels, from the weakest to the strongest; one level groups from the left."""
+"""The precedence of binary operators, weakest first; operators of one level associate to the left."""
 
 UNITS = frozenset(
     ("microsecond", "millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "dayofyear")
 )
-"""Units of time that stand as words in front of the arguments of some functions."""
+"""Units of time that are the first argument of some functions, written without quotes."""
 KEYWORDS = frozenset(
     (
         *("true", "false", "null", "current_date", "current_timestamp", "localtimestamp", "interval", "date"),
@@ -44,11 +44,11 @@ KEYWORDS = frozenset(
         *("any", "some", "all", "escape", "div", "over", "filter", "from", "for", "placing", "regexp", "to"),
     )
 ).union(RESERVED, UNITS)
-"""Words that mean something somewhere; a name like one of them is safe in quotes only."""
+"""Words with a meaning in some context; a name like one of them is safe only in quotes."""
 
 
 class TokenReader:
-    """Tokens that are read from left to right."""
+    """A reader of tokens from left to right."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -57,7 +57,7 @@ class TokenReader:
 
     @property
     def next(self) -> Token:
-        """The token that is not read yet."""
+        """The next token, which is not read yet."""
         return self._tokens[self._position]
 
     def at(self, *words: str, ahead: int = 0) -> bool:
@@ -67,14 +67,14 @@ class TokenReader:
         return token.kind in ("word", "mark") and token.text.lower() in words
 
     def at_amount(self, *, first: bool) -> bool:
-        """Return True if a part of an interval follows; behind the first part a number is one with a unit only."""
+        """Return True if a part of an interval follows. After the first part, a number counts only with a unit."""
         tokens = self._tokens[self._position + self.at("-", "+") :]
         if tokens[0].kind not in ("number", "string"):
             return False
         return first or (tokens[1].kind == "word" and tokens[1].text.lower().removesuffix("s") in UNITS)
 
     def take(self) -> Token:
-        """Read a token; the one at the end stays."""
+        """Read a token; the end token is never consumed."""
         token = self.next
         self._position += token.kind != "end"
         return token
@@ -87,15 +87,15 @@ class TokenReader:
         return True
 
     def expect(self, word: str) -> None:
-        """Read a token; raises ExpressionError if it is another one."""
+        """Read this token; raise ExpressionError if the next token is a different one."""
         if not self.accept(word):
             raise self.unexpected(word.upper())
 
     def unexpected(self, wanted: str | None = "") -> ExpressionError:
-        """Return the error that the next token does not belong here.
+        """Return the error for the next token, which is unexpected.
 
         Args:
-            wanted: what is missing; None stands for a value, an empty text for nothing.
+            wanted: the expected syntax; None means a value, an empty text means nothing.
         """
         token = self.next
         if token.text.lower() in _OTHER_TUPLES and self.at("(", ahead=1):
@@ -106,7 +106,7 @@ class TokenReader:
         return ExpressionError(f"{found}; {hint}" if hint else found, token.offset)
 
     def _remedy(self) -> str:
-        """Return what to write for the next token, as far as that is known of other languages."""
+        """Return a hint for the next token if it is syntax of another language."""
         token, before = self.next, self._tokens[max(self._position - 1, 0)]
         word, former = token.text.lower(), before.text.lower()
         ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]
@@ -124,7 +124,7 @@ class TokenReader:
         return f"an attribute of this name is written `{token.text}`" if word in RESERVED else ""
 
     def _remedy_of_values(self) -> str:
-        """Return what is wrong about a value or a comma that stands behind a value."""
+        """Return a hint for a value or a comma that follows a value."""
         token, before = self.next, self._tokens[max(self._position - 1, 0)]
         if self.at(","):
             ahead = self._tokens[min(self._position + 1, len(self._tokens) - 1)]
@@ -136,7 +136,7 @@ class TokenReader:
         return ""
 
     def type(self) -> Type:
-        """Read a type, up to where it ends."""
+        """Read a type, including its parameters."""
         start, depth, words = self.next, 0, list[str]()
         if self.accept("interval"):
             return self._interval_type(start.offset)

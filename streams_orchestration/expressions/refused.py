@@ -1,4 +1,4 @@
-"""Functions of Spark that expressions refuse, each with its reason."""
+"""The table of Spark's functions that expressions refuse, with reasons."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _LATER = """
 
 
 def _not_yet(name: str) -> str:
-    """Return why a function is refused that could be added, with one that does the same if there is one."""
+    """Return the reason for a function that is not implemented yet, with an equivalent if there is one."""
     here = f"write {SIMILAR[name]}" if name in SIMILAR else "use a Sql operator"
     return f"is a function of Spark that is not supported in expressions; {here}"
 
@@ -118,4 +118,4 @@ REFUSED: Mapping[str, str] = {
     )
     for name in names.split()
 } | {name: _not_yet(name) for name in _LATER.split()}
-"""Functions of Spark that are not in the table, with the reason why they are refused."""
+"""Reasons by the names of refused functions."""

@@ -1,6 +1,6 @@
-"""Evaluation of an expression for one tuple at a time, by the plain meaning of its functions.
+"""Evaluation of an expression for one tuple at a time.
 
-This is the definition; `vectors` evaluates whole batches and must come to the same values.
+This evaluation defines the meaning; `vectors` evaluates whole batches and must give the same values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from streams_orchestration.expressions.tree import (
 )
 
 RowFunction = Callable[[Sequence[Any]], Any]
-"""Takes the values of a tuple's attributes, in the order in which they were named, and returns the value."""
+"""A function from the values of a tuple's attributes, in the order they were named, to the expression's value."""
 
 
 def row_function(node: Node, names: Sequence[str], zone: dt.tzinfo) -> RowFunction:
@@ -64,7 +64,7 @@ def row_function(node: Node, names: Sequence[str], zone: dt.tzinfo) -> RowFuncti
 
 
 def bind(node: Call, zone: dt.tzinfo) -> Row:
-    """Return the meaning of a call for arguments that are not null, or for all if the function is not strict."""
+    """Return the function that evaluates a call. A strict function never gets null arguments."""
     function = node.function
     constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
     row = function.bind(Binding(tuple(each.type for each in node.arguments), node.type, constants, zone))

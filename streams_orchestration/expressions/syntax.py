@@ -1,4 +1,4 @@
-"""An expression as it is written, before anything is known of types."""
+"""Syntax trees of expressions, without types."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Constant:
     """A literal.
 
     Attributes:
-        value: as `values` describes for its type.
-        type: of the value.
-        offset: of its first character in the text, as in the other nodes; equal trees may have other ones.
-        local: the value is what clocks of the expression's time zone show, and no point in time yet.
+        value: the value; the module `conversion` describes its Python type.
+        type: the type of the value.
+        offset: the offset of its first character in the text; equality of nodes ignores it.
+        local: True for a local time in the expression's time zone, which is not yet converted to a point in time.
     """
 
     value: object
@@ -35,7 +35,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A function or an operator with its arguments; operators have their sign as name."""
+    """A call of a function or an operator; the name of an operator is its sign."""
 
     function: str
     arguments: tuple[Syntax, ...]
@@ -44,7 +44,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """A `CAST`, or a `TRY_CAST`, which is null where the value cannot be converted."""
+    """A `CAST`, or a `TRY_CAST`, which is null if the conversion fails."""
 
     argument: Syntax
     type: Type
@@ -74,7 +74,7 @@ Syntax = Constant | Name | Apply | Convert | Choice | Member
 
 
 def parts_of(node: Syntax) -> tuple[Syntax, ...]:
-    """Return the nodes right below one."""
+    """Return the children of a node."""
     match node:
         case Apply():
             return node.arguments
@@ -88,7 +88,7 @@ def parts_of(node: Syntax) -> tuple[Syntax, ...]:
 
 
 def is_higher(tree: Syntax, limit: int) -> bool:
-    """Return True if a tree has more levels than a limit."""
+    """Return True if a tree is deeper than a limit."""
     level: list[Syntax] = [tree]
     for _ in range(limit):
         level = [part for node in level for part in parts_of(node)]

@@ -1,4 +1,4 @@
-"""The table of functions: signatures, documentation and meaning of each, as data."""
+"""Entries of the table of functions: signatures, documentation and implementation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from streams_orchestration.expressions.coercion import common_of, is_implicit
 from streams_orchestration.expressions.types import DOUBLE, VOID, Type, outer_parts, parse_type
 
 Row = Callable[..., Any]
-"""A function's meaning for the values of one tuple."""
+"""The implementation of a function, for the argument values of one tuple."""
 
 _SIGNATURE = re.compile(r"(?P<name>[^\s(]+)\((?P<parameters>.*)\) -> (?P<result>.+)")
 ANY_NUMBER = 1_000_000
-"""Stands for any number of arguments."""
+"""The count that means any number of arguments."""
 _CLASS_NAMES = {"whole": "a whole number", "number": "a number", "datetime": "a date or timestamp", "ordered":
                 "a value with an order", "any": "any value"}  # fmt: skip
 _CLASSES: dict[str, Callable[[Type], bool]] = {
@@ -26,16 +26,16 @@ _CLASSES: dict[str, Callable[[Type], bool]] = {
     "ordered": lambda kind: kind.is_ordered,
     "any": lambda _kind: True,
 }
-"""Names of several types, as signatures write them. An argument of one keeps its type."""
+"""Classes of types by their names in signatures. An argument keeps its type if the class has it."""
 
 
 class Binding(NamedTuple):
     """The context that a function is bound to: types, constants and time zone of one call.
 
     Attributes:
-        arguments: the types of its arguments.
-        result: the type of its value.
-        constants: the value of each argument that is a literal, in a tuple of one; None for the others.
+        arguments: the types of the arguments.
+        result: the type of the value.
+        constants: for each argument, a one-tuple with its value if it is a literal, else None.
         zone: the time zone of the expression.
     """
 
@@ -46,20 +46,20 @@ class Binding(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The types that the arguments are converted to, and the type of the value; arguments behind these are dropped."""
+    """The types that the arguments are converted to, and the type of the value; surplus arguments are dropped."""
 
     arguments: tuple[Type, ...]
     result: Type
 
 
 class Operand(NamedTuple):
-    """An argument as it is written.
+    """An argument before its implicit conversion.
 
     Attributes:
-        type: of its value.
-        constant: its value in a tuple of one if it is constant.
-        literal: it is a literal, and no constant that was calculated.
-        name: of the attribute or field that it is; empty for anything else.
+        type: the type of its value.
+        constant: a one-tuple with its value if it is constant, else None.
+        literal: True for a literal, False for a computed constant.
+        name: the name, if it is an attribute or a field; else empty.
     """
 
     type: Type
@@ -69,47 +69,47 @@ class Operand(NamedTuple):
 
 
 Zoned = Callable[[Sequence[Type], Type], bool]
-"""Returns True if the value of a function depends on the time zone, by the types of its arguments and its result."""
+"""A predicate over the types of arguments and result: True if the value depends on the time zone."""
 Resolver = Callable[[Sequence[Operand]], Resolved | None]
-"""Finds the types of a call; None if the arguments do not fit."""
+"""A function that finds the types of a call, or returns None if the arguments do not fit."""
 
 
 def with_timestamps(arguments: Sequence[Type], result: Type) -> bool:
-    """Return True if an argument or the result is a timestamp or holds some, whose clock is that of the zone."""
+    """Return True if an argument or the result contains a timestamp, whose local time depends on the zone."""
     return result.holds("timestamp") or any(each.holds("timestamp") for each in arguments)
 
 
 def from_text(arguments: Sequence[Type], result: Type) -> bool:
-    """Return True if a text is read as a time; it may name no zone."""
+    """Return True if the first argument is a text, since a time in it may lack a zone."""
     del result
     return arguments[0].name == "string"
 
 
 class Parameter(NamedTuple):
-    """A parameter of a signature; its type may be a variable such as `T`, alone or as part."""
+    """A parameter of a signature; its type may be, or contain, a type variable such as `T`."""
 
     name: str
     type: str
     constant: bool = False
-    """Only a constant may be given; a signature says so by the word before the type."""
+    """True if the argument must be constant; in a signature, the word `constant` precedes the type."""
 
     @classmethod
     def of(cls, text: str) -> Parameter:
-        """Read `length int` or `format constant string`."""
+        """Parse a parameter: `length int` or `format constant string`."""
         name, kind = text.split(" ", 1)
         return cls(name, kind.removeprefix("constant "), kind.startswith("constant "))
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A form in which a function is called.
+    """A form in which a function can be called.
 
     Attributes:
-        text: as the documentation shows it.
-        parameters: all of them, the optional ones last.
-        required: how many must be given.
-        variadic: the last parameter may be given any number of times.
-        result: the type of the value; it may hold variables of the parameters.
+        text: the signature as the documentation shows it.
+        parameters: all parameters, the optional ones last.
+        required: the number of required parameters.
+        variadic: True if the last parameter may be repeated.
+        result: the type of the value, which may contain type variables of the parameters.
     """
 
     text: str
@@ -120,11 +120,11 @@ class Signature:
 
     @classmethod
     def of(cls, text: str) -> Signature:
-        """Read `left(text string, length int) -> string`.
+        """Parse a signature: `left(text string, length int) -> string`.
 
-        An optional parameter stands in brackets, and `...` follows the type of one that may be repeated. Types are
-        those of attributes, the names in `_CLASSES`, and single capital letters, which stand for one type that all
-        arguments of that letter are converted to.
+        Brackets enclose an optional parameter; `...` follows the type of a repeated one. A type is a type of
+        attributes, a name in `_CLASSES`, or a type variable: a capital letter. All arguments of the same variable are
+        converted to one common type.
         """
         match = _SIGNATURE.fullmatch(text)
         assert match is not None, text
@@ -140,15 +140,15 @@ class Signature:
         return ANY_NUMBER if self.variadic else len(self.parameters)
 
     def takes(self, count: int) -> bool:
-        """Return True if so many arguments may be given."""
+        """Return True if the function can be called with so many arguments."""
         return self.required <= count <= self.most
 
     def parameter(self, place: int) -> Parameter:
-        """Return the parameter of an argument."""
+        """Return the parameter for the argument at a position."""
         return self.parameters[min(place, len(self.parameters) - 1)]
 
     def accepts(self, place: int, operand: Operand, *, exact: bool = False) -> bool:
-        """Return True if an argument may stand at its place, whatever the others are."""
+        """Return True if an argument fits its parameter, regardless of the other arguments."""
         parameter = self.parameter(place)
         if parameter.constant and operand.constant is None:
             return False
@@ -183,7 +183,7 @@ class Signature:
 
 
 def _collect(text: str, kind: Type, variables: dict[str, list[Type]]) -> bool:
-    """Gather what an argument says of the variables in its declared type; False if it cannot be of that type."""
+    """Collect the types that an argument binds to type variables; return False if it does not fit its declared type."""
     if len(text) == 1:
         variables.setdefault(text, []).append(kind)
         return True
@@ -201,7 +201,7 @@ def _collect(text: str, kind: Type, variables: dict[str, list[Type]]) -> bool:
 
 
 def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
-    """Return a declared type with its variables in place; one of a class is the argument's own."""
+    """Return a declared type with variables substituted; for a class, return the argument's own type."""
     if text in _CLASSES:
         if kind.name == "string":
             return {"whole": parse_type("bigint"), "number": DOUBLE, "datetime": parse_type("timestamp")}.get(
@@ -218,7 +218,7 @@ def _bound(text: str, kind: Type, variables: dict[str, Type]) -> Type:
 
 
 def misfit(function: Function, operands: Sequence[Operand]) -> tuple[str, int]:
-    """Return why arguments fit no form of a function, and the number of the argument at fault, -1 for their count."""
+    """Return why arguments fit no signature, and the position of the wrong argument (-1 if their count is wrong)."""
     name, forms = function.name, function.signatures
     fitting = [each for each in forms if each.takes(len(operands))]
     shown = " or ".join(each.text for each in forms)
@@ -248,7 +248,7 @@ def _is_exact(resolved: Resolved, operands: Sequence[Operand]) -> bool:
 
 
 def _kept(resolved: Resolved, operands: Sequence[Operand]) -> int:
-    """Return how many arguments need no conversion."""
+    """Count the arguments that need no conversion."""
     return sum(kind == operand.type for kind, operand in zip(resolved.arguments, operands, strict=True))
 
 
@@ -257,18 +257,18 @@ class Function:
     """A function or an operator.
 
     Attributes:
-        name: in lower case, or the sign of an operator.
+        name: the name in lower case, or the sign of an operator.
         group: the heading in the documentation.
-        summary: one sentence for the documentation.
+        summary: the description in the documentation.
         examples: expressions with their values as Spark writes them.
-        bind: returns the meaning for given types.
-        signatures: the forms of a call; none for an operator with rules of its own.
-        resolver: these rules; None if the signatures say all.
-        strict: the value is null if an argument is.
-        fails: there may be no value for some arguments.
-        lenient: a failure is null.
-        exact: arguments are of the declared types, or NULL; nothing is converted (Spark's `ExpectsInputTypes`).
-        zoned: returns True if the value depends on the time zone for given types of the arguments and the result.
+        bind: the function that returns the implementation for given types.
+        signatures: the forms of a call; empty if the function has a resolver of its own.
+        resolver: typing rules that signatures cannot express, else None.
+        strict: True if the value is null whenever an argument is null.
+        fails: True if the function may fail for some arguments.
+        lenient: True if a failure becomes null.
+        exact: True if arguments are not converted (Spark's `ExpectsInputTypes`).
+        zoned: the predicate that tells if the value depends on the time zone.
     """
 
     name: str
@@ -294,7 +294,7 @@ class Function:
 
 
 class Form(NamedTuple):
-    """A function that is no entry of the table, since it does not evaluate all its arguments; as `Function`."""
+    """A lazy function. It is documented like a `Function` but is no entry of the table, as `typing` handles it."""
 
     name: str
     signatures: tuple[Signature, ...]
@@ -318,7 +318,7 @@ class Group:
         name: str = "",
         **properties: bool,
     ) -> Callable[[Row], Row]:
-        """Return a decorator that enters a function whose meaning needs no types."""
+        """Return a decorator that enters a function whose implementation does not depend on types."""
 
         def enter(row: Row) -> Row:
             self._enter(signatures, name, summary, examples, lambda _binding: row, resolver, properties)
@@ -336,7 +336,7 @@ class Group:
         zoned: Zoned | None = None,
         **properties: bool,
     ) -> Callable[[Callable[[Binding], Row]], Callable[[Binding], Row]]:
-        """Return a decorator that enters a function whose meaning depends on its types or constant arguments."""
+        """Return a decorator that enters a function whose implementation depends on types or constant arguments."""
 
         def enter(bind: Callable[[Binding], Row]) -> Callable[[Binding], Row]:
             self._enter(signatures, name, summary, examples, bind, resolver, properties, zoned)

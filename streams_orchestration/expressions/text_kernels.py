@@ -98,4 +98,4 @@ TEXT_KERNELS: Mapping[str, Maker] = {
     "rtrim": _trimmed(pc.utf8_rtrim),
     "replace": _replace,
 }
-"""Function -> what makes a kernel of it for given types."""
+"""Kernel factories by function name."""

@@ -1,8 +1,8 @@
-"""Dates and times as numbers: read from texts, written as texts, and taken apart.
+"""Dates and times as numbers: parsing, formatting, and splitting into parts.
 
-A date is days since 1970-01-01, a timestamp microseconds since then: of UTC, or of a clock without zone
-(`timestamp_ntz`). Years go from -290307 to 294247, so `datetime` is not enough. The calendar is the proleptic
-Gregorian one, as Spark's since 3.0.
+A date is a number of days since 1970-01-01, a timestamp a number of microseconds: in UTC, or in local time without a
+zone (`timestamp_ntz`). Years go from -290307 to 294247, which is beyond the range of `datetime`. The calendar is the
+proleptic Gregorian one, as in Spark since 3.0.
 
 >>> write_timestamp(read_timestamp("2024-01-01T00:00:00+02:00", UTC), UTC)
 '2023-12-31 22:00:00'
@@ -35,7 +35,7 @@ _DATE_LIMIT = 2**31
 
 
 class Clock(NamedTuple):
-    """The parts of a point in time as a clock and a calendar show it."""
+    """The parts of a local time: date and time of day."""
 
     year: int
     month: int
@@ -47,7 +47,7 @@ class Clock(NamedTuple):
 
 
 def days_of(year: int, month: int, day: int) -> int:
-    """Return the days from 1970-01-01 to a date; the month and the day must exist."""
+    """Return the days from 1970-01-01 to a date, which must exist."""
     year -= month <= 2
     era, of_era = divmod(year, 400)
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
@@ -77,7 +77,7 @@ def exists(year: int, month: int, day: int) -> bool:
 
 
 def clock_of(micros: int) -> Clock:
-    """Return the parts of microseconds on a clock without zone."""
+    """Split local microseconds into parts."""
     days, rest = divmod(micros, DAY)
     hour, rest = divmod(rest, HOUR)
     minute, rest = divmod(rest, MINUTE)
@@ -85,27 +85,27 @@ def clock_of(micros: int) -> Clock:
 
 
 def micros_of(clock: Clock) -> int:
-    """Return the microseconds of a clock without zone."""
+    """Return the local microseconds of the parts."""
     days = days_of(clock.year, clock.month, clock.day)
     return days * DAY + clock.hour * HOUR + clock.minute * MINUTE + clock.second * SECOND + clock.microsecond
 
 
 def to_local(micros: int, zone: dt.tzinfo) -> int:
-    """Return the time that clocks of a zone show at a timestamp."""
+    """Convert a timestamp to the local time of a zone."""
     return micros if zone is UTC else micros + _offset_at(micros // SECOND, zone) * SECOND
 
 
 def from_local(local: int, zone: dt.tzinfo, moved: int | None = None) -> int:
-    """Return the timestamp at which clocks of a zone show a time.
+    """Convert a local time of a zone to a timestamp.
 
-    A time that is skipped is moved on by the length of the gap, as in Java. A time that is shown twice is the earlier
-    one, unless it comes from a timestamp.
+    A local time that is skipped (in spring) is moved forward by the length of the gap, as in Java. A local time that
+    occurs twice (in autumn) means its first occurrence, unless `moved` decides.
 
     Args:
-        local: the time that clocks show.
-        zone: their zone.
-        moved: the timestamp that was moved to this time; of two times with the same clock, the one whose distance from
-            UTC is that of this timestamp is returned.
+        local: the local time.
+        zone: the zone.
+        moved: the timestamp that the local time was computed from. If the local time occurs twice, the occurrence with
+            the same offset from UTC as this timestamp is returned.
     """
     if zone is UTC:
         return local
@@ -120,7 +120,7 @@ def from_local(local: int, zone: dt.tzinfo, moved: int | None = None) -> int:
 
 
 def moved_on(micros: int, amount: int, zone: dt.tzinfo) -> int:
-    """Return a timestamp some microseconds later: whole days on the clocks of a zone, the rest as time that passes."""
+    """Add microseconds to a timestamp: whole days in the local time of a zone, the rest as elapsed time."""
     if zone is UTC:
         return micros + amount
     days = abs(amount) // DAY * (DAY if amount > 0 else -DAY)
@@ -130,7 +130,7 @@ def moved_on(micros: int, amount: int, zone: dt.tzinfo) -> int:
 
 @functools.lru_cache(maxsize=65536)
 def _offset_at(seconds: int, zone: dt.tzinfo) -> int:
-    """Return the seconds by which a zone is ahead of UTC at a time."""
+    """Return a zone's offset from UTC in seconds at a time."""
     within = max(seconds, -62135510400)
     if within > 253402214400:  # the rules of a zone repeat with the calendar, every 400 years
         within -= -(-(within - 253402214400) // _CYCLE) * _CYCLE
@@ -157,7 +157,7 @@ def zone_named(name: str) -> dt.tzinfo | None:
 
 
 def expected_zone(name: str) -> dt.tzinfo:
-    """Return the zone of a name that was checked; raises ValueError if this machine does not know it."""
+    """Return the zone of a name that was checked before; raise ValueError if this machine does not know it."""
     zone = zone_named(name)
     if zone is None:
         message = f"this machine does not know the time zone {name}; install the package tzdata"
@@ -166,7 +166,7 @@ def expected_zone(name: str) -> dt.tzinfo:
 
 
 def read_date(text: str) -> int | None:
-    """Return the date that a text says, or None: `2024-02-29`, `2024-2`, `2024`, also with a time, which is ignored."""
+    """Parse a date, or return None: `2024-02-29`, `2024-2` or `2024`; a time after it is ignored."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -176,12 +176,12 @@ def read_date(text: str) -> int | None:
 
 
 def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
-    """Return the timestamp that a text says, or None.
+    """Parse a timestamp, or return None.
 
     Args:
-        text: such as `2024-02-29 13:00:00.5`, with `T` for the space and a zone behind it if wanted; parts from the
+        text: a text such as `2024-02-29 13:00:00.5`. `T` may replace the space, a zone may follow, and parts from the
             end may be missing.
-        zone: for texts that name none; None for clocks without zone, where a zone in the text is ignored.
+        zone: the zone of a text without one; None for local time without a zone, which ignores a zone in the text.
     """
     match = _TIMESTAMP.fullmatch(text.strip())
     if match is None:
@@ -199,24 +199,24 @@ def read_timestamp(text: str, zone: dt.tzinfo | None) -> int | None:
 
 
 def names_no_zone(text: str) -> bool:
-    """Return True if a text that is a timestamp has no time zone or offset in it."""
+    """Return True if a timestamp's text contains no time zone or offset."""
     match = _TIMESTAMP.fullmatch(text.strip())
     return match is not None and not match[8]
 
 
 def write_date(days: int) -> str:
-    """Return a date as `2024-02-29`."""
+    """Format a date as `2024-02-29`."""
     year, month, day = date_of(days)
     return f"{write_year(year)}-{month:02}-{day:02}"
 
 
 def write_year(year: int) -> str:
-    """Return a year with at least four digits; one beyond 9999 has a plus."""
+    """Format a year with at least four digits, and with a plus beyond 9999."""
     return f"+{year}" if year > 9999 else f"{year:04}" if year >= 0 else f"-{-year:04}"
 
 
 def write_timestamp(micros: int, zone: dt.tzinfo | None) -> str:
-    """Return a timestamp as `2024-02-29 13:00:00.5`, as clocks of the zone show it; None for those without zone."""
+    """Format a timestamp as `2024-02-29 13:00:00.5` in the local time of the zone, which is None without a zone."""
     clock = clock_of(micros if zone is None else to_local(micros, zone))
     fraction = f".{clock.microsecond:06}".rstrip("0") if clock.microsecond else ""
     date = f"{write_year(clock.year)}-{clock.month:02}-{clock.day:02}"
@@ -224,7 +224,7 @@ def write_timestamp(micros: int, zone: dt.tzinfo | None) -> str:
 
 
 def add_months(days: int, months: int) -> int:
-    """Return a date some months later; a day that the month does not have becomes its last one."""
+    """Add months to a date; a day that the month does not have becomes its last day."""
     year, month, day = date_of(days)
     year, month = divmod(year * 12 + month - 1 + months, 12)
     return days_of(year, month + 1, min(day, days_of_month(year, month + 1)))

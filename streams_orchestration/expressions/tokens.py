@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(
     r"""(?P<quote>['"])(?P=quote)|\\(?P<code>u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)""", re.DOTALL
 )
-"""A doubled quote, or a backslash with what it stands before."""
+"""Matches a doubled quote, or a backslash with the escaped characters."""
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 
@@ -39,8 +39,8 @@ class Token:
 
     Attributes:
         kind: `word`, `quoted` (a name), `string`, `binary`, `number`, `mark` or `end`.
-        text: a name without its quotes, a text without quotes and escapes, anything else as it is written.
-        offset: of its first character, from 0.
+        text: the name without quotes, the string without quotes and escapes, or the token as written.
+        offset: the offset of its first character, from 0.
     """
 
     kind: str
@@ -49,10 +49,10 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the tokens of an expression, the last one of the kind `end`.
+    """Split an expression into tokens; the last one has the kind `end`.
 
     Raises:
-        ExpressionError: a character that begins no token, or a quote without its other end.
+        ExpressionError: a character begins no token, or a quote is not closed.
     """
     tokens: list[Token] = []
     position = 0
@@ -70,7 +70,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def name_token(name: str) -> str:
-    """Return a name as an expression writes it, in backticks, whatever characters it has."""
+    """Return a name in backticks, with backticks in it doubled."""
     return "`" + name.replace("`", "``") + "`"
 
 

@@ -1,4 +1,4 @@
-"""A typed expression: every implicit conversion is a node, and every node knows its type and if it may fail."""
+"""Typed trees of expressions. Implicit conversions are nodes; every node knows its type and if it may fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of its arguments, whose types are just those that it takes."""
+    """A call of a function; the arguments have exactly the types that it takes."""
 
     function: Function
     arguments: tuple[Node, ...]
@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A conversion; a lenient one is null where there is no value of the type."""
+    """A conversion. If it is lenient, a failure becomes null."""
 
     argument: Node
     type: Type
@@ -50,7 +50,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The value of the first branch whose condition is true; conditions and values behind it are not evaluated."""
+    """The value of the first branch whose condition is true; later branches are not evaluated."""
 
     branches: tuple[tuple[Node, Node], ...]
     otherwise: Node
@@ -59,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Coalesce:
-    """The first value that is not null; those behind it are not evaluated."""
+    """The first value that is not null; later values are not evaluated."""
 
     arguments: tuple[Node, ...]
     type: Type
@@ -67,7 +67,7 @@ class Coalesce:
 
 @dataclass(frozen=True, slots=True)
 class Junction:
-    """`left AND right`, or `left OR right`; the right one is not evaluated where the left one decides."""
+    """`left AND right` or `left OR right`; the right operand is not evaluated if the left one decides."""
 
     left: Node
     right: Node
@@ -88,7 +88,7 @@ Node = Literal | Attribute | Call | Cast | Case | Coalesce | Junction | Field
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the nodes right below one."""
+    """Return the children of a node."""
     match node:
         case Call() | Coalesce():
             return node.arguments
@@ -103,19 +103,19 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def nodes(node: Node) -> Iterator[Node]:
-    """Yield a node and all below it, from the top."""
+    """Yield a node and all nodes below it, parents first."""
     yield node
     for child in children(node):
         yield from nodes(child)
 
 
 def attributes(node: Node) -> tuple[str, ...]:
-    """Return the names of the attributes that an expression uses, each once, in the order of the text."""
+    """Return the distinct names of the attributes that an expression uses, in the order of the text."""
     return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, Attribute)))
 
 
 def depends_on_zone(node: Node) -> bool:
-    """Return True if an expression gives other values in another time zone, its constants aside."""
+    """Return True if the value of an expression depends on the time zone, apart from its constants."""
     match node:
         case Call() if node.function.zoned is not None:
             own = node.function.zoned([each.type for each in node.arguments], node.type)

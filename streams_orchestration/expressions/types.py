@@ -1,4 +1,4 @@
-"""Types of expressions: those of attributes, the intervals, and the type of NULL."""
+"""Types of expressions: the types of attributes, intervals, and the type of NULL."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Type:
     """A type of Spark SQL.
 
     Attributes:
-        name: as in canonical DDL, without parameters: `int`, `decimal`, `array`.
-        precision: the digits of a decimal.
-        scale: the digits of a decimal behind its point.
+        name: the name in canonical DDL without parameters: `int`, `decimal`, `array`.
+        precision: the digits of a decimal in total.
+        scale: the digits of a decimal after its point.
         parts: the types of an array's elements, of a map's keys and values, or of a struct's fields.
         fields: the names of a struct's fields.
     """
@@ -71,17 +71,17 @@ class Type:
         return self.name in ("array", "map", "struct")
 
     def holds(self, name: str) -> bool:
-        """Return True if it is, or contains, a type of this name."""
+        """Return True if the type is, or contains, a type of this name."""
         return self.name == name or any(part.holds(name) for part in self.parts)
 
     @property
     def is_ordered(self) -> bool:
-        """True if values can be compared by `<`: all types but maps, and what contains one."""
+        """True if values can be compared by `<`: all types that are and contain no map."""
         return self.name != "map" and all(part.is_ordered for part in self.parts)
 
     @property
     def is_attribute(self) -> bool:
-        """True if an attribute can have this type: not intervals and NULL."""
+        """True if an attribute can have this type: all but intervals and NULL."""
         return self != VOID and not self.is_interval and all(part.is_attribute for part in self.parts)
 
 
@@ -111,20 +111,20 @@ INTEGRAL_RANGES = {
 """The smallest and the largest value of each type of whole numbers."""
 
 INTEGRAL_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-"""Digits of the decimal that holds each type of whole numbers, as Spark's `DecimalType.forType`."""
+"""The digits of the decimal type that holds each type of whole numbers, as Spark's `DecimalType.forType`."""
 
 MAX_PRECISION = 38
 
 
 def decimal_type(precision: int, scale: int) -> Type:
-    """Return the decimal of Spark's rule `bounded`: digits beyond 38 are cut off."""
+    """Return a decimal type with precision and scale limited to 38 (Spark's `bounded`)."""
     return Type("decimal", min(precision, MAX_PRECISION), min(scale, MAX_PRECISION))
 
 
 def adjusted_decimal(precision: int, scale: int) -> Type:
-    """Return the decimal of a result, with fewer digits behind the point where it would have more than 38.
+    """Return the decimal type of a result; if it needs more than 38 digits, the scale is reduced.
 
-    At least six of the digits behind the point are kept (Spark's `adjustPrecisionScale`).
+    A scale of at least six is kept (Spark's `adjustPrecisionScale`).
     """
     if precision <= MAX_PRECISION:
         return Type("decimal", precision, scale)
@@ -149,7 +149,7 @@ def struct_of(names: tuple[str, ...], parts: tuple[Type, ...]) -> Type:
 
 @functools.lru_cache(maxsize=4096)
 def parse_type(text: str) -> Type:
-    """Return the type that DDL names.
+    """Parse a type in DDL.
 
     Raises:
         ValueError: the text is no type.
@@ -175,7 +175,7 @@ def _canonical(text: str) -> Type:
 
 
 def outer_parts(text: str) -> list[str]:
-    """Divide a text such as `int, map<int, int>` at its outermost commas."""
+    """Split a text such as `int, map<int, int>` at its outermost commas."""
     depth, start, parts = 0, 0, list[str]()
     for position, mark in enumerate(text):
         depth += (mark in "<(") - (mark in ">)")

@@ -1,4 +1,4 @@
-"""Types of an expression: names and functions are resolved, and every conversion is made explicit.
+"""Typing of expressions: names and functions are resolved, and implicit conversions become explicit.
 
 >>> from streams_orchestration.expressions.types import INT, DOUBLE
 >>> typed("delay / 60", {"delay": INT}).type == DOUBLE
@@ -40,29 +40,29 @@ from streams_orchestration.model.names import nearest
 
 
 def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> Node:
-    """Read an expression and find its types.
+    """Parse an expression and type it.
 
     Args:
-        text: such as `dep_delay IS NOT NULL AND dep_delay > 15`.
-        attributes: the types of the attributes that it may use; an unquoted name is found in any case.
-        zone: the time zone of texts and clocks without one.
+        text: an expression such as `dep_delay IS NOT NULL AND dep_delay > 15`.
+        attributes: the types of the attributes that it may use; unquoted names match in any case.
+        zone: the time zone of texts and local times without one.
 
     Raises:
-        UnknownNameError: it uses an attribute that is not there.
-        ExpressionError: it cannot be read, or its types do not go together.
+        UnknownNameError: it uses an unknown attribute.
+        ExpressionError: it cannot be parsed, or its types do not match.
     """
     return _Typing(attributes, zone).node(parse(text))
 
 
 class _Typing:
-    """Turns what is written into typed nodes."""
+    """Conversion of syntax trees to typed trees."""
 
     def __init__(self, attributes: Mapping[str, Type], zone: dt.tzinfo) -> None:
         self._attributes = attributes
         self._zone = zone
 
     def node(self, syntax: Syntax) -> Node:
-        """Return the typed node of a part of the text."""
+        """Return the typed node of a syntax tree."""
         match syntax:
             case Constant():
                 return self._constant(syntax)
@@ -181,14 +181,14 @@ class _Typing:
         return self._folded(Call(function, converted, resolved.result), syntax.offset)
 
     def _called_attribute(self, syntax: Apply) -> Node:
-        """Return an attribute whose name is a call, such as the counter of a Beacon."""
+        """Return the attribute whose name is this call, such as `IterationCount()` of a Beacon."""
         for name, kind in self._attributes.items():
             if not syntax.arguments and name.lower() == f"{syntax.function}()":
                 return Attribute(name, kind)
         raise _no_function(syntax)
 
     def _as(self, node: Node, kind: Type, offset: int) -> Node:
-        """Return a node as one of a type, converted if needed."""
+        """Return a node, converted to a type if needed."""
         if node.type == kind:
             return node
         if isinstance(node, Literal) and node.value is None:
@@ -205,7 +205,7 @@ class _Typing:
         return Cast(node, kind)
 
     def _folded(self, node: Call | Cast, offset: int) -> Node:
-        """Return a node of constants as its value; one without a value stays, since it may never be asked for."""
+        """Fold a node of constants into its value; a node that fails is kept, as it may never be evaluated."""
         del offset
         if not all(isinstance(each, Literal) for each in children(node)) or not node.type.is_attribute:
             return node
@@ -215,12 +215,12 @@ class _Typing:
             return node
 
     def junction(self, syntax: Apply) -> Node:
-        """Return AND or OR."""
+        """Type AND or OR."""
         left, right = (self._condition(each) for each in syntax.arguments)
         return Junction(left, right, syntax.function == "and", BOOLEAN)
 
     def coalesce(self, syntax: Apply) -> Node:
-        """Return the first of several values that is not null."""
+        """Type `coalesce(values)`."""
         arguments = [self.node(each) for each in syntax.arguments]
         if not arguments or (syntax.function != "coalesce" and len(arguments) != 2):
             raise _misfit(syntax, arguments)
@@ -230,14 +230,14 @@ class _Typing:
         return Coalesce(tuple(self._as(each, kind, syntax.offset) for each in arguments), kind)
 
     def conditional(self, syntax: Apply) -> Node:
-        """Return `if(condition, value, otherwise)`."""
+        """Type `if(condition, value, otherwise)`."""
         if len(syntax.arguments) != 3:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         condition, value, otherwise = syntax.arguments
         return self._case([self._condition(condition)], [self.node(value)], self.node(otherwise), syntax.offset)
 
     def nullif(self, syntax: Apply) -> Node:
-        """Return null if two values are equal, else the first one."""
+        """Type `nullif(value, other)`: null if both are equal, else the first one."""
         if len(syntax.arguments) != 2:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         value = self.node(syntax.arguments[0])
@@ -245,7 +245,7 @@ class _Typing:
         return self._case([same], [Literal(None, value.type)], value, syntax.offset)
 
     def nanvl(self, syntax: Apply) -> Node:
-        """Return the first number, or the second one where the first is NaN."""
+        """Type `nanvl(value, other)`: the second number if the first is NaN, else the first."""
         if len(syntax.arguments) != 2:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         first, second = (self.node(each) for each in syntax.arguments)
@@ -257,7 +257,7 @@ class _Typing:
         return Case(((is_nan, self._as(second, kind, syntax.offset)),), number, kind)
 
     def nvl2(self, syntax: Apply) -> Node:
-        """Return the second value where the first one is not null, else the third one."""
+        """Type `nvl2(value, present, absent)`: the second value if the first is not null, else the third."""
         if len(syntax.arguments) != 3:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         first, second, third = syntax.arguments
@@ -265,7 +265,7 @@ class _Typing:
         return self._case([null], [self.node(third)], self.node(second), syntax.offset)
 
     def convert_by_name(self, syntax: Apply) -> Node:
-        """Return `double(value)` as the conversion that it is."""
+        """Type `double(value)` and the like, which are conversions."""
         if len(syntax.arguments) != 1:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         kind = Type("decimal", 10, 0) if syntax.function == "decimal" else Type(syntax.function)
@@ -300,7 +300,7 @@ _SPECIAL: Mapping[str, Callable[[_Typing, Apply], Node]] = {
     ),
     _Typing.convert_by_name,
 )
-"""Functions that do not evaluate all their arguments, and conversions that are written as functions."""
+"""Typing methods of lazy functions, and of conversions that are written as functions."""
 
 
 def _no_function(syntax: Apply) -> ExpressionError:
@@ -325,7 +325,7 @@ _FORMS: Mapping[str, str] = {
 
 
 def _misfit(syntax: Apply, arguments: list[Node], operands: Sequence[Operand] = ()) -> ExpressionError:
-    """Return the error that a function does not take these arguments."""
+    """Return the error for arguments that a function does not take."""
     kinds, name = [str(each.type) for each in arguments], syntax.function
     function = FUNCTIONS.get(name)
     if name == "unix_timestamp" and not kinds:
@@ -359,7 +359,7 @@ __all__ = ["can_assign", "common", "typed"]
 def can_assign(source: Type, target: Type) -> bool:
     """Return True if a value of one type may be assigned to an attribute of another without a `CAST`.
 
-    Ranges are checked when it is assigned; a fraction or a form of text is never lost.
+    The value's range is checked at run time. Conversions that lose a fraction, or that parse a text, are not allowed.
     """
     if not is_implicit(source, target):
         return False

@@ -1,4 +1,4 @@
-"""Evaluation of an expression for a batch, with Arrow where it has the meaning of `rows`, and row by row elsewhere."""
+"""Evaluation of an expression for a batch: by Arrow where it agrees with `rows`, else row by row."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, Unsuitable)
 
 
 class FailedTupleError(EvaluationError):
-    """An expression without a value for one tuple of a batch.
+    """Error: the expression has no value for a tuple of a batch.
 
     Attributes:
-        position: of the tuple in the batch, from 0.
+        position: the position of the tuple in the batch, from 0.
     """
 
     def __init__(self, message: str, position: int) -> None:
@@ -54,8 +54,8 @@ class Rows:
 
     Attributes:
         columns: the values of each attribute that is used.
-        count: how many tuples there are.
-        positions: where each of them is in the batch; None if all of the batch are there.
+        count: the number of tuples.
+        positions: their positions in the batch; None if they are the whole batch.
     """
 
     columns: Mapping[str, pa.Array]
@@ -68,7 +68,7 @@ class Rows:
         return np.arange(self.count) if self.positions is None else self.positions
 
     def take(self, places: np.ndarray) -> Rows:
-        """Return some of the tuples."""
+        """Return the tuples at some of the indices."""
         chosen = pa.array(places)
         positions = places if self.positions is None else self.positions[places]
         return replace(
@@ -79,7 +79,7 @@ class Rows:
         )
 
     def failure(self, message: str, place: int) -> FailedTupleError:
-        """Return the error of one of the tuples."""
+        """Return the error for the tuple at an index."""
         return FailedTupleError(message, place if self.positions is None else int(self.positions[place]))
 
 
@@ -113,7 +113,7 @@ def vector_function(node: Node, zone: dt.tzinfo) -> VectorFunction:
 
 
 def full(vector: Vector, count: int, kind: pa.DataType) -> pa.Array:
-    """Return a vector as an array of so many values."""
+    """Return a vector as an array; a scalar is repeated so many times."""
     if isinstance(vector, pa.Scalar):
         return pa.repeat(vector, count) if vector.is_valid else pa.nulls(count, kind)
     return vector.combine_chunks() if isinstance(vector, pa.ChunkedArray) else vector
@@ -165,7 +165,7 @@ def _call(node: Call, zone: dt.tzinfo) -> VectorFunction:
 
 
 def _behind_nulls(rows: Rows, arguments: Sequence[VectorFunction], kinds: Sequence[pa.DataType]) -> list[Vector]:
-    """Return arguments of a strict function; one that stands behind a null is not evaluated, and so cannot fail."""
+    """Return the arguments of a strict function. Arguments after a null one are not evaluated, so they cannot fail."""
     values: list[Vector] = []
     for argument, kind in zip(arguments, kinds, strict=True):
         try:
@@ -198,7 +198,7 @@ def _cast(node: Cast, zone: dt.tzinfo) -> VectorFunction:
 
 
 def _truth(vector: Vector, count: int) -> np.ndarray:
-    """Return where a condition is true."""
+    """Return a mask of the tuples for which a condition is true."""
     return pc.fill_null(full(vector, count, pa.bool_()), fill_value=False).to_numpy(zero_copy_only=False)
 
 
@@ -242,7 +242,7 @@ def _typed(vector: Vector, arrow: pa.DataType) -> Vector:
 
 
 def _placed(results: Sequence[pa.Array], places: Sequence[np.ndarray], arrow: pa.DataType) -> pa.Array:
-    """Return the parts as one array, each value at its place."""
+    """Merge the parts into one array, each value at its position."""
     if not results:
         return pa.nulls(0, arrow)
     order = np.empty(sum(map(len, places)), np.int64)

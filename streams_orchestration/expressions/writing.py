@@ -1,4 +1,4 @@
-"""The writer of expressions: it turns a syntax tree into a text, which is parsed to the same tree.
+"""The writer of expressions, from a syntax tree to a text that parses to the same tree.
 
 >>> from streams_orchestration.expressions.parsing import parse
 >>> written(parse("(a) + ((2 * b)) is NULL and `c`"))
@@ -54,14 +54,14 @@ _QUOTED = frozenset(
         *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "current_date", "current_timestamp", "localtimestamp"),
     )
 )
-"""Words that are syntax in some places, so attributes with these names are written in backticks."""
+"""Words that are syntax in some contexts, so attributes with these names are written in backticks."""
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0", "\b": "\\b", "\x1a": "\\Z"}
 _LETTERS = {"tinyint": "Y", "smallint": "S", "bigint": "L"}
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value that is known only when the application is submitted; it stands in a `Constant`.
+    """The value of a `Constant` that is known only at submission.
 
     Attributes:
         text: the reference that the value replaces.
@@ -71,12 +71,12 @@ class Given:
 
 
 def written(tree: Syntax) -> str:
-    """Return the text of an expression, with brackets where they are needed."""
+    """Return the text of an expression, with brackets only where they are needed."""
     return _text(tree, _OR)
 
 
 def _text(tree: Syntax, least: int) -> str:
-    """Return the text of a part, in brackets if its level is below the least one that may stand in its place."""
+    """Return the text of a part, in brackets if its precedence level is too low for its place."""
     text, level = _part(tree)
     return text if level >= least else f"({text})"
 
@@ -138,7 +138,7 @@ def _junction(tree: Apply) -> tuple[str, int]:
 
 
 def _negation(argument: Syntax) -> tuple[str, int]:
-    """Return `NOT a`, with the word within where there is such a form."""
+    """Return a negation: `a NOT LIKE b` for predicates that have this form, else `NOT a`."""
     match argument:
         case Apply("isnull", (value,)):
             return f"{_text(value, _COMPARISON + 1)} IS NOT NULL", _PREDICATE
@@ -171,7 +171,7 @@ def _pattern(tree: Apply, before: str) -> str:
 
 
 def _call(name: str, arguments: tuple[Syntax, ...]) -> str:
-    """Return `name(arguments)`; the first one must not be read as part of a form such as `position(a IN b)`."""
+    """Return `name(arguments)`, with brackets that keep it from being read as a form like `position(a IN b)`."""
     texts = [written(each) for each in arguments]
     if arguments and (isinstance(arguments[0], Name) or _part(arguments[0])[1] < _COMPARISON):
         first = arguments[0]
@@ -183,12 +183,12 @@ def _call(name: str, arguments: tuple[Syntax, ...]) -> str:
 
 
 def name_text(name: str) -> str:
-    """Return the name of an attribute or a field as an expression writes it, in backticks where that is needed."""
+    """Return the name of an attribute or field, in backticks if needed."""
     return name if _PLAIN.fullmatch(name) and name.lower() not in _QUOTED else name_token(name)
 
 
 def text_literal(value: str) -> str:
-    """Return a text in quotes; nothing in it is replaced when the application is submitted."""
+    """Return a text in quotes, escaped so that submission replaces nothing in it."""
     escaped = "".join(_ESCAPES.get(mark, mark) for mark in value)
     return "'" + escaped.replace("${", "\\u0024{") + "'"
 
@@ -197,8 +197,8 @@ def constant_text(value: object, kind: Type) -> str:
     """Return a literal.
 
     Args:
-        value: in the form that the evaluation uses: dates are days, points in time microseconds.
-        kind: its type.
+        value: the value as in evaluation: dates are days, points in time microseconds.
+        kind: the type of the value.
     """
     match value:
         case Given():

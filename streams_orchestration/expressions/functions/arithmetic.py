@@ -35,14 +35,14 @@ def _number(kind: Type) -> Type:
 
 
 def _decimal_of(operand: Operand) -> Type:
-    """Return the decimal of an operand; a whole literal takes as many digits as it is written with."""
+    """Return the decimal type of an operand; a whole literal has as many digits as its text."""
     if operand.type.is_integral and operand.literal and operand.constant is not None:
         return Type("decimal", max(len(str(abs(operand.constant[0]))), 1), 0)
     return as_decimal(operand.type)
 
 
 def numbers_of(operands: Sequence[Operand]) -> tuple[Type, Type] | None:
-    """Return the types in which two numbers are calculated: one type, or two decimals."""
+    """Return the types that two numbers are converted to for a calculation: one common type, or two decimals."""
     if len(operands) != 2:
         return None
     one, other = (each.type for each in operands)
@@ -86,7 +86,7 @@ def _arithmetic(of_decimals: Callable[[Type, Type], Type]) -> Callable[[Sequence
 
 
 def _times(operands: Sequence[Operand], sign: str) -> Resolved | None:
-    """Return the types of a sum or difference with dates, times and intervals; None if it has none."""
+    """Return the types of a sum or difference with dates, times and intervals; None if there is none."""
     one, other = (each.type for each in operands)
     if one.name == "string" and other.is_datetime and sign == "-":
         one = other
@@ -151,7 +151,7 @@ def _whole_quotient(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def _calculator(binding: Binding, whole: Row, floating: Row, exact: Row) -> Row:
-    """Return a calculation in the type of its operands, which is checked."""
+    """Return a calculation that fails if its result is out of the operands' type."""
     result = binding.result
     if binding.arguments[0].is_decimal:
         return lambda one, other: scaled(exact(one, other), result)

@@ -13,11 +13,11 @@ from streams_orchestration.expressions.types import BIGINT, BOOLEAN, array_of
 
 ARRAYS = Group("Arrays")
 _MOST = 1_000_000
-"""Elements of the longest array that a function makes of a number."""
+"""The longest array that a function makes for a given count, in elements."""
 
 
 def key_of(binding: Binding, argument: int = 0) -> Callable[[Any], Any]:
-    """Return what the elements of an array are compared by; null is a value."""
+    """Return the sort key of an array's elements; null counts as a value."""
     key = order_key(binding.arguments[argument].parts[0])
     return lambda value: (0,) if value is None else (1, key(value))
 

@@ -46,7 +46,7 @@ def _shift(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def wrapped(value: int, kind: Type) -> int:
-    """Return the number that the lowest bits of a type make of a value."""
+    """Reduce a value to the lowest bits of a type, as a signed number."""
     high = INTEGRAL_RANGES[kind.name][1] + 1
     return (value + high) % (2 * high) - high
 

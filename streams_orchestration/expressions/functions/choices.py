@@ -1,4 +1,4 @@
-"""Functions that evaluate only as many of their arguments as they need; `typing` makes nodes of their own of them."""
+"""Functions that evaluate only the arguments they need; `typing` turns each into a node of its own kind."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ CHOICES = (
         ("nanvl(DOUBLE('NaN'), 1.5e0)", "1.5"),
     ),
 )
-"""All of them but AND, OR and CASE, and `iff`, which is `if` by the name that other systems have for it."""
+"""All lazy functions, except AND, OR and CASE, and except `iff`, an alias of `if` that other systems use."""

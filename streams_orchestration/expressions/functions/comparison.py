@@ -29,7 +29,7 @@ def compared(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def order_key(kind: Type) -> Callable[[Any], Any]:
-    """Return what values of a type are compared by: NaN is equal to itself and the largest number, null the smallest.
+    """Return the sort key of a type's values: null is the smallest, NaN is equal to itself and the largest number.
 
     Texts and binaries are compared by their bytes, arrays and structs part by part.
     """

@@ -37,7 +37,7 @@ def _map_types(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def mapped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return a map; a key must not be null nor stand twice."""
+    """Return a map of pairs; a null key or a duplicate key is an error."""
     result: dict[Any, Any] = {}
     for key, value in pairs:
         if key is None:
@@ -208,7 +208,7 @@ CONTAINERS.function(
 
 
 def _key_types(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a map and a key of its type; numbers become the wider one, texts go with texts only."""
+    """Resolve a map and a key. Numbers are converted to the wider type; texts match texts only."""
     if len(operands) != 2 or operands[0].type.name != "map" or operands[1].type == VOID:
         return None
     key, value = operands[0].type.parts

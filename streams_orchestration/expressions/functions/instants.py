@@ -86,7 +86,7 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
 
 
 def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callable[[Binding], Row]:
-    """Return the binding of a function that reads texts as dates or times, by a pattern or in the usual form."""
+    """Return the binding of a function that parses texts as dates or times, by a pattern or in the standard form."""
 
     def bind(binding: Binding) -> Row:
         zone, given = None if kind == TIMESTAMP_NTZ else binding.zone, binding.arguments[0]
@@ -113,7 +113,7 @@ def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callabl
 
 
 def _reads_with_zone(arguments: Sequence[Type], result: Type) -> bool:
-    """Return True if a text becomes a timestamp, or a date by a pattern, in which an offset may stand."""
+    """Return True if the parsed text may contain a zone offset: for timestamps, and for dates with a pattern."""
     if arguments[0] != STRING:
         return False
     return result == TIMESTAMP or (result == DATE and len(arguments) == 2)
@@ -193,7 +193,7 @@ def _unix_timestamp(binding: Binding) -> Row:
 
 
 def _whole_seconds(micros: int) -> int:
-    """Return seconds without their fraction, before 1970 too, unlike `unix_seconds`."""
+    """Return the seconds truncated towards zero; `unix_seconds` rounds down instead."""
     return micros // SECOND if micros >= 0 else -(-micros // SECOND)
 
 
@@ -317,7 +317,7 @@ def _timestampdiff(binding: Binding) -> Row:
 
 
 def _months_from(one: int, other: int, step: int) -> int:
-    """Return how many whole steps of months lie between two times of a clock."""
+    """Return the number of whole steps of so many months between two local times."""
     (days, time), (later, later_time) = divmod(one, DAY), divmod(other, DAY)
     if later > days and later_time < time:
         later -= 1

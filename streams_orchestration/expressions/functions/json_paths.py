@@ -13,14 +13,14 @@ _STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d+)|(\*)|'([^']*)')\]")
 
 
 class Every(Enum):
-    """A step to all parts."""
+    """A step to all parts of a value."""
 
     ELEMENT = "[*]"
     FIELD = ".*"
 
 
 Step = str | int | Every
-"""A name, an index or all."""
+"""A step of a path: a name, an index, or `Every`."""
 
 
 class _Style(Enum):
@@ -33,14 +33,14 @@ class _Matches(NamedTuple):
     found: bool
     """True if anything was found."""
     written: list[str]
-    """JSON texts; there may be some, as an empty array, although nothing was found."""
+    """The JSON texts of the matches; an empty array may be here although nothing was found."""
 
 
 _NONE = _Matches(found=False, written=[])
 
 
 def steps_of(path: str) -> list[Step] | None:
-    """Return the steps of a path; None if it is no path."""
+    """Parse a path into steps; return None if the text is no path."""
     if not path.startswith("$"):
         return None
     steps: list[Step] = []
@@ -59,7 +59,7 @@ def steps_of(path: str) -> list[Step] | None:
 
 
 def found(value: Any, steps: Sequence[Step]) -> str | None:
-    """Return what steps lead to as JSON, or a text as it is; None if they lead to nothing.
+    """Follow steps in a parsed value. Return the match as JSON, a text without quotes, or None without a match.
 
     >>> from streams_orchestration.expressions.functions.json_values import parsed
     >>> found(parsed('{"a": [{"b": 1}, {"b": 2}]}'), ["a", Every.ELEMENT, "b"])
@@ -93,7 +93,7 @@ def _written(value: Any, style: _Style) -> _Matches:
 
 
 def _of_elements(elements: list[Any], steps: Sequence[Step], style: _Style) -> _Matches:
-    """Return the matches of all elements as an array; a single match stands without it unless the array is kept."""
+    """Return the matches in all elements as an array; a single match is unwrapped unless the array is kept."""
     if steps[:1] == [Every.ELEMENT]:
         return _in_array(_together([_matches(each, steps[1:], _Style.FLAT) for each in elements]))
     inside = _Style.FLAT if style is _Style.FLAT else _Style.QUOTED

@@ -1,7 +1,7 @@
 """JSON texts as Spark reads them: the first value of a text, and values of a type.
 
-A text may have single quotes, and more text behind its first value. What does not fit its type makes a field of a
-struct null, and an array or a map that holds it as a whole.
+A text may use single quotes, and may continue after its first value. If a part does not fit its type, then a struct
+with this part gets a null field, but an array or a map with this part becomes null as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from streams_orchestration.expressions.times import read_date, read_timestamp
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, Type
 
 NOTHING = object()
-"""Stands for the value of a text that is no JSON."""
+"""The marker for a text that is no JSON."""
 _STRING = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)|\"", re.DOTALL)
 _BLANK = " \t\r\n"
@@ -28,13 +28,13 @@ _INVISIBLE = "".join(map(chr, range(33)))
 
 
 class Number(str):
-    """A number as it is written, so that no digit is lost."""
+    """A number as its text, so that no digit is lost."""
 
     __slots__ = ()
 
 
 class Unfit(Exception):  # noqa: N818  # no error: it becomes null
-    """A value that is not of its type.
+    """Error: a value does not fit its type.
 
     Attributes:
         partial: the array, map or struct with null where a struct within lacks a field; `NOTHING` for any other value.
@@ -46,9 +46,9 @@ class Unfit(Exception):  # noqa: N818  # no error: it becomes null
 
 
 def parsed(text: str) -> Any:
-    """Return the first value of a text as lists, dicts and `Number`; `NOTHING` if it is none.
+    """Parse the first value of a text into lists, dicts and `Number`; return `NOTHING` for invalid JSON.
 
-    Control characters may stand in strings. Of a name that is there twice the first value counts.
+    Strings may contain control characters. If an object has a name twice, the first value counts.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_firsts, parse_float=Number, parse_int=Number, parse_constant=_refused, strict=False
@@ -75,7 +75,7 @@ def _refused(name: str) -> Any:
 
 
 def _with_double_quotes(text: str) -> str:
-    """Return a text whose strings all stand in double quotes."""
+    """Return the JSON text with single quotes around strings replaced by double quotes."""
 
     def escape(match: re.Match[str]) -> str:
         return "'" if match[1] == "'" else '\\"' if match[0] == '"' else match[0]
@@ -88,11 +88,11 @@ def _with_double_quotes(text: str) -> str:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """An object with all its names, some of which may be there twice."""
+    """An object as pairs, in which a name may occur twice."""
 
 
 def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
-    """Return the function from a text to a value of an array, a map or a struct: `from_json`."""
+    """Return the function that parses a text as an array, a map or a struct, as `from_json` does."""
     read = _reader(kind, zone)
     missing = (None,) * len(kind.parts) if kind.name == "struct" else None
     decoder = json.JSONDecoder(object_pairs_hook=_Pairs, parse_float=Number, parse_int=Number, parse_constant=Number)
@@ -115,7 +115,7 @@ def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
 
 
 def _reader(kind: Type, zone: dt.tzinfo) -> Callable[[Any], Any]:
-    """Return the function from a parsed value other than null to one of a type; it raises Unfit."""
+    """Return the function that converts a parsed value other than null to a type; the function may raise Unfit."""
     parts = [_reader(part, zone) for part in kind.parts]
     match kind.name:
         case "array":
@@ -131,7 +131,7 @@ def _reader(kind: Type, zone: dt.tzinfo) -> Callable[[Any], Any]:
 
 
 def _taken(read: Callable[[Any], Any], value: Any) -> tuple[Any, bool]:
-    """Return a value, and True if all of it is of its type; raises Unfit if nothing of it is."""
+    """Convert a value; return it and True if all of it fits its type. Raises Unfit if nothing of it fits."""
     if value is None:
         return None, True
     try:
@@ -187,7 +187,7 @@ def _simple(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
 
 
 def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
-    """Return a value of a type without parts; None where the value does not fit."""
+    """Convert a value to a scalar type; return None if it does not fit."""
     number = isinstance(value, Number)
     match kind.name:
         case "string":
@@ -215,7 +215,7 @@ def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
 
 
 def _date(text: str) -> int | None:
-    """Return a date; a text of digits that is none stands for days since 1970, as Spark 1.5 wrote dates."""
+    """Parse a date; otherwise, digits are days since 1970, as Spark 1.5 wrote dates."""
     days = read_date(text)
     if days is not None or not re.fullmatch(r"[+-]?[0-9]{1,10}", text):
         return days
@@ -247,7 +247,7 @@ def _object(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def _number(text: str) -> str:
-    """Return a number as Java writes a double, if it is no whole one; those that JSON lacks stand in quotes."""
+    """Write a number: whole ones as they are, others as Java writes doubles, NaN and infinities in quotes."""
     if re.fullmatch(r"-?\d+", text):
         return text
     written = write_floating(float(text), Type("double"))

@@ -19,7 +19,7 @@ _MOST_DIGITS = 350
 
 
 def _rounded(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve a rounding; the digits are a constant, since the type of a decimal depends on them."""
+    """Resolve a rounding. The number of digits must be constant, since a decimal's type depends on it."""
     if not 1 <= len(operands) <= 2:
         return None
     if len(operands) == 2 and operands[1].constant is None:
@@ -143,7 +143,7 @@ def _of_double(
     *,
     aliases: Sequence[str] = (),
 ) -> None:
-    """Enter a function of one double; a value that does not exist is NaN."""
+    """Enter a function of one double; where it is undefined, the result is NaN."""
 
     def row(value: float) -> float:
         try:

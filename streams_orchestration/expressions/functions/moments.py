@@ -81,7 +81,7 @@ MOMENTS.function(
 
 
 def _on_clock(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve what looks at hours: of either timestamp; a date or text becomes one."""
+    """Resolve a function of a time of day. It takes both kinds of timestamp; a date or a text is converted."""
     if len(operands) != 1:
         return None
     kind = operands[0].type
@@ -91,7 +91,7 @@ def _on_clock(operands: Sequence[Operand]) -> Resolved | None:
 
 
 def local_of(kind: Type, zone: dt.tzinfo) -> Callable[[int], int]:
-    """Return the function from a timestamp of a type to what clocks show."""
+    """Return the function that converts a timestamp of a type to local time."""
     return (lambda value: to_local(value, zone)) if kind == TIMESTAMP else (lambda value: value)
 
 
@@ -246,7 +246,7 @@ def _months_between(binding: Binding) -> Row:
 
 
 def _midnight(clock: Clock, zone: dt.tzinfo) -> int:
-    """Return the timestamp at which the day of a clock begins."""
+    """Return the timestamp at which a local day begins."""
     return from_local(days_of(clock.year, clock.month, clock.day) * DAY, zone)
 
 

@@ -1,4 +1,4 @@
-"""Types of functions that read texts as dates or times by a pattern, or write them by one."""
+"""Typing of functions that parse or format dates and times by a pattern."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from streams_orchestration.expressions.types import BINARY, STRING, TIMESTAMP, V
 
 
 def check_pattern(operands: Sequence[Operand]) -> None:
-    """Refuse a constant second argument that is no pattern.
+    """Check a constant second argument as a pattern.
 
     Raises:
-        MisfitError: says what is wrong with the pattern.
+        MisfitError: the pattern is invalid; the message says why.
     """
     constant = operands[1].constant if len(operands) == 2 else None
     if constant is not None and isinstance(constant[0], str):
@@ -38,12 +38,12 @@ def patterned(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 def saturated(seconds: float) -> int | None:
-    """Return seconds since 1970 as a timestamp; numbers beyond its range become the last or the first one."""
+    """Convert seconds since 1970 to a timestamp; values out of range become the first or last timestamp."""
     return min(max(int(seconds * SECOND), -(2**63)), 2**63 - 1) if math.isfinite(seconds * SECOND) else None
 
 
 def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the types of a function that reads a text by a pattern; a pattern beside a date or time is dropped."""
+    """Return the types of a function that parses a text by a pattern; a date or time needs none, so it is dropped."""
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         if not 1 <= len(operands) <= 2 or any(each.type.is_nested or each.type.is_interval for each in operands):
@@ -57,7 +57,7 @@ def text_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
 
 
 def text_number_or(kind: Type) -> Callable[[Sequence[Operand]], Resolved | None]:
-    """Return the types as `text_or`; a number is seconds of a timestamp, and its digits for any other type."""
+    """Return the types as `text_or` does; numbers are seconds for a timestamp, else their digits are parsed."""
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         number = operands[0].type if operands and operands[0].type.is_numeric else None

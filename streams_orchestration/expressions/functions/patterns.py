@@ -1,7 +1,7 @@
 r"""Patterns of LIKE and regular expressions, compiled once.
 
-Regular expressions are Java's in Spark. Python's have the same meaning for what both know; what differs is translated
-or refused: classes within classes, possessive quantifiers, `\\h`, `\\R` and so on.
+Spark uses Java's regular expressions. Syntax that Python shares keeps its meaning; other syntax is translated or
+refused: classes within classes, possessive quantifiers, `\\h`, `\\R` and so on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     r"""Return a regular expression; classes such as `\\d` are of ASCII, as in Java.
 
     Raises:
-        EvaluationError: it cannot be read, or has what only Java knows.
+        EvaluationError: it is invalid, or uses syntax that only Java has.
     """
     if odd := _ONLY_IN_JAVA.search(pattern.replace("\\\\", "")):
         message = f"the regular expression {pattern!r} uses {odd[0]!r}, which is not supported"
@@ -60,7 +60,7 @@ def _translated(match: re.Match[str]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def replacement(text: str) -> str:
-    """Return a replacement of Java (`$1`, a backslash before what stands for itself) as one of Python."""
+    """Convert a replacement of Java (`$1`, and a backslash as escape) to one of Python."""
     written, position = "", 0
     while position < len(text):
         mark = text[position]
@@ -84,7 +84,7 @@ def like_pattern(pattern: str, escape: str, *, ignore_case: bool = False) -> re.
     """Return the regular expression of a pattern of LIKE.
 
     Raises:
-        EvaluationError: the escape character stands before what needs none, or at the end.
+        EvaluationError: the escape character is last, or precedes a character that needs no escape.
     """
     parts, position = list[str](), 0
     while position < len(pattern):

@@ -1,4 +1,4 @@
-"""Results of functions that are refused where their type cannot hold them."""
+"""Range checks of function results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.expressions.types import INTEGRAL_RANGES, Type
 
 
 def checked(value: int, kind: Type) -> int:
-    """Return a whole number if its type holds it; raises EvaluationError otherwise."""
+    """Return a whole number if it is in the range of its type; raise EvaluationError otherwise."""
     low, high = INTEGRAL_RANGES[kind.name]
     if not low <= value <= high:
         message = f"{value} is beyond the range of {kind}"
@@ -19,7 +19,7 @@ def checked(value: int, kind: Type) -> int:
 
 
 def scaled(value: decimal.Decimal, kind: Type) -> decimal.Decimal:
-    """Return a decimal as one of its type, rounded half up; raises EvaluationError if it has too many digits."""
+    """Round a decimal half up to the scale of its type; raise EvaluationError if it has too many digits."""
     result = bounded(value, kind)
     if result is None:
         message = f"{value} is beyond the range of {kind}"

@@ -1,4 +1,4 @@
-"""Points in time moved by intervals, and the intervals between them, on the clocks of a time zone as in Spark."""
+"""Sums and differences of points in time and intervals, in the local time of a zone as in Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.expressions.types import BIGINT, DATE, DAY, TIMESTAMP
 
 
 def shifted(binding: Binding, sign: int) -> Row:
-    """Return the sum (sign 1) or difference (-1) of a point in time and an interval, as clocks of the zone show it."""
+    """Add (sign 1) or subtract (-1) an interval, in the local time of the zone."""
     kind, months = binding.result, YEAR_MONTH in binding.arguments
     zone = binding.zone if kind == TIMESTAMP else UTC
 
@@ -30,6 +30,6 @@ def shifted(binding: Binding, sign: int) -> Row:
 
 
 def elapsed(binding: Binding) -> Row:
-    """Return the difference of what clocks of the zone show at two timestamps, which need not be the time between."""
+    """Return the difference of two local times, which may differ from the time that passed."""
     zone = binding.zone
     return lambda one, other: checked(to_local(one, zone) - to_local(other, zone), BIGINT)

@@ -11,13 +11,13 @@ from streams_orchestration.expressions.table import Binding, Group, Operand, Res
 from streams_orchestration.expressions.types import BINARY, INT, STRING, VOID
 
 LONGEST = 2**24
-"""Characters of the longest text that a function makes of a short one, so that a wrong count takes no machine down."""
+"""The longest text that a function may make, in characters, so that a wrong count cannot exhaust memory."""
 
 TEXTS = Group("Texts")
 
 
 def within_limit(length: int) -> int:
-    """Return a length; raises EvaluationError if a text of it is longer than the limit."""
+    """Return the length; raise EvaluationError if it exceeds `LONGEST`."""
     if length > LONGEST:
         message = f"the text would have {length:,} characters; {LONGEST:,} are possible"
         raise EvaluationError(message)
@@ -27,7 +27,7 @@ def within_limit(length: int) -> int:
 def named(
     group: Group, names: Sequence[str], parameters: str, summary: str, example: tuple[str, str]
 ) -> Callable[[Row], Row]:
-    """Enter a function under several names; the example is of the first one."""
+    """Enter a function under several names; `example` uses the first one."""
 
     def enter(row: Row) -> Row:
         for name in names:
@@ -39,7 +39,7 @@ def named(
 
 
 def _text_or_bytes(operands: Sequence[Operand]) -> Resolved | None:
-    """Resolve what joins texts, binaries or arrays; anything else becomes a text."""
+    """Resolve a concatenation of texts, binaries or arrays; other values are converted to text."""
     kinds = [each.type for each in operands]
     if kinds and all(kind.name in ("array", "void") for kind in kinds) and any(kind.name == "array" for kind in kinds):
         together = common_of(kinds)
@@ -88,7 +88,7 @@ for _name in ("length", "len", "char_length", "character_length"):
 
 
 def bytes_of(value: str | bytes) -> bytes:
-    """Return the bytes of a text in UTF-8; bytes as they are."""
+    """Encode a text in UTF-8; return bytes unchanged."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
@@ -124,7 +124,7 @@ TEXTS.function(
 
 
 def _part(value: Any, start: int, length: int = 2**31 - 1) -> Any:
-    """Return a part as Spark cuts it: from 1, or from the end for a negative start."""
+    """Return a substring as Spark does: positions count from 1, or from the end if negative."""
     first = start - 1 if start > 0 else len(value) + start if start < 0 else 0
     end = min(first + length, len(value)) if length > 0 else first
     return value[max(first, 0) : max(end, 0)] if end > first else value[:0]
