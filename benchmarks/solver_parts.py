@@ -40,7 +40,6 @@ PES = ((50, 6), (500, 20), (5000, 60))
 """Operators and PEs of the graphs that are fused."""
 DECOUPLING_PARTS: dict[str, dict[str, Any]] = {
     "all parts": {},
-    "pairs of machines": {"search.rebalance": lambda *_: None},
     "starts from two decisions": {"search._ALONE": 1.0},
     "later starts from decisions": {"search.Search._keep": lambda *_: None},
     "later starts from nothing": {"search._ANEW": 0.0},

@@ -68,7 +68,7 @@ class _Effort:
         for _ in range(starts):
             if self.close() or time.monotonic() > until:
                 return
-            self.search.run_start(self._seed, until, rebalanced=self._proves, good_enough=self._bound)
+            self.search.run_start(self._seed, until)
             self._seed += 1
             self._report_progress()
 

@@ -11,7 +11,6 @@ from streams_orchestration.compiler.decoupling.coarsening import coarser, common
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.legality import violations
-from streams_orchestration.compiler.decoupling.rebalancing import rebalance
 from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces, TrackedAssignment
 
 
@@ -144,14 +143,12 @@ class Search:
             home = [home[number] for number in numbers]
         self.offer(home)
 
-    def run_start(self, seed: int, deadline: float, *, rebalanced: bool = False, good_enough: float = 0.0) -> None:
+    def run_start(self, seed: int, deadline: float) -> None:
         """Look for a better decision: from nothing, from a known one, or from the common clusters of two known ones.
 
         Args:
             seed: the seed of its random numbers.
             deadline: of `time.monotonic`; it ends there in any case.
-            rebalanced: True to rebalance pairs of machines by integer programs.
-            good_enough: an objective that needs no improvement.
         """
         if len(self.contraction.machines) < 2:
             return
@@ -166,11 +163,7 @@ class Search:
         else:
             home = self._from_two(chance, deadline)
         self.offer(home)
-        placed = TrackedAssignment(self._pieces, home)
-        if rebalanced:
-            rebalance(placed, deadline, good_enough)
-            self.offer(placed.home)
-        self._keep(placed)
+        self._keep(TrackedAssignment(self._pieces, home))
 
     def improve_filling(self, seed: int, steps: int, deadline: float = math.inf) -> None:
         """Anneal one of the best fillings, or the best decision if there is none, by moves that keep it legal.

@@ -54,10 +54,6 @@ class TrackedAssignment:
             for piece in range(len(pieces.weights))
         ]
 
-    def fans_of(self, piece: int) -> list[int]:
-        """Return the numbers of all fans with an end at a piece."""
-        return [*self._out[piece], *self._in[piece]]
-
     def _sends(self, destinations: int) -> int:
         return destinations if self.pieces.exact else min(destinations, 1)
 

@@ -1,1 +1,1 @@
-"""What becomes of a deployed application when another plan takes the place of its own: `streams redeploy`."""
+"""Redeployment: the effects of replacing the plan of a deployed application."""

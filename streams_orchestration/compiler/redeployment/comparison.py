@@ -1,4 +1,4 @@
-"""Two plans of one application compared: what `streams diff` and the console show, as a document and in words."""
+"""Comparison of two plans of one application, which `streams diff` and the console show."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from streams_orchestration.compiler.redeployment.preview import preview
 _NAMES_WIDTH = 40
 _MANY_NAMES_WIDTH = 72
 OUTCOME_COLUMNS = ("", "", "action", "rows", "bytes", "reason")
-"""Of `outcome_rows`."""
+"""The columns of `outcome_rows`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changes from one plan to another."""
+    """The changes from one plan to another."""
 
     change: WidthChange
     outcome: Redeployment | None
-    """What a redeploy would do with it; None of an application that compiles only."""
+    """The effects of a redeploy; None for an application that only compiles."""
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         change = self.change
         return {
             "widths": [each._asdict() for each in change.widths],
@@ -53,30 +53,30 @@ class Comparison:
 
     @property
     def refusal(self) -> str:
-        """What Streams would refuse, in a sentence; empty where it would not."""
+        """Return a sentence with the width changes that Streams would refuse; empty if there are none."""
         if not self.change.refused:
             return ""
         return f"Streams refuses this while the application runs (A43): {self.change.reason}."
 
     @property
     def restarts(self) -> str:
-        """How many PEs restart, in a sentence."""
+        """Return a sentence with the number of PEs that restart."""
         return f"{plural(len(self.change.pes.restart), 'PE')} would restart; the others run on."
 
 
 def compare(old: Compilation, new: Compilation, running: Compilation) -> Comparison:
-    """What changes from one plan to another of the same application.
+    """Return the changes from one plan to another of the same application.
 
     Args:
-        old: as it is compiled.
-        new: as it would be compiled.
-        running: `old` with the numbers that PEs have where it is deployed.
+        old: the plan as compiled.
+        new: the other plan as compiled.
+        running: `old` with its run-time numbers, if it is deployed.
     """
     return Comparison(width_change(old, new, _numbering(old, running)), _redeployed(old, running, new))
 
 
 def _numbering(old: Compilation, running: Compilation) -> Numbering:
-    """As it is compiled, with the numbers that PEs have where it is deployed."""
+    """Return the numbering of a plan as compiled, with run-time numbers of PEs if it is deployed."""
     numbers = {pe.compiled: pe.id for pe in running.fusion.pes}
     ids = tuple(numbers.get(pe.id, pe.id) for pe in old.fusion.pes)
     return replace(first_numbering(old), pes=PeNumbers(ids, max(ids, default=-1) + 1))
@@ -89,12 +89,12 @@ def _redeployed(old: Compilation, running: Compilation, new: Compilation) -> Red
 
 
 def width_rows(change: WidthChange) -> list[tuple[str, str, str]]:
-    """Parallel regions that get another width."""
+    """Return rows of the parallel regions whose width changes."""
     return [("width", each.region, f"{each.old} -> {each.new}") for each in change.widths]
 
 
 def plain_rows(change: WidthChange) -> list[tuple[str, str, str]]:
-    """What becomes of operators and PEs in Streams, whose applications cannot be redeployed."""
+    """Return rows of the changes of operators and PEs in Streams, whose applications cannot be redeployed."""
     rows = [
         ("operators", what, f"{len(names)}" + (f"  {short_list(names, _MANY_NAMES_WIDTH)}" if names else ""))
         for what, names in (("changed", change.changed), ("added", change.added), ("removed", change.removed))
@@ -111,12 +111,12 @@ def plain_rows(change: WidthChange) -> list[tuple[str, str, str]]:
 
 
 def restart_rows(change: WidthChange) -> list[tuple[str, str]]:
-    """PEs that restart, and why."""
+    """Return rows of the PEs that restart, with the reasons."""
     return [(f"PE {each.pe}", "; ".join(each.why)) for each in change.pes.restart]
 
 
 def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, str]]:
-    """What becomes of units and operators; of those that stay as they are only how many."""
+    """Return rows of the changes of units and operators; unchanged ones are only counted."""
     rows = [("unit", unit.unit, str(unit.action), "", "", "") for unit in outcome.units]
     stay = [each for each in outcome.operators if each.action == "kept" and not each.converted]
     changed = (each for each in outcome.operators if each not in stay)
@@ -130,14 +130,14 @@ def outcome_rows(outcome: Redeployment) -> list[tuple[str, str, str, str, str, s
 
 
 def pause(outcome: Redeployment) -> str:
-    """How long what changes will stand still, in a sentence; empty where it is not known, or over."""
+    """Return a sentence with the expected pause of the changed units; empty if it is unknown or over."""
     if outcome.predicted_seconds is None or outcome.measured_seconds is not None:
         return ""
     return f"What changes stands still for about {outcome.predicted_seconds:.1f} s."
 
 
 def _amounts(actions: Sequence[OperatorAction]) -> tuple[str, str]:
-    """Rows and bytes of their states together; empty where one is not known."""
+    """Return rows and bytes of several states together; empty if one is unknown."""
     return _sum([each.rows for each in actions]), _sum([each.bytes for each in actions])
 
 
@@ -147,7 +147,7 @@ def _sum(numbers: Sequence[int | None]) -> str:
 
 
 def _ranges(numbers: tuple[int, ...]) -> str:
-    """`0-2, 5`."""
+    """Return numbers as ranges: `0-2, 5`."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and parts[-1][-1] == number - 1:

@@ -1,4 +1,4 @@
-"""What decides in which channel of the parallel regions around it an operator meets a tuple."""
+"""The routing that decides in which channels an operator receives a tuple."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ FeedKind = Literal["hash", "roundRobin", "broadcast", "source", "import"]
 
 
 class Feed(NamedTuple):
-    """How tuples come into the channels of a region: by a splitter, or from what is in the region itself."""
+    """The way in which tuples enter the channels of a region: by a splitter, or from operators of the region."""
 
     kind: FeedKind
     attributes: tuple[str, ...] = ()
-    """Of a hash, in order."""
+    """The attributes of a hash, in order."""
 
 
 class Level(NamedTuple):
@@ -27,11 +27,11 @@ class Level(NamedTuple):
     """Full logical name."""
     width: int
     ports: tuple[tuple[Feed, ...], ...]
-    """Per input port of the operator; several where streams that are split in different ways reach it."""
+    """Per input port of the operator its feeds; several if streams with different splitters reach it."""
 
 
 class Feeds:
-    """The ways into the parallel regions of one application."""
+    """The feeds of the parallel regions of one application."""
 
     def __init__(self, graph: LogicalGraph) -> None:
         self.graph = graph
@@ -44,7 +44,7 @@ class Feeds:
             self._imported[link.operator].add(link.port)
 
     def levels(self, operator: int) -> tuple[Level, ...]:
-        """The regions around a logical operator, outermost first."""
+        """Return the regions around a logical operator, outermost first."""
         model = self.graph.operators[operator]
         return tuple(
             Level(
@@ -63,7 +63,7 @@ class Feeds:
         return tuple(sorted(feeds))
 
     def _ways(self, connections: Iterable[LogicalConnection], region: int) -> set[Feed]:
-        """How what comes over some connections has come into a region."""
+        """Return the feeds by which tuples on some connections entered a region."""
         name = self.graph.regions[region].name
         feeds: set[Feed] = set()
         pending, seen = [*connections], set[int]()

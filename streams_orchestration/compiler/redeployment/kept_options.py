@@ -1,4 +1,4 @@
-"""Options that are kept from an earlier compilation: the spec may have changed so that some of them fit it no more."""
+"""Options that a redeploy keeps from an earlier compilation, as far as they still fit the spec."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from streams_orchestration.model.loading import ReadSpec, read_application
 
 
 def options_of(deployed: Compilation) -> Options:
-    """Return the options of what is deployed; a width of a region with a `uid` is one of that, whatever its name."""
+    """Return the options of a deployed plan; widths of regions with a `uid` refer to that, not to the name."""
     regions = deployed.logical.regions
     widths: dict[str, int] = {}
     for pattern, width in deployed.options.widths:
@@ -37,7 +37,7 @@ def options_of(deployed: Compilation) -> Options:
 
 
 def fits(pattern: str, region: ParallelRegion) -> bool:
-    """Return True if a width pattern stands for a region, by its name or its uid."""
+    """Return True if a width pattern matches a region by its name or its uid."""
     return any(map(width_pattern(pattern).fullmatch, region.identities))
 
 
@@ -48,20 +48,20 @@ def fitting(
     *,
     read: ReadSpec | None = None,
 ) -> tuple[Options, tuple[str, ...]]:
-    """The options to compile a spec with next.
+    """Return the options for the next compilation of a spec.
 
-    Of those that are kept, submission-time values that it does not declare, widths of regions that it does not have and
-    a decision about other operators are left out. What is changed now is left to the compilation to judge, and so is a
-    spec with errors. A width that stays is stronger than the one in the spec, which an edit of the spec may not expect.
+    Kept submission-time values that the spec does not declare, kept widths of regions that it lacks and a kept decision
+    about other operators are left out. New options are not checked here, nor is a spec with errors. A kept width
+    overrides the one in the spec, which a user who edits the spec may not expect.
 
     Args:
-        spec: as it is now.
-        kept: the options that it was compiled with before.
-        change: what is wanted otherwise.
-        read: the spec, where it was read already.
+        spec: the current spec.
+        kept: the options of the earlier compilation.
+        change: the options that the user has set.
+        read: the spec, if it has been read already.
 
     Returns:
-        The options, and a sentence for each one that was left out, and for each width that the spec has otherwise.
+        The options, and a sentence for each option that was left out and each width that differs from the spec.
     """
     application, diagnostics = read or read_application(spec)
     if application is None or errors_of(diagnostics):
@@ -83,7 +83,7 @@ def fitting(
 
 
 def _widths(application: Application, options: Options) -> tuple[Options, list[str], tuple[ParallelRegion, ...]]:
-    """The options, what of the widths is left out, and the regions with the widths of the spec."""
+    """Return the options, the widths that are left out, and the regions with the widths of the spec."""
     if not options.widths:
         return options, [], ()
     done = _compiled(application, replace(options, widths=(), decoupling=None), (LOGICAL_STAGE,))
@@ -102,13 +102,13 @@ def _widths(application: Application, options: Options) -> tuple[Options, list[s
 def _counting(
     regions: Iterable[ParallelRegion], widths: tuple[tuple[str, int], ...], kept: tuple[tuple[str, int], ...]
 ) -> tuple[tuple[str, int], ...]:
-    """Return widths without those that are kept for one region, which has another one now."""
+    """Return widths without those that are kept for a region with a new width."""
     first = {next((each for each in widths if fits(each[0], region)), None) for region in regions}
     return tuple(each for each in widths if each in first or each not in kept or "*" in each[0])
 
 
 def _stronger(regions: Iterable[ParallelRegion], kept: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Regions whose width in the spec is not the one that counts, which is that of the first pattern that matches."""
+    """Yield the regions whose width in the spec is overridden, by the first pattern that matches."""
     for region in regions:
         counts = next((wide for pattern, wide in kept if fits(pattern, region)), region.width)
         if counts != region.width:
@@ -132,7 +132,7 @@ def _decision(application: Application, options: Options) -> tuple[Options, list
 
 
 def _compiled(application: Application, options: Options, stages: Iterable[Stage]) -> Progress | None:
-    """The application up to a stage; None when it has errors."""
+    """Return the application compiled up to a stage; None if it has errors."""
     done = Progress(options, application)
     for stage in stages:
         done, diagnostics = compute(stage, done)

@@ -1,4 +1,4 @@
-"""Whether a state still means the same to an operator whose class, parameters or input streams have changed."""
+"""The meaning of a state for an operator whose class, parameters or input streams have changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDER = {
     "int": ("bigint",),
     "float": ("double",),
 }
-"""Type of an attribute -> those that hold all its values."""
+"""Type of an attribute -> the types that hold all its values."""
 
 
 Expressions = Collection[tuple[str, str, str]]
@@ -35,11 +35,11 @@ def lost_meaning(
     Expressions are compared by their canonical texts over the same input streams.
 
     Args:
-        old: the operator as it is deployed, of any of its channels.
-        new: as it is wanted, of the same channel where there is one.
-        kind: its class now.
-        known: the expressions as they were when the operator was deployed.
-        alike: parameters that hold channel functions may differ, since channels go into one another.
+        old: the program of the deployed operator in any of its channels.
+        new: the program of the new operator, in the same channel if it exists.
+        kind: its new class.
+        known: the expressions of the deployed operator.
+        alike: parameters with channel functions may differ, since states of channels are merged.
     """
     if old.implementation != new.implementation:
         return f"was made by {old.implementation}, and {new.implementation} takes its place"
@@ -114,7 +114,7 @@ def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
 
 
 def conversions(old: OperatorProgram, new: OperatorProgram, kind: type[Operator]) -> str:
-    """Which attributes that a kept state may hold get a wider type, as `n from int to bigint`; empty when none does."""
+    """Return the attributes of a kept state that get a wider type, as `n from int to bigint`; empty if none does."""
     held = kind.state_attributes(_parameters(kind, dict(new.parameters)))
     wider: dict[str, str] = {}
     for former, present in zip(old.inputs, new.inputs, strict=True):
@@ -138,7 +138,7 @@ def _means_the_same(kind: type[Operator], before: Mapping[str, Any], after: Mapp
 
 
 def _narrowed(before: str, after: str, held: Collection[str] | None) -> str:
-    """What attributes have become that a state with the former ones cannot be brought to, if anything."""
+    """Return the attributes whose new type cannot hold the values of a state, with their types."""
     if before == after:
         return ""
     former, present = _types(before), _types(after)

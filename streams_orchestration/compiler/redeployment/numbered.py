@@ -1,4 +1,4 @@
-"""A plan with the numbers and names that its parts have while it runs."""
+"""Plans with the run-time numbers and names of their parts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from streams_orchestration.compiler.stage_results import FusionPlan
 
 
 def at_run_time(compilation: Compilation, numbers: Numbering) -> Compilation:
-    """The same application, in which what goes on from the deployed plan has the number and name that it has there.
+    """Return the application with run-time numbers and names: parts that continue deployed ones keep theirs.
 
     Args:
-        compilation: with its deployment plan.
-        numbers: of the redeploy.
+        compilation: the application with its deployment plan.
+        numbers: the numbering of the redeploy.
 
     Raises:
         ValueError: there is no deployment plan.
@@ -32,13 +32,13 @@ Done = TypeVar("Done", bound=Stages)
 
 
 def as_deployed(done: Done, deployed: Stages | None) -> Done:
-    """A fused application with the numbers that PEs and hosts have, or would get, where it is deployed.
+    """Return a fused application with the numbers that its PEs and hosts have, or would get, at run time.
 
-    Units of recovery keep the names that they are compiled with, but for those that are called by their PE.
+    Units of recovery keep their compiled names, except those that are named after a PE.
 
     Args:
-        done: as compiled, up to any stage.
-        deployed: the plan that runs; None where none does.
+        done: the application as compiled, up to any stage.
+        deployed: the running plan; None if there is none.
     """
     if deployed is None or done.logical is None or done.physical is None or done.fusion is None:
         return done
@@ -69,10 +69,10 @@ def _fusion(fusion: FusionPlan, numbers: Numbering) -> FusionPlan:
 
 
 def numbered(plan: DeploymentPlan, numbers: Numbering) -> DeploymentPlan:
-    """The same plan with the numbers of PEs and hosts and the names of units at run time.
+    """Return the plan with the run-time numbers of PEs and hosts and names of units.
 
-    Operators keep the numbers that they have in the plan: they mean something within a program only. So does the
-    number of a PE that an operator is told (`OperatorProgram.pe`).
+    Operators keep their numbers in the plan, which have a meaning only within a program. So does the PE number that an
+    operator reports (`OperatorProgram.pe`).
     """
     pes = tuple(replace(pe, program=_program(pe.program, numbers), host=numbers.hosts[pe.host]) for pe in plan.pes)
     units = tuple(

@@ -1,4 +1,4 @@
-"""What a redeploy does: to every unit and operator, and which states go where."""
+"""The outcome of a redeploy: the changes of every unit and operator, and the moves of states."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ OperatorVerb = Literal["kept", "moved", "resharded", "added", "dropped", "refuse
 
 
 class UnitAction(NamedTuple):
-    """What becomes of a unit of recovery."""
+    """The change of a unit of recovery."""
 
     unit: str
-    """The name that it has while it runs, which one that stays keeps."""
+    """Its run-time name, which an unchanged unit keeps."""
     action: UnitVerb
 
 
 class OperatorAction(NamedTuple):
-    """What becomes of a physical operator and of its state."""
+    """The change of a physical operator and of its state."""
 
     operator: str
-    """By its new name; one that goes by the name that it has."""
+    """Its new name; the old name of a removed operator."""
     action: OperatorVerb
     rows: int | None
-    """Of its state before the redeploy; None where that is not known."""
+    """Rows of its state before the redeploy; None if unknown."""
     bytes: int | None
     reason: str
     former: str | None = None
-    """The name that it goes by now; None of one that is new."""
+    """Its deployed name; None for a new operator."""
     lossy: bool = False
-    """State is lost."""
+    """True if state is lost."""
     remedy: str = ""
-    """How to keep the state, or to lose it on purpose; empty when it is kept, or may be lost."""
+    """The way to keep the state, or to allow its loss; empty if it is kept or its loss is allowed."""
     converted: str = ""
-    """Attributes of its input that get a wider type wherever its state holds them, as `n from int to bigint`."""
+    """The attributes of its state that get a wider type, as `n from int to bigint`."""
 
     @property
     def text(self) -> str:
-        """The reason, with what is converted and the remedy where there are such."""
+        """Return the reason, with conversions and remedy if there are any."""
         reason = (
             f"{self.reason}; what its state holds of its input is converted: {self.converted}"
             if self.converted
@@ -58,10 +58,10 @@ class OperatorAction(NamedTuple):
 
 
 class StatePlace(NamedTuple):
-    """Where the state of a physical operator is."""
+    """The place of the state of a physical operator."""
 
     pe: int
-    """By the number that it has while it runs."""
+    """The run-time number of the PE."""
     operator: str
     """Physical name."""
 
@@ -74,7 +74,7 @@ class RouteLevel(NamedTuple):
 
 
 class Routing(NamedTuple):
-    """The splitters that decide which of several replicas a tuple goes to, outermost first, for every input port."""
+    """The splitters that choose among several replicas, outermost first, for every input port."""
 
     ports: tuple[tuple[RouteLevel, ...], ...]
     width: int
@@ -83,48 +83,48 @@ class Routing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StateMove:
-    """States of replicas that go to other places together. Replicas are in the order of their channels."""
+    """States of replicas that move together. Replicas are in the order of their channels."""
 
     sources: tuple[StatePlace, ...]
     targets: tuple[StatePlace, ...]
     before: Routing | None = None
-    """How tuples went to the sources; None where each state goes on as it is, the first one to the first target."""
+    """The old routing of tuples; None if each state moves unchanged, the first one to the first target."""
     after: Routing | None = None
     source: bool = False
-    """It is the offset of a source."""
+    """True if the state is the offset of a source."""
 
 
 class Numbering(NamedTuple):
-    """The numbers and names that parts of the new plan have while it runs: those that they had if they stay."""
+    """The run-time numbers and names of the parts of the new plan; parts that stay keep theirs."""
 
     pes: Mapping[int, int]
-    """In the new plan -> at run time."""
+    """Number in the new plan -> number at run time."""
     hosts: Mapping[int, int]
     units: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Redeployment:
-    """The difference of what is deployed and what is wanted."""
+    """The difference between the deployed and the wanted plan."""
 
     application: str
     before: str
-    """Fingerprint of what is deployed."""
+    """Fingerprint of the deployed application."""
     after: str
     units: tuple[UnitAction, ...]
     operators: tuple[OperatorAction, ...]
-    """Those of the new plan in its order, then those that go."""
+    """The operators of the new plan in its order, then the removed ones."""
     moves: tuple[StateMove, ...]
-    """Of all states that are kept but those that stay as they are, where they are."""
+    """The moves of all kept states that change or change their place."""
     numbering: Numbering
     allowed: frozenset[str] = field(default_factory=frozenset[str])
-    """Operators, by their physical names, whose state may be lost."""
+    """Physical names of the operators whose state may be lost."""
     predicted_seconds: float | None = None
     measured_seconds: float | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """What becomes of the whole application."""
+        """The change of the application as a whole."""
         if any(each.action == "refused" for each in self.operators):
             return "refused"
         if any(each.lossy for each in self.operators):
@@ -138,7 +138,7 @@ class Redeployment:
 
     @property
     def formers(self) -> dict[str, str]:
-        """Operator -> the name that it goes by now; of two that share a name it is that which goes on."""
+        """Operator -> its deployed name; if two share a name, the one that continues counts."""
         formers: dict[str, str] = {}
         for each in self.operators:
             if each.former is not None:
@@ -147,18 +147,18 @@ class Redeployment:
 
     @property
     def acceptable(self) -> bool:
-        """It may be done: no state is lost but what may be."""
+        """True if no state is lost without permission."""
         lost = {each.operator for each in self.operators if each.lossy}
         return self.verdict != "refused" and lost <= self.allowed
 
     @property
     def losses(self) -> str:
-        """What would be lost that may not be, and why: a line for each operator."""
+        """Return a line for each operator that would lose state without permission, with the reason."""
         lost = [each for each in self.operators if each.action == "refused" or each.lossy]
         return "".join(f"\n  {each.operator}: {each.text}" for each in lost if each.operator not in self.allowed)
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         return {
             "application": self.application,
             "from": self.before,

@@ -1,4 +1,4 @@
-"""The deployed plan and the wanted one, operator by operator, and which parts of one go on from which of the other."""
+"""The deployed and the wanted plan, operator by operator, and the match of their parts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from streams_orchestration.compiler.redeployment.outcome import Numbering, State
 
 
 class Operators:
-    """The operators of a plan that is, or could be, deployed; PEs have the numbers of its programs."""
+    """The operators of a plan with a deployment plan; PEs have the numbers of its programs."""
 
     def __init__(self, compilation: Compilation, identities: Mapping[str, str] | None = None) -> None:
-        """Find them.
+        """Index the operators.
 
         Args:
-            compilation: with its deployment plan.
-            identities: other identities of logical operators than those of the spec.
+            compilation: the application with its deployment plan.
+            identities: identities of logical operators that replace those of the spec.
 
         Raises:
             ValueError: there is no deployment plan.
@@ -42,7 +42,7 @@ class Operators:
             for program in pe.program.operators.values():
                 self.pe_of[program.name], self.programs[program.name] = pe, program
         self.replicas: dict[str, Replica] = {}
-        """Physical name -> what it is, whatever widths and names."""
+        """Physical name -> identity of the replica."""
         self.models: dict[str, LogicalOperator] = {}
         self.by_identity: dict[str, dict[tuple[int, ...], str]] = defaultdict(dict)
         """Identity of a logical operator -> the physical names of its replicas, by their local channels."""
@@ -54,47 +54,47 @@ class Operators:
 
     @property
     def names(self) -> frozenset[str]:
-        """By which a user may name operators: physical and logical names, and uids."""
+        """Return the names of operators that a user may write: physical and logical names, and uids."""
         identities = (replica.name for replica in self.replicas.values())
         return frozenset((*self.replicas, *(each.name for each in self.logical.operators), *identities))
 
     @cached_property
     def feeds(self) -> Feeds:
-        """How tuples come into parallel regions."""
+        """The feeds of the parallel regions."""
         return Feeds(self.logical)
 
     def model(self, identity: str) -> LogicalOperator:
-        """A logical operator."""
+        """Return a logical operator."""
         return self.models[next(iter(self.by_identity[identity].values()))]
 
     def levels(self, identity: str) -> tuple[Level, ...]:
-        """The parallel regions around a logical operator."""
+        """Return the parallel regions around a logical operator."""
         return self.feeds.levels(self.model(identity).index)
 
     def place(self, name: str, pes: Mapping[int, int] | None = None) -> StatePlace:
-        """Where the state of an operator is; `pes` gives other numbers to PEs."""
+        """Return the place of an operator's state; `pes` renumbers PEs."""
         number = self.pe_of[name].program.pe
         return StatePlace(number if pes is None else pes[number], name)
 
     def members(self, pe: DeployedPe) -> list[Replica]:
-        """The operators of a PE."""
+        """Return the operators of a PE."""
         return [self.replicas[program.name] for program in pe.program.operators.values()]
 
     def unit_pes(self, unit: Unit) -> list[DeployedPe]:
-        """The PEs of a unit."""
+        """Return the PEs of a unit."""
         return [self._pes[number] for number in unit.pes]
 
 
 def paired(deployed: Compilation, wanted: Compilation) -> tuple[Operators, Operators]:
-    """Both plans, with the same identity for what is the same operator.
+    """Return both plans, with equal identities for the same operators.
 
-    An operator that gets a uid, or loses it, is known by its name still, if that is not the identity of another one.
+    An operator that gets or loses a uid is matched by its name, unless that is the identity of another one.
     """
     return Operators(deployed), Operators(wanted, _identities(deployed.logical, wanted.logical))
 
 
 def _identities(deployed: LogicalGraph, wanted: LogicalGraph) -> dict[str, str]:
-    """Identity of an operator that is wanted -> the other one that it is deployed under."""
+    """Return the operators whose identity changes: wanted identity -> deployed identity."""
     old, new = deployed.operators, wanted.operators
     before, after = {each.identity for each in old}, {each.identity for each in new}
     by_name = {each.name: each for each in old if each.identity not in after}
@@ -107,7 +107,7 @@ def _identities(deployed: LogicalGraph, wanted: LogicalGraph) -> dict[str, str]:
 
 
 def numbering(old: Operators, new: Operators) -> Numbering:
-    """The numbers at run time: what stays keeps its own, what is new gets numbers and names that nothing has."""
+    """Return the run-time numbers: parts that stay keep theirs, new parts get fresh numbers and names."""
     pes, hosts = pe_numbers(old.compilation, new.compilation)
     groups = [
         {
@@ -132,11 +132,11 @@ def numbering(old: Operators, new: Operators) -> Numbering:
 
 
 def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[int, int]]:
-    """The numbers that PEs and hosts of a wanted plan have at run time, by those that they are compiled with.
+    """Return the run-time numbers of the PEs and hosts of a wanted plan, by their compiled numbers.
 
     Args:
-        deployed: the plan that runs, with the numbers that it has there.
-        wanted: another one, fused.
+        deployed: the running plan, with its run-time numbers.
+        wanted: another plan, fused.
     """
     identities = _identities(need(deployed.logical), need(wanted.logical))
     before, after = _Members(deployed, {}), _Members(wanted, identities)
@@ -144,7 +144,7 @@ def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[i
 
 
 class _Members:
-    """The operators of PEs and of hosts, whatever their names."""
+    """The identities of the operators of PEs and of hosts."""
 
     def __init__(self, done: Stages, identities: Mapping[str, str]) -> None:
         known = [Replica(identities.get(name, name), channels) for name, channels in replicas(done)]

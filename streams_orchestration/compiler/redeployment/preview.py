@@ -1,4 +1,4 @@
-"""What a redeploy would do, worked out from two plans alone."""
+"""Previews of redeploys, computed from two plans alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.model.names import nearest
 
 
 class NothingToDropError(ValueError):
-    """An operator was named whose state would not be lost."""
+    """The user named an operator whose state would not be lost."""
 
 
 def preview(
@@ -26,20 +26,20 @@ def preview(
     drained: bool = False,
     predicted_seconds: float | None = None,
 ) -> Redeployment:
-    """What becomes of an application when another plan takes the place of its own.
+    """Return the effects of replacing the plan of an application.
 
     Args:
-        deployed: with the deployment plan that runs, whose PEs have the numbers that they have there.
-        wanted: with its deployment plan.
-        states: what is stored, by physical operator, of those that have something; None where that is not known.
+        deployed: the application with the running deployment plan, whose PEs have their run-time numbers.
+        wanted: the new application with its deployment plan.
+        states: stored states by physical operator; None if unknown.
         drop: operators whose state may be lost, by their logical or physical names.
-        drained: nothing is under way between units, so that it does not matter which ones feed one another.
-        predicted_seconds: how long nothing will be committed, if that is known.
+        drained: True if no tuples are in transit between units, so that cycles of changed units are allowed.
+        predicted_seconds: the expected pause of commits, if known.
 
     Raises:
-        NothingToDropError: a name in `drop` is of no operator, or of one whose state is not lost.
+        NothingToDropError: a name in `drop` is unknown, or names an operator whose state is not lost.
         ImplementationError: an operator that is wanted cannot be imported.
-        ValueError: a deployment plan is not there.
+        ValueError: a deployment plan is missing.
     """
     old, new = paired(deployed, wanted)
     numbers = numbering(old, new)
@@ -64,7 +64,7 @@ def preview(
 
 
 def _held_up(decided: Decided, old: Operators, circle: tuple[str, ...]) -> Decided:
-    """Operators of units that change and feed one another are refused: none could be drained first."""
+    """Refuse operators of changed units that feed one another, as none could be drained first."""
     text = f"the units {', '.join(circle)} feed one another and all change, so none can be drained before the others"
     inside = {unit.name: unit.pes for unit in old.plan.units if unit.name in circle}
     members = {pe for pes in inside.values() for pe in pes}
@@ -85,12 +85,12 @@ class _Loss:
         self._known = known
         self._unused: set[str] = {*drop}
         self._others: set[str] = set()
-        """Operators that would lose their state and were not named."""
+        """Operators that would lose their state but were not named."""
         self.operators: set[str] = set()
-        """Their physical names."""
+        """Physical names of the operators that may lose state."""
 
     def allow(self, decided: Decided) -> Decided:
-        """What was refused begins anew where it may; states that are not kept do not move."""
+        """Let refused operators start without state where that is allowed; states that are not kept do not move."""
         actions: list[OperatorAction] = []
         for each in decided.actions:
             action = each
@@ -108,7 +108,7 @@ class _Loss:
         return decided._replace(actions=tuple(actions), moves=decided.moves if keeps else ())
 
     def check(self) -> None:
-        """Raises NothingToDropError when a name was not that of an operator which loses its state."""
+        """Raise NothingToDropError if a name is not that of an operator that loses its state."""
         unknown = sorted(name for name in self._unused if name not in self._known)
         if unknown:
             message = f"there is no operator {unknown[0]}{nearest(unknown[0], self._known)}"

@@ -1,4 +1,4 @@
-"""Whether the state of an operator can be divided among other channels, by what decides where its tuples go."""
+"""The division of an operator's state among other channels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from streams_orchestration.operators.states.rescaling import NO_KEYS, Sharding
 def sharding_of(
     program: OperatorProgram, kind: type[Operator], stored: Mapping[str, tuple[str, ...]] | None = None
 ) -> Sharding:
-    """What an operator says of dividing its state.
+    """Return the operator's own rules for dividing its state.
 
     Args:
-        program: of one of its channels.
+        program: the program of one of its channels.
         kind: its class.
-        stored: the keys of the parts of a state that is there, by their names, which count where the class says
-            nothing.
+        stored: the keys of the parts of a stored state, by their names; used if the class has no rules.
     """
     context = OperatorContext.declared(program.name, program.inputs, program.outputs, time_zone=program.time_zone)
     try:
@@ -35,13 +34,13 @@ def sharding_of(
 
 
 def divisible(sharding: Sharding, old: Sequence[Level], new: Sequence[Level], changed: Sequence[int]) -> str:
-    """Why a state cannot be divided among the channels of a new plan; empty when it can.
+    """Return why a state cannot be divided among the channels of a new plan; empty if it can.
 
     Args:
-        sharding: what the operator says of its state.
-        old: the regions around it as deployed.
-        new: as wanted.
-        changed: which of them have another width or another way in.
+        sharding: the operator's own rules.
+        old: the deployed regions around it.
+        new: the wanted regions.
+        changed: the regions with another width or another feed.
     """
     if sharding.refusal or sharding.anyhow:
         return sharding.refusal
@@ -53,7 +52,7 @@ def divisible(sharding: Sharding, old: Sequence[Level], new: Sequence[Level], ch
 
 
 def _undecided(sharding: Sharding, level: Level) -> str:
-    """Why it is not a key of the state that decides in which channel of a region a tuple is."""
+    """Return why no key of the state decides the channel of a tuple in a region; empty if one does."""
     for port, feeds in enumerate(level.ports):
         if not feeds:
             continue

@@ -1,4 +1,4 @@
-"""What becomes of the state of every operator: kept where it is, moved, divided anew, or lost, and why."""
+"""The decision about the state of every operator: kept in place, moved, rehashed, or lost, with the reason."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ Channels = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class StateFacts:
-    """What there is of the state of a physical operator."""
+    """The facts of the stored state of a physical operator."""
 
     rows: int | None
-    """None where that is not known, of a query of Spark's."""
+    """The number of rows; None if unknown, as for a Spark query."""
     bytes: int
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """Part -> the names of what its keys are made of; empty for a part without keys."""
+    """Part -> the names of its key columns; empty for a part without keys."""
 
 
 class Decided(NamedTuple):
-    """What becomes of one operator in all its channels."""
+    """The decision about one operator in all its channels."""
 
     actions: tuple[OperatorAction, ...]
     moves: tuple[StateMove, ...] = ()
     names: frozenset[str] = frozenset()
-    """By which a user may name it: its logical names, and what it is known by."""
+    """The names that a user may write for it: its logical names, and its identities."""
 
 
 class Refusal(NamedTuple):
-    """Why a state is not kept, and what to do about it."""
+    """The reason why a state is not kept, and the remedy."""
 
     text: str
     remedy: str
@@ -61,7 +61,7 @@ CHANNELS = "the number of its channels"
 
 
 def refusal(name: str, reason: str, cause: str) -> Refusal:
-    """In the words that a preview has, and `explain`.
+    """Return the refusal in the words of previews and `explain`.
 
     Args:
         name: logical name of the operator.
@@ -72,7 +72,7 @@ def refusal(name: str, reason: str, cause: str) -> Refusal:
 
 
 def remedy_of_gone(identity: str, name: str) -> str:
-    """How to keep the state of an operator that is not in the new plan, or to lose it on purpose."""
+    """Return how to keep the state of an operator that the new plan lacks, or how to allow its loss."""
     return f"Give the operator that takes its place `uid: {identity}`, or {_letting_go(name)}"
 
 
@@ -81,18 +81,18 @@ def _letting_go(name: str) -> str:
 
 
 class Decisions:
-    """Of every operator of two plans."""
+    """The decisions about every operator of two plans."""
 
     def __init__(
         self, old: Operators, new: Operators, numbers: Numbering, states: Mapping[str, StateFacts] | None
     ) -> None:
-        """Nothing is decided yet.
+        """Prepare the decisions.
 
         Args:
-            old: what is deployed.
-            new: what is wanted.
-            numbers: of PEs at run time.
-            states: by physical name, of those that have one; None where that is not known.
+            old: the deployed plan.
+            new: the wanted plan.
+            numbers: run-time numbers of PEs.
+            states: stored states by physical name; None if unknown.
         """
         self.old = old
         self.new = new
@@ -100,7 +100,7 @@ class Decisions:
         self._states = states
 
     def all(self) -> Iterator[Decided]:
-        """Operators of the new plan in its order, then those that are gone."""
+        """Yield the decisions about operators of the new plan in its order, then about removed ones."""
         for identity in self.new.by_identity:
             decided = self._stays(identity) if identity in self.old.by_identity else self._added(identity)
             yield decided._replace(names=self._names(identity))
@@ -172,7 +172,7 @@ class Decisions:
         return self._carried(pairs, kind)
 
     def _carried(self, pairs: Sequence[tuple[str, str]], kind: type[Operator]) -> Decided:
-        """Each state goes on as it is."""
+        """Decide that each state continues unchanged."""
         source = issubclass(kind, SourceOperator)
         actions = [
             self._placed(former, name)._replace(
@@ -188,7 +188,7 @@ class Decisions:
         return Decided(tuple(actions), tuple(moves))
 
     def _own_sources(self, identity: str, kind: type[Operator]) -> Decided:
-        """Sources whose parameters name their channel: an offset is about what this channel reads."""
+        """Decide about sources whose parameters name their channel: an offset belongs to the channel."""
         before, after = self.old.by_identity[identity], self.new.by_identity[identity]
         common = [(before[channels], name) for channels, name in after.items() if channels in before]
         for former, name in common:
@@ -239,10 +239,10 @@ class Decisions:
         return Decided(tuple(actions), tuple(moves))
 
     def _refused(self, identity: str, reason: str, cause: str = "that") -> Decided:
-        """All channels of the new plan, and those of the old one that it does not have.
+        """Decide that the states of an operator are refused, in all channels of both plans.
 
         Args:
-            identity: of the operator.
+            identity: the identity of the operator.
             reason: goes on after `state of X`.
             cause: what would have to stay as it is.
         """
@@ -255,7 +255,7 @@ class Decisions:
         )
 
     def _placed(self, former: str, name: str) -> OperatorAction:
-        """An operator that goes on in one channel, there or elsewhere."""
+        """Decide about an operator that continues in one channel, in place or elsewhere."""
         old, new = self.old.pe_of[former], self.new.pe_of[name]
         pe, host = self._numbers.pes[new.program.pe], self._numbers.hosts[new.host]
         changes = [
@@ -277,12 +277,12 @@ class Decisions:
         return OperatorAction(name, verb, rows, size, reason, former)
 
     def _has_state(self, name: str) -> bool:
-        """May what is deployed keep anything; an operator that cannot be asked any more may."""
+        """Return True if the deployed operator may have state; if its class is gone, it may."""
         program = self.old.programs[name]
         return program.source or (program.stateful and _may_store(program))
 
     def _known_keys(self, before: Mapping[Channels, str]) -> Mapping[str, tuple[str, ...]] | None:
-        """Of what is stored, by part; None where that is not known."""
+        """Return the keys of the stored state by part; None if unknown."""
         if self._states is None:
             return None
         stored = (self._states[name].keys for name in before.values() if name in self._states)
@@ -290,7 +290,7 @@ class Decisions:
 
 
 def _may_store(program: OperatorProgram) -> bool:
-    """Does the class say that it keeps something under these parameters, as far as it can be asked?"""
+    """Return True if the class says that it keeps state under these parameters, or cannot be asked."""
     try:
         kind = import_operator(program.implementation)
         return kind.has_state(kind.Parameters.model_validate(program.parameters))
@@ -299,7 +299,7 @@ def _may_store(program: OperatorProgram) -> bool:
 
 
 def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:
-    """Which regions around an operator have another width, or another way in; all of them if their number differs."""
+    """Return the regions around an operator with another width or feed; all of them if their number differs."""
     if len(old) != len(new):
         return tuple(range(max(len(old), len(new))))
     return tuple(
@@ -310,7 +310,7 @@ def _changed(old: Sequence[Level], new: Sequence[Level]) -> tuple[int, ...]:
 
 
 def _regions(levels: tuple[Sequence[Level], Sequence[Level]], changed: Sequence[int]) -> str:
-    """The names of the regions around an operator that are not as before."""
+    """Return the names of the changed regions around an operator."""
     before, after = ([each[place].region for place in changed if place < len(each)] for each in levels)
     return ", ".join(after or before)
 
@@ -325,13 +325,13 @@ def _routing(levels: Sequence[Level], changed: Sequence[int]) -> Routing:
 
 
 def _feed(level: Level, port: int) -> Feed:
-    """The one way in; where there are several it is not the tuple that decides."""
+    """Return the single feed; if there are several, the tuple does not decide the channel."""
     feeds = level.ports[port]
     return feeds[0] if len(feeds) == 1 else Feed("roundRobin")
 
 
 def _groups(names: Mapping[Channels, str], changed: Sequence[int]) -> dict[Channels, list[str]]:
-    """Replicas that go into one another, in the order of their channels, by their channels in the other regions."""
+    """Return replicas whose states are merged, in channel order, by their channels in the other regions."""
     groups: dict[Channels, list[str]] = defaultdict(list)
     for channels in sorted(names):
         others = tuple(channel for place, channel in enumerate(channels) if place not in changed)
@@ -340,10 +340,10 @@ def _groups(names: Mapping[Channels, str], changed: Sequence[int]) -> dict[Chann
 
 
 def reads_by_channel(parameters: object, kind: type[Operator]) -> bool:
-    """Is it a source whose parameters name its channel, so that each channel has an offset of its own?"""
+    """Return True for a source whose parameters name its channel, so that each channel has an offset of its own."""
     return issubclass(kind, SourceOperator) and "Channel()" in str(parameters)
 
 
 def _same_text(old: Operators, new: Operators, identity: str) -> bool:
-    """Do the parameters read the same before channels are put in their place?"""
+    """Return True if the parameters are equal before channels are substituted."""
     return old.model(identity).parameters == new.model(identity).parameters

@@ -1,4 +1,4 @@
-"""Which units of recovery run on untouched: nothing of what they run, of where, and of their streams is another."""
+"""The units of recovery that continue untouched: with the same programs, places and streams."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from streams_orchestration.compiler.redeployment.plans import Operators
 
 
 def unit_actions(old: Operators, new: Operators, numbers: Numbering) -> tuple[UnitAction, ...]:
-    """What becomes of every unit, by the names that they have at run time: those of the new plan, then those that stop.
+    """Return the change of every unit, by run-time names: units of the new plan, then units that stop.
 
-    A program may differ in the numbers of operators, connections, PEs and regions, which say nothing but where else in
-    the plan something stands. A unit restarts, too, when an operator that reads a stream of it goes to another PE: both
-    PEs have read the same of it when it is drained.
+    Programs may differ in the numbers of operators, connections, PEs and regions, which are only references within the
+    plan. A unit also restarts if an operator that reads one of its streams moves to another PE, since both PEs must
+    have read the same part of the stream, which holds after a drain.
     """
     moved = _with_moved_readers(old, new, numbers)
     before = {unit.name: _facts(old, unit, None) for unit in old.plan.units}
@@ -45,7 +45,7 @@ def unit_actions(old: Operators, new: Operators, numbers: Numbering) -> tuple[Un
 
 
 def circle_of_changed(old: Operators, actions: tuple[UnitAction, ...]) -> tuple[str, ...]:
-    """Deployed units that change and that feed one another, so that none could be drained first; none is usual."""
+    """Return deployed units that change and feed one another, so that none could be drained first; usually none."""
     changed = {each.unit for each in actions if each.action in ("restart", "stop")}
     units = [unit for unit in old.plan.units if unit.name in changed]
     place = {pe: number for number, unit in enumerate(units) for pe in unit.pes}
@@ -60,7 +60,7 @@ def circle_of_changed(old: Operators, actions: tuple[UnitAction, ...]) -> tuple[
 
 
 def _with_moved_readers(old: Operators, new: Operators, numbers: Numbering) -> set[int]:
-    """PEs, by their numbers at run time, of whose streams an operator reads on in another PE."""
+    """Return the PEs, by run-time numbers, with a stream whose reader moves to another PE."""
     before = dict(_readings(old))
     return {
         numbers.pes[producer]
@@ -70,7 +70,7 @@ def _with_moved_readers(old: Operators, new: Operators, numbers: Numbering) -> s
 
 
 def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], tuple[int, int]]]:
-    """(operator, port, stream) that is read from another PE, with (producer, reader)."""
+    """Yield (operator, port, stream) -> (producer, reader) for each stream that is read from another PE."""
     for pe in operators.plan.pes:
         for stream in pe.program.inputs:
             reader = operators.replicas[pe.program.operators[stream.operator].name]
@@ -78,7 +78,7 @@ def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], 
 
 
 def _facts(operators: Operators, unit: Unit, numbers: Numbering | None) -> tuple[Any, ...]:
-    """All that a unit is; with the numbers of the new plan brought to those of run time."""
+    """Return all facts of a unit, with run-time numbers."""
     pes: Mapping[int, int] = {} if numbers is None else numbers.pes
     members = {pes.get(pe.program.pe, pe.program.pe): pe for pe in operators.unit_pes(unit)}
     plain = replace(
@@ -98,14 +98,14 @@ def _pe_facts(operators: Operators, pe: DeployedPe, numbers: Numbering | None) -
 
 
 class _Plain:
-    """A program with names of operators in place of numbers."""
+    """Programs with names of operators in place of numbers."""
 
     def __init__(self, program: PeProgram, pes: Mapping[int, int]) -> None:
         self._program = program
         self._pes = pes
 
     def program(self) -> tuple[Any, ...]:
-        """All that decides what the PE does."""
+        """Return all that decides what the PE does."""
         program = self._program
         consumers = {
             stream: sorted(self._pes.get(pe, pe) for pe in readers) for stream, readers in program.consumers.items()

@@ -1,1 +1,1 @@
-"""Consistent regions: what belongs together when the application takes a cut."""
+"""Consistent regions: the operators that take cuts together."""

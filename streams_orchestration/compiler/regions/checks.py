@@ -1,4 +1,4 @@
-"""Checks of consistent regions: annotations, members, ports, starts, triggers (section A.7, holes A34, A38, A50)."""
+"""Checks of consistent regions: annotations, members, ports, starts, triggers, loops (A.7, A34, A35, A38, A50)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from streams_orchestration.compiler.stage_results import ConsistentRegion
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _SHOWN = 12
-"""Operators of a loop that a message names."""
+"""The most operators of a loop that a message names."""
 
 
 def find_loops(logical: LogicalGraph, region_of: Sequence[int], starts: Collection[int]) -> Iterator[Diagnostic]:
-    """One finding per connection that closes a loop: CDISP0832E with a start operator in it, else CDISP0833E.
+    """Yield a finding for each connection that closes a loop: CDISP0832E with a start in it, else CDISP0833E.
 
     A connection into a control port closes no loop, unless it enters a start operator.
     """
@@ -69,13 +69,13 @@ def check_regions(
     roots: RegionStarts,
     expanded: Sequence[ConsistentRegion],
 ) -> list[Diagnostic]:
-    """Everything that is wrong with the regions of an application.
+    """Return the findings on the regions of an application.
 
     Args:
         logical: the application.
         regions: its regions, by index.
         region_of: per logical operator the index of its region, -1 for none.
-        roots: starts and barriers, as the annotations say.
+        roots: starts and barriers by the annotations.
         expanded: the regions after the parallel expansion.
     """
     diagnostics = [*_imports_and_exports(logical, region_of)]
@@ -104,7 +104,7 @@ def _at(operator: LogicalOperator, code: str, message: str) -> Diagnostic:
 
 
 def _imports_and_exports(logical: LogicalGraph, region_of: Sequence[int]) -> Iterator[Diagnostic]:
-    """Imports in a consistent composite (A22) and exports of a member's stream (CDISP0697E)."""
+    """Yield Imports in a consistent composite (A22) and exports of a member's stream (CDISP0697E)."""
     annotations = innermost_annotations(logical)
     for link in logical.imports:
         around = next((annotations[scope] for scope in reversed(link.composites) if scope in annotations), None)
@@ -121,7 +121,7 @@ def _imports_and_exports(logical: LogicalGraph, region_of: Sequence[int]) -> Ite
 def _ports(
     logical: LogicalGraph, regions: Sequence[ConsistentRegion], region_of: Sequence[int]
 ) -> Iterator[Diagnostic]:
-    """Ports of members that mix streams of a region with others (CDISP0670E) or with an import (A38, SO1002)."""
+    """Yield ports of members that mix streams of a region with others (CDISP0670E) or with an import (A38, SO1002)."""
     from_region: set[tuple[int, int]] = set()
     from_nowhere: set[tuple[int, int]] = set()
     for connection in logical.connections:
@@ -142,7 +142,7 @@ def _ports(
 
 
 def _member(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[Diagnostic]:
-    """What a member must be, and a start."""
+    """Yield violations of the conditions for members and starts."""
     if operator.checkpoint is not None:
         yield _at(operator, "CDISP0695E", f"{operator.name} is in a region and has a checkpoint config")
     if not operator.may_be_member:
@@ -163,10 +163,10 @@ def _member(operator: LogicalOperator, region: ConsistentRegion, *, start: bool)
 def _trigger(
     logical: LogicalGraph, region: ConsistentRegion, expanded: Sequence[ConsistentRegion]
 ) -> Iterator[Diagnostic]:
-    """An operator-driven region has one start, after the parallel expansion too (CDISP0837E to 0839W, CDISR1359E).
+    """Check that an operator-driven region has one start, also when expanded (CDISP0837E to 0839W, CDISR1359E).
 
-    Replicas of the start become one region when the flow leaves their parallel region, since its channels meet
-    there; as long as it does not, every channel is a region of its own (A42).
+    Replicas of the start form one region if the flow leaves their parallel region, since the channels meet there.
+    Otherwise every channel is a region of its own (A42).
     """
     starts = [logical.operators[index] for index in region.starts]
     if len(starts) > 1:

@@ -1,4 +1,4 @@
-"""How regions grow along the streams and merge, and what that makes of operators and ports (A23-A33).
+"""The growth of regions along the streams, their mergers, and their ends and autonomous ports (A23-A33).
 
 The rules are the same on the logical and on the expanded graph, so everything here works on operator numbers.
 """
@@ -13,7 +13,7 @@ from streams_orchestration.compiler.disjoint_sets import DisjointSets
 
 
 class Edge(Protocol):
-    """What logical and physical connections have in common."""
+    """The common interface of logical and physical connections."""
 
     @property
     def source(self) -> int:
@@ -33,25 +33,25 @@ class Edge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Regions after reach and merge; a merged region is named by the smallest number that went into it (A30)."""
+    """Regions after growing and merging; a merged region has the smallest number of its parts (A30)."""
 
     region_of: list[int]
     """Per operator the region that holds it, -1 for none (A25)."""
     merged: dict[int, list[int]]
-    """Surviving region -> all the regions it was made of, itself included."""
+    """Surviving region -> all regions that were merged into it, itself included."""
     reached_from: list[int] = field(compare=False)
-    """Per operator the producer by which a region came to it first, -1 for starts and for those in no region."""
+    """Per operator the producer through which a region reached it first, -1 for starts and outside of regions."""
     meetings: list[tuple[int, int, int]] = field(compare=False)
-    """(operator, region, region): where two regions met that were apart until then."""
+    """(operator, region, region) for each place where two separate regions met."""
 
 
 def grow(operators: int, edges: Iterable[Edge], starts: Mapping[int, int], barriers: Set[int], regions: int) -> Growth:
     """Follow all streams from all starts and merge regions that meet (A23, A24, A27).
 
-    An operator that some region holds already is not walked again: what lies behind it is reached by the region that
-    came first, and the two have just been merged. Hence every connection is looked at once, and since a merge is a
-    union of sets, neither the order of the starts nor that of the connections matters. The walk is breadth first, so
-    that the producers it keeps lead back to a start by a shortest way.
+    An operator that some region holds already is not walked again: the first region reaches the operators behind it,
+    and the two regions are merged. Hence every connection is visited once, and since a merge is a union of sets,
+    neither the order of the starts nor that of the connections matters. The walk is breadth first, so that the
+    recorded producers lead back to a start by a shortest path.
     """
     successors: list[list[int]] = [[] for _ in range(operators)]
     for edge in edges if starts else ():
@@ -92,7 +92,7 @@ class Membership:
 def memberships(
     region_of: Sequence[int], edges: Iterable[Edge], starts: Mapping[int, int], input_ports: Sequence[int]
 ) -> dict[int, Membership]:
-    """Ends (A32) and autonomous input ports (A33) of every region that has members.
+    """Return ends (A32) and autonomous input ports (A33) of every region with members.
 
     Args:
         region_of: per operator its region, -1 for none.

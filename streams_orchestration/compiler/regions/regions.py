@@ -1,4 +1,4 @@
-"""Consistent regions: which operators belong together when the application takes a cut (A10-A45)."""
+"""Consistent regions: finds the operators that take cuts together (A10-A45)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def map_regions(logical: LogicalGraph, physical: PhysicalGraph) -> tuple[RegionM
 
 
 def grow_logical(logical: LogicalGraph, roots: RegionStarts) -> tuple[Growth, list[int]]:
-    """The growth on the logical graph, and the final index of every operator's region, -1 for none (A31)."""
+    """Return the growth on the logical graph, and the final index of every operator's region, -1 for none (A31)."""
     growth = grow(len(logical.operators), logical.connections, roots.starts, roots.barriers, len(roots.created))
     number = {region: index for index, region in enumerate(growth.merged)}
     return growth, [number[region] if region >= 0 else -1 for region in growth.region_of]
@@ -41,7 +41,7 @@ def grow_logical(logical: LogicalGraph, roots: RegionStarts) -> tuple[Growth, li
 def _logical_regions(
     logical: LogicalGraph, roots: RegionStarts, growth: Growth
 ) -> tuple[tuple[ConsistentRegion, ...], list[Diagnostic]]:
-    """Surviving regions in the order of creation (A31), with the values of all that were merged (A29)."""
+    """Return the surviving regions in the order of creation (A31), with merged values (A29)."""
     ports = [len(operator.inputs) for operator in logical.operators]
     members = memberships(growth.region_of, logical.connections, roots.starts, ports)
     regions: list[ConsistentRegion] = []
@@ -82,7 +82,7 @@ def _expand(
     region_of: list[int],
     roots: RegionStarts,
 ) -> tuple[tuple[ConsistentRegion, ...], tuple[int, ...]]:
-    """Regions of the expanded graph (A40)."""
+    """Return the regions of the expanded graph (A40)."""
     growth, starts, logical_of = grow_expanded(physical, len(regions), region_of, roots)
     ports = [len(logical.operators[operator.logical].inputs) for operator in physical.operators]
     members = memberships(growth.region_of, physical.connections, starts, ports)
@@ -105,7 +105,7 @@ def _expand(
 def grow_expanded(
     physical: PhysicalGraph, regions: int, region_of: Sequence[int], roots: RegionStarts
 ) -> tuple[Growth, dict[int, int], list[int]]:
-    """The growth on the expanded graph, its starts with their regions, and the logical region of each region (A40).
+    """Return the growth on the expanded graph, the region of each start, and the logical region of each region (A40).
 
     A replica of a start opens the region of (logical region, its global channel); no channel and channel 0 are the
     same one and keep the number, the others are numbered behind in the order in which the replicas were made. The

@@ -1,4 +1,4 @@
-"""Which annotation decides for an operator, which operators start a consistent region, and which bar it (A13-A22)."""
+"""The starts and barriers of consistent regions, by the deciding annotation of each operator (A13-A22)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from streams_orchestration.compiler.logical_graph import ConsistentAnnotation, L
 
 @dataclass(frozen=True, slots=True)
 class RegionStarts:
-    """What the annotations say before anything is followed along the streams."""
+    """The starts and barriers of regions, before regions grow."""
 
     created: tuple[ConsistentAnnotation, ...]
     """The `@consistent` annotations in the order of creation (A14); their position is the region's first number."""
@@ -45,9 +45,9 @@ def find_starts(logical: LogicalGraph) -> RegionStarts:
 
 
 def innermost_annotations(logical: LogicalGraph) -> dict[str, ConsistentAnnotation]:
-    """The annotation of every annotated scope, in the order of the walk.
+    """Return the annotation of every annotated scope, in the order of the walk.
 
-    Where one invocation carries both kinds, which is an error (A9), `@consistent` is kept.
+    If one invocation carries both kinds, which is an error (A9), `@consistent` is kept.
     """
     deciding: dict[str, ConsistentAnnotation] = {}
     for annotation in logical.annotations:
@@ -59,7 +59,7 @@ def innermost_annotations(logical: LogicalGraph) -> dict[str, ConsistentAnnotati
 def deciding_annotation(
     operator: LogicalOperator, annotations: Mapping[str, ConsistentAnnotation]
 ) -> ConsistentAnnotation | None:
-    """The operator's own annotation, else that of the innermost annotated composite around it (A21)."""
+    """Return the operator's own annotation, else that of the innermost annotated composite around it (A21)."""
     if operator.name in annotations:
         return annotations[operator.name]
     for composite in reversed(operator.composites):
@@ -69,7 +69,7 @@ def deciding_annotation(
 
 
 def _fed_from_inside(logical: LogicalGraph, annotations: Mapping[str, ConsistentAnnotation]) -> set[int]:
-    """Operators with a producer inside of the annotated composite that decides for them (A16, A17)."""
+    """Return operators with a producer inside of the annotated composite that decides for them (A16, A17)."""
     scope_of = [""] * len(logical.operators)
     for operator in logical.operators:
         annotation = deciding_annotation(operator, annotations)

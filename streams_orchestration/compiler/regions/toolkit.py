@@ -1,4 +1,4 @@
-"""What single standard operators require of a consistent region, or a region of them (A36)."""
+"""Rules of single standard operators for consistent regions (A36)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.stage_results import ConsistentRegion
 
 Finding = tuple[str, str]
-"""Code and message."""
+"""A code and a message."""
 
 _REFUSED_PARAMETERS: dict[str, tuple[str, ...]] = {
     "FileSink": ("append", "compression"),
@@ -16,11 +16,11 @@ _REFUSED_PARAMETERS: dict[str, tuple[str, ...]] = {
     "Barrier": ("bufferSize",),
     "Pair": ("bufferSize",),
 }
-"""Parameters that go with no region (CDISP9243E)."""
+"""Parameters that no region allows (CDISP9243E)."""
 
 
 def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
-    """Why an operator cannot start a region."""
+    """Yield why an operator cannot start a region."""
     if operator.kind == "Custom":
         yield "CDISP0831E", f"{operator.name} is a Custom and cannot start a region"
     elif operator.standard and operator.kind == "FileSource" and operator.inputs:
@@ -31,7 +31,7 @@ def start_findings(operator: LogicalOperator) -> Iterator[Finding]:
 
 
 def member_findings(operator: LogicalOperator, region: ConsistentRegion, *, start: bool) -> Iterator[Finding]:
-    """Parameters of a member that do not go with its region."""
+    """Yield the parameters of a member that its region does not allow."""
     if not operator.standard:
         return
     parameters = operator.parameters
@@ -61,7 +61,7 @@ def member_findings(operator: LogicalOperator, region: ConsistentRegion, *, star
 
 
 def outside_findings(operator: LogicalOperator) -> Iterator[Finding]:
-    """Parameters and operators that make sense in a region only."""
+    """Yield parameters and operators that only work in a region."""
     if not operator.standard:
         return
     if operator.kind == "FileSink" and "truncateOnReset" in operator.parameters:

@@ -1,4 +1,4 @@
-"""Values of a region that was made of several: period, timeouts, attempts (A28, A29)."""
+"""Values of merged regions: period, timeouts, attempts (A28, A29)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DEFAULTS: dict[str, float | int | None] = {
 def merge_values(
     annotations: Sequence[ConsistentAnnotation],
 ) -> tuple[dict[str, float | int | None], list[Diagnostic]]:
-    """The values of the region that the annotations, in the order of creation, became together.
+    """Return the values of the region that merges some annotations, given in the order of creation.
 
-    Key by key the largest value wins and a key that was not written counts with its default; but a submission-time
-    value beats every literal, and two different ones contradict each other (CDISP0684E). An operator-driven region
+    For each key the largest value wins, and a missing key counts with its default. But a submission-time value beats
+    every literal, and two different ones contradict each other (CDISP0684E). An operator-driven region
     merges with no other (CDISP0835E). Each of these errors has details that name the annotations involved.
     """
     diagnostics: list[Diagnostic] = []

@@ -1,1 +1,1 @@
-"""What the sections of the plan document are made of: tables, and the terms that all of them use."""
+"""Parts of the sections of the plan document: tables, and common terms."""

@@ -1,8 +1,8 @@
-"""Long lists of the plan document, kept as columns: made into documents, or written as JSON text without these.
+"""Long lists of the plan document, kept as columns: made into documents, or written directly as JSON text.
 
-A section of the plan says once what its rows look like. As text, the form of a row is a template made beforehand, and
-what many rows have in common, an operator's port for instance, is put into words once. A table of a hundred thousand
-rows is thus written without an object a row.
+A section of the plan declares the form of its rows once. For JSON text, the form becomes a template, and values that
+many rows share, such as an operator's port, are encoded once. So a table of a hundred thousand rows is written without
+an object for each row.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import Any, NamedTuple, Protocol, cast
 from streams_orchestration.model.containers import is_mapping
 
 Encoder = Callable[[Any], str]
-"""A value as JSON text."""
+"""A function from a value to JSON text."""
 
 _call = cast("Callable[[Encoder, Any], str]", call)
 
 INDENT = "  "
 _CHUNK = 4096
-"""Rows that are written at a time."""
+"""The number of rows that are written at a time."""
 
 
 class Cell(Protocol):
-    """What the values of a column, or of one key of a record, stand for."""
+    """The type of the values of a column, or of one key of a record."""
 
     def document(self, value: Any, /) -> Any:
-        """The value in a document."""
+        """Return the value in a document."""
         ...
 
     def encoder(self) -> Encoder:
-        """What gives the text of a value, as `json.dumps` writes it: on one line."""
+        """Return the function that encodes a value like `json.dumps`, on one line."""
         ...
 
 
@@ -45,11 +45,11 @@ class Plain:
         self._encode = encode
 
     def document(self, value: Any) -> Any:
-        """The value."""
+        """Return the value."""
         return value
 
     def encoder(self) -> Encoder:
-        """By the type's own function, or any JSON value."""
+        """Return the type's own encoder, or that of any JSON value."""
         return self._encode or _line
 
 
@@ -60,28 +60,28 @@ BOOLEAN: Cell = Plain({False: "false", True: "true"}.__getitem__)
 
 
 class Numbered:
-    """A number that stands for a value of another cell: each is put into words once, at the first column of it."""
+    """A number that stands for a value of another cell; all values are encoded once, for the first column."""
 
     def __init__(self, cell: Cell, rows: Sequence[Any], pick: Callable[[Any], Any] | None = None) -> None:
-        """`rows` are the values, or what `pick` makes these of."""
+        """Take the values, or rows of which `pick` returns the values."""
         self._cell = cell
         self._rows = rows
         self._pick = pick
         self._texts: list[str] = []
 
     def document(self, value: int) -> Any:
-        """What the other cell makes of the value."""
+        """Return the value as the other cell decodes it."""
         row = self._rows[value]
         return self._cell.document(self._pick(row) if self._pick else row)
 
     def texts(self) -> list[str]:
-        """The texts of all values."""
+        """Return the texts of all values."""
         if not self._texts:
             self._texts = list(map(self._cell.encoder(), map(self._pick, self._rows) if self._pick else self._rows))
         return self._texts
 
     def encoder(self) -> Encoder:
-        """The other cell's text."""
+        """Return the other cell's text."""
         return self.texts().__getitem__
 
 
@@ -93,11 +93,11 @@ class Record:
         self._heads: list[str] = []
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
-        """The object."""
+        """Return the object."""
         return {key: cell.document(each) for (key, cell), each in zip(self._cells.items(), value, strict=False)}
 
     def encoder(self) -> Encoder:
-        """The object."""
+        """Return the object."""
         template, encoders = _row(self._cells)
         name, *others = self._cells.values()
         if isinstance(name, Numbered) and others == [INTEGER]:  # nearly all are: something and its number
@@ -108,7 +108,7 @@ class Record:
 
 
 class Extended:
-    """A tuple that stands for an object with one more key, of which the last two items are the value."""
+    """A tuple that stands for an object with one more key; its last two items are the value of that key."""
 
     def __init__(self, cell: Cell, key: str, more: Cell) -> None:
         self._cell = cell
@@ -116,35 +116,35 @@ class Extended:
         self._more = more
 
     def document(self, value: Sequence[Any]) -> dict[str, Any]:
-        """The object."""
+        """Return the object."""
         return {**self._cell.document(value[:-2]), self._key: self._more.document(value[-2:])}
 
     def encoder(self) -> Encoder:
-        """The object."""
+        """Return the object."""
         encode, more, key = self._cell.encoder(), self._more.encoder(), encode_basestring(self._key)
         return lambda value: f"{encode(value[:-2])[:-1]}, {key}: {more(value[-2:])}}}"
 
 
 class Fields:
-    """A value of few that stand for several keys of the object around it; its own key there is not written."""
+    """A value that stands for several keys of the object around it; there are few different values."""
 
     def __init__(self, document: Callable[[Any], dict[str, Any]]) -> None:
         self.document = document
 
     def encoder(self) -> Encoder:
-        """The keys, without the braces around them."""
+        """Return the encoder of the keys, without the braces around them."""
         return _Texts(lambda value: _line(self.document(value))[1:-1]).__getitem__
 
 
 class Shared:
-    """Another cell, whose values appear again and again: each is put into words once."""
+    """Another cell with few different values, each of which is encoded once."""
 
     def __init__(self, cell: Cell) -> None:
         self.document = cell.document
         self._texts = _Texts(cell.encoder())
 
     def encoder(self) -> Encoder:
-        """The other cell's text."""
+        """Return the other cell's text."""
         return self._texts.__getitem__
 
 
@@ -158,17 +158,17 @@ class _Texts(dict[Any, str]):
 
 
 class Nullable:
-    """Another cell, for values of which the first item may be negative, which stands for null."""
+    """Another cell for tuples; a negative first item stands for null."""
 
     def __init__(self, cell: Cell) -> None:
         self._cell = cell
 
     def document(self, value: Sequence[int]) -> Any:
-        """What the other cell makes of it, or None."""
+        """Return the value as the other cell decodes it, or None."""
         return None if value[0] < 0 else self._cell.document(value)
 
     def encoder(self) -> Encoder:
-        """The other cell's text, or null."""
+        """Return the other cell's encoder, with null for None."""
         encode = self._cell.encoder()
         return lambda value: "null" if value[0] < 0 else encode(value)
 
@@ -180,17 +180,17 @@ class Listed:
         self._cell = cell
 
     def document(self, value: Iterable[Any]) -> list[Any]:
-        """The list."""
+        """Return the list."""
         return list(map(self._cell.document, value))
 
     def encoder(self) -> Encoder:
-        """The list."""
+        """Return the list."""
         encode = self._cell.encoder()
         return lambda value: f"[{', '.join(map(encode, value))}]"
 
 
 def _row(cells: Mapping[str, Cell]) -> tuple[str, list[Encoder]]:
-    """The template of an object, and the encoders of what goes into it."""
+    """Return the template of an object, and the encoders of its values."""
     parts = ["%s" if isinstance(cell, Fields) else f"{encode_basestring(key)}: %s" for key, cell in cells.items()]
     return f"{{{', '.join(parts)}}}", [cell.encoder() for cell in cells.values()]
 
@@ -204,17 +204,17 @@ class Column(NamedTuple):
 
     cell: Cell
     values: Iterable[Any]
-    """To be gone through once."""
+    """The values, which are iterated once."""
 
 
 class Table:
-    """A list of objects with the same keys, to be used once."""
+    """A list of objects with the same keys, for a single use."""
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
         self._columns = columns
 
     def document(self) -> list[dict[str, Any]]:
-        """The list."""
+        """Return the list."""
         documents: list[dict[str, Any]] = []
         for values in zip(*(column.values for column in self._columns.values()), strict=True):
             document: dict[str, Any] = {}
@@ -227,7 +227,7 @@ class Table:
         return documents
 
     def text(self, margin: str) -> Iterator[str]:
-        """The list as JSON, a row a line, in pieces."""
+        """Yield the list as JSON, with a row a line, in pieces."""
         template, encoders = _row({key: column.cell for key, column in self._columns.items()})
         literals = template.split("%s")
         texts = (map(encode, column.values) for encode, column in zip(encoders, self._columns.values(), strict=True))
@@ -242,18 +242,18 @@ class Table:
 
 
 def columns_of(rows: Sequence[Any], cells: Mapping[str, tuple[Cell, str]]) -> Table:
-    """A table of attributes of objects: by key the cell and the attribute."""
+    """Return a table of attributes of objects; `cells` maps each key to its cell and attribute."""
     return Table({key: Column(cell, map(attrgetter(name), rows)) for key, (cell, name) in cells.items()})
 
 
 def dumps(value: Any, margin: str = "") -> str:
-    """A document as JSON text; line ends are never part of a string there, so all of them take the margin."""
+    """Return a document as JSON text with a margin; strings have no line ends, so all line ends get it."""
     text = json.dumps(value, indent=len(INDENT), ensure_ascii=False)
     return text.replace("\n", f"\n{margin}") if margin else text
 
 
 def document(value: Any) -> Any:
-    """A section with every table in it made a list."""
+    """Return a section with every table in it as a list."""
     if isinstance(value, Table):
         return value.document()
     if is_mapping(value):
@@ -262,7 +262,7 @@ def document(value: Any) -> Any:
 
 
 def text(value: Any, margin: str = "") -> Iterator[str]:
-    """`document(value)` as JSON, in pieces: what is no table as `dumps` writes it."""
+    """Yield `document(value)` as JSON, in pieces; everything but tables as `dumps` writes it."""
     if isinstance(value, Table):
         yield from value.text(margin)
     elif is_mapping(value) and value:

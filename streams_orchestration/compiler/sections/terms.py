@@ -1,4 +1,4 @@
-"""What the sections of a plan call things."""
+"""Terms of the plan document: the names of operators, ports and channels."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ Section = dict[str, Any]
 
 
 class Terms:
-    """What the sections of a plan have in common: names, ends of connections, channels of splitters."""
+    """Cells that all sections share: names, ends of connections, channels of splitters."""
 
     def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
         self.name = Numbered(TEXT, [operator.name for operator in graph.operators] if graph is not None else [])
         self.port = Record({"operator": self.name, "port": INTEGER})
         self.end = Shared(self.port)
-        """Of (operator, port)."""
+        """A cell for (operator, port)."""
         connections = graph.connections if graph is not None else ()
         self.source = Numbered(self.end, connections, itemgetter(0, 1))
         self.target = Numbered(self.end, connections, itemgetter(2, 3))
-        """Of a connection's number."""
+        """A cell for the number of a connection."""
         ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
         self.channel = Nullable(Record({"id": Numbered(TEXT, ids), "channel": INTEGER}))
-        """Of (splitter, channel)."""
+        """A cell for (splitter, channel)."""

@@ -1,1 +1,1 @@
-"""Threads: the queues of a PE, and what several threads enter."""
+"""Threads: the queues of PEs, and the operators that several threads enter."""

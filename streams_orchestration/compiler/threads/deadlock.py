@@ -8,11 +8,11 @@ from streams_orchestration.compiler.threads.origins import ThreadOrigins
 from streams_orchestration.model.diagnostics import Diagnostic
 
 _Origin = tuple[str, int, int]
-"""Where a thread begins: what kind of place, the operator, and its port or -1."""
+"""The origin of a thread: its kind, the operator, and the port or -1."""
 
 
 def check_waits(logical: LogicalGraph, physical: PhysicalGraph, origins: ThreadOrigins) -> list[Diagnostic]:
-    """SO1201 for every logical operator that would wait for its own thread.
+    """Return SO1201 for every logical operator that would wait for its own thread.
 
     A thread drives a port when its calls can come in there: through a queue on the port, from another PE, or by
     direct calls from upstream. Only threads that exist under every threading model count.
@@ -34,7 +34,7 @@ def check_waits(logical: LogicalGraph, physical: PhysicalGraph, origins: ThreadO
 
 
 class _Drivers:
-    """The search upstream from the ports of waiting operators, remembered by producer."""
+    """A search upstream from the ports of waiting operators, with results remembered by producer."""
 
     def __init__(self, logical: LogicalGraph, physical: PhysicalGraph, origins: ThreadOrigins) -> None:
         self._logical = logical
@@ -48,7 +48,7 @@ class _Drivers:
             self._upstream.setdefault(connection.target, []).append(connection.source)
 
     def of(self, index: int, port: int) -> frozenset[_Origin]:
-        """Origins of the threads that drive an input port."""
+        """Return the origins of the threads that drive an input port."""
         result = self._at(index, port)
         for producer in self._producers.get((index, port), ()):
             if producer not in self._behind:
@@ -57,7 +57,7 @@ class _Drivers:
         return result
 
     def _at(self, index: int, port: int) -> frozenset[_Origin]:
-        """Threads that begin at a port itself."""
+        """Return the threads that begin at a port itself."""
         if (index, port) in self._origins.queued:
             return frozenset({("the queue of", index, port)})
         if index in self._origins.dynamic:
@@ -67,7 +67,7 @@ class _Drivers:
         return frozenset()
 
     def _leaving(self, producer: int) -> frozenset[_Origin]:
-        """Threads that come out of an operator."""
+        """Return the threads that leave an operator."""
         result: set[_Origin] = set()
         stack = [producer]
         seen = {producer}

@@ -1,4 +1,4 @@
-"""Where the threads of a PE come from, and which connections they pass (rules 67, 68, 72-74)."""
+"""Origins of the threads of a PE, and the connections that they pass (rules 67, 68, 72-74)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Model = Literal["manual", "automatic", "dynamic", "dedicated"]
 
 
 def threading_model(operator: LogicalOperator, options: Options) -> Model:
-    """The annotation around the operator, else the model chosen at submission, else automatic (rules 67, 68)."""
+    """Return the model of the annotation around the operator, else that of the options, else automatic (67, 68)."""
     return operator.threading.model or options.threading or "automatic"
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadOrigins:
-    """Everything that makes or stops a thread in some PE; operators are physical."""
+    """Everything that begins or stops a thread in a PE, by physical operators."""
 
     manual: frozenset[int]
     """Operators under the manual model, which are called by the producer's thread only."""
@@ -77,14 +77,14 @@ def find_origins(
 
 
 Begin = Literal["source", "queue", "PE input", "port"]
-"""What makes a thread: an operator without inputs, a queue, a stream from another PE, an input port (rule 73)."""
+"""The kind of a thread's origin: an operator without inputs, a queue, a stream from another PE, a port (rule 73)."""
 
 
 def threads_at(operator: int, inputs: int, origins: ThreadOrigins) -> list[tuple[Begin, int]]:
-    """The threads that begin in front of an operator, each with its input port, -1 for none (rule 73).
+    """Return the threads that begin in front of an operator, each with its input port, -1 for none (rule 73).
 
-    A queue is its port's only thread. Any other port of an operator that is not manual has one for calls that the
-    platform may make, and one for what comes from another PE or an import, which a dynamic operator's pool takes over.
+    A queue is its port's only thread. Any other port of an operator that is not manual has a thread for calls of the
+    platform, and one for tuples from another PE or an import; the pool of a dynamic operator replaces the latter.
     """
     begun: list[tuple[Begin, int]] = [("source", -1)] if operator in origins.sources else []
     for port in range(inputs):

@@ -1,4 +1,4 @@
-"""How many threads enter every operator and queue, and leave every operator (rules 73, 74)."""
+"""The number of threads that enter every operator and queue, and leave every operator (rules 73, 74)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.compiler.threads.origins import ThreadOrigins, threads_at
 
 EXACT_BITS = 1 << 28
-"""Operators times threads of a PE up to which threads are counted exactly: 32 MB of bit sets at the very most."""
+"""The largest product of operators and threads of a PE for an exact count: at most 32 MB of bit sets."""
 MANY = 2
-"""What a count says in larger PEs when there are this many threads or more."""
+"""The count in larger PEs for this many threads or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entering:
-    """Numbers of threads."""
+    """The numbers of threads that enter and leave operators."""
 
     operators: list[int]
     queues: dict[tuple[int, int], int]
@@ -89,12 +89,12 @@ def count_threads(
 def _own_threads(
     logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, origins: ThreadOrigins
 ) -> tuple[list[tuple[int, int]], dict[int, tuple[int, int]], list[int]]:
-    """Threads that begin at an operator's inputs, and behind it, as ranges of numbers; and how many every PE has."""
+    """Return the threads that begin at an operator's inputs and behind it, as ranges, and their number by PE."""
     threads = [0] * len(fusion.pes)
     own: list[tuple[int, int]] = []
     behind: dict[int, tuple[int, int]] = {}
     apart = {operator for operator, _ in (*origins.queued, *origins.remote)}
-    """Replicas at which other threads may begin than at their siblings."""
+    """Replicas whose threads may differ from those of their siblings."""
     usual: dict[int, int] = {}
     for operator, pe in zip(physical.operators, fusion.pe_of, strict=True):
         index, model = operator.index, operator.logical
@@ -121,7 +121,7 @@ class _Sets:
     """A representation of sets of threads as integers; 0 is the empty set."""
 
     span: Callable[[int, int], int]
-    """The set of a range of numbers."""
+    """Returns the set of a range of numbers."""
     join: Callable[[int, int], int]
     count: Callable[[int], int]
 
@@ -130,7 +130,7 @@ _SEVERAL = -1
 
 
 def _few(start: int, stop: int) -> int:
-    """The only thread's number, from 1; or that there are several."""
+    """Return the number of a single thread, from 1, or the mark for several."""
     return start + 1 if stop == start + 1 else _SEVERAL if stop > start else 0
 
 
@@ -145,7 +145,7 @@ def _count_few(threads: int) -> int:
 
 
 _join_exact = cast("Callable[[int, int], int]", or_)
-"""It takes less time to call than `int.__or__`."""
+"""`operator.or_`, which is faster to call than `int.__or__`."""
 
 _EXACT = _Sets(lambda start, stop: ((1 << (stop - start)) - 1) << start, _join_exact, int.bit_count)
 _TRUNCATED = _Sets(_few, _join_few, _count_few)

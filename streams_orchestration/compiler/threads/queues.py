@@ -12,13 +12,13 @@ from streams_orchestration.compiler.stage_results import FusionPlan, Queue
 from streams_orchestration.compiler.threads.origins import threading_model
 
 POLICY = "Sys.Wait"
-"""An added queue never drops."""
+"""The policy of added queues, which never drop."""
 SIZE = 1000
-"""Tuples in an added queue."""
+"""The size of an added queue in tuples."""
 
 
 def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionPlan, options: Options) -> list[Queue]:
-    """All threaded ports, by operator and port.
+    """Return all threaded ports, sorted by operator and port.
 
     A queue is added where a connection within a PE comes from a splitter channel, or enters an operator under the
     dedicated model; a queue of the user stands in every model and keeps others away. Merges, broadcasts and connections
@@ -51,7 +51,7 @@ def place_queues(logical: LogicalGraph, physical: PhysicalGraph, fusion: FusionP
 def added_for(
     connection: Connection, pe_of: Sequence[int], dedicated: Container[int]
 ) -> Literal["splitter", "dedicated"] | None:
-    """Why a connection asks for a queue at its input port, None when it does not.
+    """Return why a connection needs a queue at its input port, None if it does not.
 
     Args:
         connection: the connection.

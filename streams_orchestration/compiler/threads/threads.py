@@ -1,4 +1,4 @@
-"""Threads: which queues a PE has, and which operators several threads enter (rules 64-77)."""
+"""Threads: the queues of PEs, and the operators that several threads enter (rules 64-77)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan_threads(
     entering = count_threads(logical, physical, fusion, origins)
     operators: list[OperatorThreads] = []
     made: dict[tuple[int, int], OperatorThreads] = {}
-    """Of replicas of one operator that as many threads enter."""
+    """Results for replicas of one operator with equally many threads."""
     for operator, threads in zip(physical.operators, entering.operators, strict=True):
         key = operator.logical, threads
         if key not in made:

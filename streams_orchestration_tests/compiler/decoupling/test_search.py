@@ -19,7 +19,6 @@ from streams_orchestration.compiler.decoupling.dataflow import dataflow
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.lower_bounds import block_bound, simple_bound
-from streams_orchestration.compiler.decoupling.rebalancing import rebalance
 from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
@@ -120,25 +119,6 @@ def test_bounds_see_more_than_the_mean():
     simple = simple_bound(contraction)
     wanted = 1.005 * simple
     assert wanted <= spreading_bound(contraction, simple, search.best, 60.0, wanted) <= search.evaluation.objective
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("machines", "tee"),
-    [
-        (2, "exact"),
-        (5, "head"),
-        pytest.param(2, "head", marks=pytest.mark.deep),
-        pytest.param(5, "exact", marks=pytest.mark.deep),
-    ],
-)
-def test_sharing_out_pairs_lowers_the_largest_load(machines: int, tee: str):
-    contraction = contracted(large(60, machines, tee=tee))
-    placement = placed(contraction, [number % machines for number in range(contraction.size)])
-    before = max(placement.loads)
-    rebalance(placement, time.monotonic() + 60)
-    assert max(placement.loads) < 0.9 * before
-    assert placement.loads == pytest.approx(by_machine(contraction, placement.home), abs=1e-9)
 
 
 @pytest.mark.parametrize("params", [{"forward": True}, {"latency_budget": 3}, {"machine_budget": 6}])
