@@ -28,7 +28,7 @@ FRESH, RESTORABLE, MENDED = "cuts_are_fresh", "cuts_can_be_restored", "failures_
 STABLE, MACHINES, STORAGE = "units_are_stable", "machines_are_up", "storage_is_reached"
 PLACED, WORKING = "hosts_are_placed", "units_work"
 CHECKS = {
-    FRESH: "Every consistent region of a running application has completed an epoch a moment ago.",
+    FRESH: "Every consistent region of a running application has completed an epoch within its usual time.",
     RESTORABLE: "All files are there that a reset to the last complete epoch needs.",
     MENDED: "No region or PE has failed in a way that only a person can mend.",
     STABLE: f"No region or PE was reset {UNSTABLE_RESETS} times or more in the last {STABLE_SECONDS / 60:.0f} minutes "

@@ -4,6 +4,7 @@
 
 # Dagster reads the annotations of ops here, so they may not be turned into text.
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,8 +50,9 @@ def spec_asset(watched: WatchedSpec, spec: dg.AssetSpec) -> dg.AssetsDefinition:
         spec: of the asset.
     """
 
-    @dg.multi_observable_source_asset(name=f"{watched.application}__{SPEC}", specs=[spec])
     def observe() -> Iterator[dg.ObserveResult]:
         yield dg.ObserveResult(asset_key=spec.key, data_version=dg.DataVersion(watched.version() or MISSING))
 
-    return observe
+    with warnings.catch_warnings():  # one for each application, about a choice that is not the user's
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return dg.multi_observable_source_asset(name=f"{watched.application}__{SPEC}", specs=[spec])(observe)

@@ -77,11 +77,13 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
         )
 
     return [
-        spec(PROFILE, ["deployment"], "What the operators, streams and PEs of the running application cost."),
+        spec(
+            PROFILE, ["deployment"], "The measured cost of the operators, streams and PEs of the running application."
+        ),
         spec(
             DECISION,
             [PROFILE],
-            "Which operators of the busiest PE to move to PEs of their own, and what that would bring.",
+            "The operators of the busiest PE to move to PEs of their own, and the predicted gain.",
         ),
         spec(
             OUTCOME,

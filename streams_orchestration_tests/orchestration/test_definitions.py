@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +46,17 @@ def test_every_spec_has_its_definitions(spec: Path, home: Home):
     specs = {s.key.to_user_string(): s for s in defs.resolve_all_asset_specs()}
     assert {specs[key].group_name for key in specs if key.startswith("demo/")} == {"demo", "demo_profiling"}
     assert all(s.kinds and s.description for s in specs.values())
+
+
+def test_definitions_warn_of_no_feature_that_the_user_did_not_choose(spec: Path, home: Home):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dg.BetaWarning)
+        build_definitions(spec.parent, home)
+
+
+def test_descriptions_of_assets_name_their_subject(spec: Path, home: Home):
+    descriptions = [each.description or "" for each in build_definitions(spec.parent, home).resolve_all_asset_specs()]
+    assert not [each for each in descriptions if each.split(" ", 1)[0] in ("How", "What", "Where", "Which")]
 
 
 def test_stages_and_deployment_are_drawn_in_their_descriptions(spec: Path, home: Home):

@@ -33,7 +33,7 @@ FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "orc", "txt")
 def stage_lineage(application: str) -> nx.DiGraph[str]:
     """The part that is known before anything is compiled: spec, stages, deployment."""
     graph: nx.DiGraph[str] = nx.DiGraph(application=application)
-    _add(graph, "spec", "spec", f"What the user wrote of {application}")
+    _add(graph, "spec", "spec", f"The spec of {application}")
     for stage in STAGES:
         _add(graph, stage.name, "stage", stage.description)
         for source in stage.inputs or ("spec",):
