@@ -50,7 +50,7 @@ def test_a_table_that_is_missing_ends_the_run_which_goes_on_when_it_is_there(
     with target_of("postgresql", tmp_path, request) as target:
         status, output = run(tmp_path, target.url)
         assert status != 0
-        assert "Out: there is no table totals; say createTable: true, or make it" in output
+        assert "Out: there is no table totals; set createTable: true, or make it" in output
         assert "Mend the cause, and run it again: it goes on where it stood" in output
         target.run("CREATE TABLE totals (k TEXT, n BIGINT)")
         status, output = run(tmp_path, target.url)

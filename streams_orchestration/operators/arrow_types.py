@@ -29,7 +29,7 @@ def _simple_types() -> dict[str, pa.DataType]:
 
 @functools.lru_cache(maxsize=4096)
 def arrow_schema(ddl: str) -> pa.Schema:
-    """The Arrow schema of a tuple type; empty text is the type of no attributes.
+    """Return the Arrow schema of a tuple type; empty text is the type of no attributes.
 
     Raises:
         ValueError: the text is no tuple type.
@@ -50,7 +50,7 @@ def required_attributes(ddl: str) -> tuple[str, ...]:
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """The Arrow type of one attribute, from its canonical DDL."""
+    """Return the Arrow type of one attribute, from its canonical DDL."""
     if (simple := _simple_types().get(text)) is not None:
         return simple
     if match := re.fullmatch(r"decimal\((\d+), (\d+)\)", text):
@@ -65,7 +65,7 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def schema_ddl(schema: pa.Schema) -> str:
-    """The tuple type of an Arrow schema; a field that is not nullable is `NOT NULL`.
+    """Return the tuple type of an Arrow schema; a field that is not nullable is `NOT NULL`.
 
     Raises:
         ValueError: a field has a type that no attribute can have.
@@ -75,7 +75,7 @@ def schema_ddl(schema: pa.Schema) -> str:
 
 
 def type_name(kind: pa.DataType) -> str:
-    """A type as tuple types write it, for messages; Arrow's name where no attribute can have it."""
+    """Return a type as tuple types write it, for messages; Arrow's name where no attribute can have it."""
     try:
         return _type_ddl("", kind)
     except ValueError:
@@ -109,7 +109,7 @@ def _type_ddl(name: str, kind: pa.DataType) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def row_layout(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
-    """Bits that every row takes in columns of a fixed width, and the positions of the other columns."""
+    """Return the bits of a row in all columns of a fixed width, and the positions of the other columns."""
     fixed = [pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type) for field in schema]
     bits = sum(field.type.bit_width for field, simple in zip(schema, fixed, strict=True) if simple)
     return bits, tuple(position for position, simple in enumerate(fixed) if not simple)

@@ -48,7 +48,7 @@ class Background:
             return self._spent()
 
     def taken_ns(self) -> int:
-        """Processor time since the last call."""
+        """Return the processor time since the last call."""
         before, self._reported = self._reported, self.cpu_ns()
         return self._reported - before
 
@@ -57,7 +57,7 @@ class Background:
 
 
 def background_cpu_ns() -> int:
-    """Processor time of all threads in the background of this process."""
+    """Return the processor time of all background threads of this process."""
     if not _ALIVE:
         return _ENDED[0]
     with _LOCK:

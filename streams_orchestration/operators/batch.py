@@ -38,7 +38,7 @@ class TupleBatch:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any], schema: pa.Schema) -> TupleBatch:
-        """A batch of columns (anything Arrow can read), cast to `schema`, in its order.
+        """Return a batch of columns (anything Arrow can read), cast to `schema`, in its order.
 
         Raises:
             DataError: a column of the schema is missing, the columns are of several lengths, or a value does not fit
@@ -59,13 +59,13 @@ class TupleBatch:
 
     @classmethod
     def from_table(cls, table: pa.Table) -> TupleBatch:
-        """A batch of all rows of a table."""
+        """Return a batch of all rows of a table."""
         batches = table.to_batches()
         return cls(pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], schema=table.schema))
 
     @classmethod
     def concat(cls, batches: Iterable[TupleBatch], schema: pa.Schema) -> TupleBatch:
-        """The tuples of all batches, one after another."""
+        """Return the tuples of all batches, one after another."""
         return cls.from_table(pa.Table.from_batches([batch.arrow for batch in batches], schema=schema))
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class TupleBatch:
         return self._arrow
 
     def column(self, name: str) -> np.ndarray:
-        """A read-only numpy view of one attribute; nulls as NaN or None. No copy where Arrow and numpy agree.
+        """Return a read-only numpy view of one attribute; nulls as NaN or None. No copy where Arrow and numpy agree.
 
         Raises:
             KeyError: no such attribute.
@@ -117,7 +117,7 @@ class TupleBatch:
         return view
 
     def writable(self, name: str) -> np.ndarray:
-        """A numpy array of one attribute that may be written in place, until the batch is submitted.
+        """Return a numpy array of one attribute that may be written in place, until the batch is submitted.
 
         Nulls are NaN or None in it, and are nulls again afterwards unless a value was written over them.
 
@@ -170,7 +170,7 @@ class TupleBatch:
         return self if self._mutable else TupleBatch(self.arrow, nbytes=self._bytes)
 
     def copy(self, attributes: tuple[str, ...] | None = None) -> TupleBatch:
-        """A writable copy; of the named attributes only where the operator declares that it mutates no others."""
+        """Return a writable copy, of the named attributes only if the operator declares that it mutates no others."""
         source = self.arrow
         names = source.schema.names if attributes is None else [n for n in source.schema.names if n in attributes]
         copied = TupleBatch(source, nbytes=self._bytes)
@@ -205,19 +205,19 @@ class TupleBatch:
                 raise DataError(message)
 
     def filter(self, mask: Any) -> TupleBatch:
-        """The tuples where the boolean mask is true."""
+        """Return the tuples where the boolean mask is true."""
         return TupleBatch(self.arrow.filter(_as_array(mask, pa.bool_())))
 
     def take(self, indexes: Any) -> TupleBatch:
-        """The tuples at these positions, in their order."""
+        """Return the tuples at these positions, in their order."""
         return TupleBatch(self.arrow.take(_as_array(indexes, pa.int64())))
 
     def slice(self, start: int, length: int | None = None) -> TupleBatch:
-        """A run of tuples, without a copy."""
+        """Return a run of tuples, without a copy."""
         return TupleBatch(self.arrow.slice(start, length))
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """The tuples as dictionaries."""
+        """Return the tuples as dictionaries."""
         return self.arrow.to_pylist()
 
     def __repr__(self) -> str:

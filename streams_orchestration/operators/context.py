@@ -87,7 +87,7 @@ class OperatorContext:
         return self.required[port] if port < len(self.required) else ()
 
     def output_schema(self, port: int = 0) -> pa.Schema:
-        """The tuple type of an output port that the operator cannot do without.
+        """Return the tuple type of an output port that the operator cannot do without.
 
         Raises:
             ValueError: the stream has no schema.
@@ -108,7 +108,7 @@ class OperatorContext:
         ports: Iterable[str] = (),
         time_zone: str = "UTC",
     ) -> OperatorContext:
-        """The surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
+        """Return the surroundings of an operator that does not run, from the tuple types of its ports as DDL."""
         targets = tuple(outputs)
         return cls(
             name,

@@ -95,7 +95,7 @@ class Operator:
 
     @classmethod
     def mentions(cls, parameters: Any) -> Mentions | None:
-        """The attributes that the parameters name; None where only `check` knows.
+        """Return the attributes that the parameters name; None where only `check` knows.
 
         Where the streams plainly have all of them, `check` must not raise UnknownAttributeError: compiling leaves it
         out then, and with it everything that takes long to import.
@@ -109,7 +109,7 @@ class Operator:
 
     @classmethod
     def input_files(cls, parameters: Any) -> tuple[str, ...]:
-        """Files to be read, or directories and patterns of such, as the parameters name them."""
+        """Return the input files, directories and patterns that the parameters name."""
         return ()
 
     @classmethod
@@ -119,12 +119,12 @@ class Operator:
 
     @classmethod
     def directory(cls, context: OperatorContext, parameters: Any) -> Path | str | None:
-        """The directory, or its address, that the operator publishes into and shares with its siblings only."""
+        """Return the directory, or its address, that the operator publishes into and shares with its siblings only."""
         return None
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: Any) -> dict[str, Any] | None:
-        """Parameters of a FileSource that reads the files in `directory`, and `schema`; None if none can."""
+        """Return the parameters of a FileSource that reads the files in `directory`, and `schema`; None if none can."""
         return None
 
     @classmethod
@@ -139,7 +139,7 @@ class Operator:
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
-        """Files that this replica wrote and that are not published; those that no commit names are swept."""
+        """Return the unpublished files of this replica; those that no commit names are removed."""
         return ()
 
     def setup(self) -> None:
@@ -189,7 +189,7 @@ class Operator:
 
     @classmethod
     def state_attributes(cls, parameters: Any) -> Collection[str] | None:
-        """The attributes of the input streams that the state is made of; None for all."""
+        """Return the attributes of the input streams that the state is made of; None for all."""
         return None
 
     @classmethod
@@ -213,12 +213,12 @@ class Operator:
         return divide_declared(self.state_keys, states, route, self.context.inputs[0] if self.context.inputs else None)
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """The keys that lie in a state, by which it is proved that they lie where their tuples go."""
+        """Return the keys that lie in a state, by which it is proved that they lie where their tuples go."""
         schema = self.context.inputs[0] if self.context.inputs else None
         return [PortKeys(0, keys) for keys in declared_keys(self.state_keys, state, schema)] if self.state_keys else []
 
     def prepare_commit(self) -> tuple[PendingFile, ...]:
-        """End of a micro-batch: finish and name the files that go with it."""
+        """Finish the micro-batch and return the files that belong to it."""
         return ()
 
     def brings(self, port: int) -> bool:
@@ -226,7 +226,7 @@ class Operator:
         return False
 
     def code_modules(self) -> tuple[str, ...]:
-        """The modules with the operator's own code: errors name the line in it where they were raised."""
+        """Return the modules with the operator's own code: errors name the line in it where they were raised."""
         return tuple(kind.__module__ for kind in type(self).__mro__)
 
     def submit(self, batch: TupleBatch, port: int = 0) -> None:
@@ -332,7 +332,7 @@ class SourceOperator(Operator):
         return None
 
     def place(self) -> str:
-        """The file and rows of the last submitted tuples, for errors of later operators."""
+        """Return the file and rows of the last submitted tuples, for errors of later operators."""
         return ""
 
 

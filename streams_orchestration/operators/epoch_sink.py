@@ -45,7 +45,7 @@ class EpochSink(Operator):
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: Any) -> tuple[Path, ...]:
-        """The files of this replica that wait."""
+        """Return the files of this replica that wait."""
         return tuple(sorted(path for path in waiting_directory(context).rglob("*") if path.is_file()))
 
     @property
@@ -72,7 +72,7 @@ class EpochSink(Operator):
         return False
 
     def deliver(self, key: DeliveryKey, batches: Iterator[TupleBatch]) -> None:
-        """Hand over the tuples of one epoch, completely.
+        """Deliver all tuples of one epoch.
 
         Args:
             key: the same whenever these tuples are delivered.
@@ -81,7 +81,7 @@ class EpochSink(Operator):
         raise NotImplementedError
 
     def deliver_files(self, key: DeliveryKey, files: Sequence[Path]) -> None:
-        """Hand over the files that `prepare_commit` has written in one epoch; `deliver` gets the tuples in them.
+        """Deliver the files that `prepare_commit` wrote in one epoch; by default `deliver` gets their tuples.
 
         Raises:
             WaitingFileError: a file cannot be read.
@@ -113,7 +113,7 @@ def waiting_directory(context: OperatorContext) -> Path:
 
 
 def read_batches(path: Path) -> Iterator[TupleBatch]:
-    """The tuples of a file that `prepare_commit` has written.
+    """Yield the tuples of a file that `prepare_commit` has written.
 
     Raises:
         WaitingFileError: the file is gone, cannot be read, or was altered.

@@ -121,13 +121,13 @@ class FrameOperator(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: FrameParameters) -> Sharding:
-        """Spark's state is divided among its partitions, not by the attributes of a route."""
+        """Return that the state cannot be divided by attributes: Spark divides it among its own partitions."""
         return Sharding(refusal="is Spark's, which cannot be divided among channels")
 
     def compose(
         self, spark: SparkSession, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame]
     ) -> list[DataFrame]:
-        """The DataFrame of every output port.
+        """Return the DataFrame of every output port.
 
         Args:
             spark: a session with a view of the name of every input port and table.

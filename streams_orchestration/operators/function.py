@@ -130,7 +130,7 @@ def schema_for(part: Mapping[str, Any], context: OperatorContext, port: int) -> 
 
 
 def _further_arguments(function: Function) -> list[str]:
-    """The names of the arguments behind the batch."""
+    """Return the names of the arguments behind the batch."""
     names = list(inspect.signature(function).parameters)
     if not names or names[0] == METRICS or len([name for name in names[1:] if name != METRICS]) > 1:
         message = (

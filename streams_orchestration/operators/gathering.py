@@ -35,7 +35,7 @@ class GatheringSink(Operator):
         raise NotImplementedError
 
     def pending(self) -> Path:
-        """The directory for files that wait; they may be in directories in it."""
+        """Return the directory for files that wait; they may be in directories in it."""
         raise NotImplementedError
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
@@ -52,7 +52,7 @@ class GatheringSink(Operator):
         return LocalStorage()
 
     def final(self, pending: Path, epoch: int, batch: int) -> Path | str:
-        """The final name of a file that waits: a path of this machine, or an address of `storage`.
+        """Return the final name of a file that waits: a path of this machine, or an address of `storage`.
 
         Args:
             pending: where it is.

@@ -70,7 +70,7 @@ class HttpParameters(Parameters):
         except ValueError:  # whose text may have a part of a password
             raise ValueError(_NO_ADDRESS) from None
         if parts.username is not None or parts.password is not None:
-            message = "a user or password stands in the address; name it in token or headers, as ${env:NAME}"
+            message = "the address contains a user or password; name it in token or headers, as ${env:NAME}"
             raise ValueError(message)
         if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
             raise ValueError(_NO_ADDRESS)
@@ -87,7 +87,7 @@ class HttpParameters(Parameters):
                 message = f"{name} is set by the operator itself; leave it out"
                 raise ValueError(message)
             if (names_secret(name) or name.lower() == "key") and not REFERENCE.search(value):
-                message = f"{name}: a secret stands in it; name where it is: ${{env:NAME}} or ${{file:PATH}}"
+                message = f"{name}: it contains a secret; name its place instead: ${{env:NAME}} or ${{file:PATH}}"
                 raise ValueError(message)
         return headers
 
@@ -98,13 +98,13 @@ class HttpParameters(Parameters):
 
 
 def check_token(token: str | None) -> str | None:
-    """The parameter `token`.
+    """Return the parameter `token`.
 
     Raises:
         ValueError: it is no reference.
     """
     if token is not None and not is_reference(token):
-        message = "a secret stands in it, and would stand in plans and logs, too; name where it is: ${env:NAME}"
+        message = "it contains a secret, which plans and logs would show; name its place instead: ${env:NAME}"
         raise ValueError(message)
     return token
 
@@ -238,7 +238,7 @@ def _seconds(retry_after: str | None) -> float:
 
 
 def _cause(error: BaseException) -> str:
-    """The innermost reason; the outer ones name the address, with what its references stand for."""
+    """Return the innermost reason; the outer ones name the address, with what its references stand for."""
     seen: Any = error
     while (inner := getattr(seen, "reason", None) or seen.__cause__ or seen.__context__) is not None:
         if not isinstance(inner, BaseException):

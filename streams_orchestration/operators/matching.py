@@ -32,7 +32,7 @@ class MatchingParameters(Parameters):
     )
 
     def keys_of(self, schemas: Sequence[pa.Schema]) -> list[list[str]]:
-        """The attributes of each port that make the key.
+        """Return the attributes of each port that make the key.
 
         Raises:
             UnknownAttributeError: a port does not have one of its attributes.
@@ -59,7 +59,7 @@ class MatchingParameters(Parameters):
         return keys
 
     def mentioned(self) -> list[str]:
-        """The attributes that every port must have."""
+        """Return the attributes that every port must have."""
         return [name for name in self.partition_by if isinstance(name, str)]
 
 

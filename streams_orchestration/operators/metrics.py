@@ -108,7 +108,7 @@ class Metrics:
         return self.counter("errors", "errors that the operator has dealt with itself")
 
     def lag(self, tuples: int, seconds: float) -> None:
-        """A source is so far behind what it could read now; `streams status` shows it."""
+        """Set how far a source is behind the available input, for `streams status`."""
         self.gauge(LAG_TUPLES, "that could be read and were not read yet").set(tuples)
         self.gauge(LAG_SECONDS, "since the oldest of them could be read").set(seconds)
 

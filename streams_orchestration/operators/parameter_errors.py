@@ -64,7 +64,7 @@ def _of_the_form(items: list[ErrorDetails]) -> list[ErrorDetails]:
 
 
 def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str, bool]:
-    """The text, and whether it is wrong in Streams, too."""
+    """Return the text, and whether it is wrong in Streams, too."""
     fields = implementation.Parameters.model_fields
     place = [str(each) for each in item["loc"] if not (isinstance(each, str) and _TYPE.fullmatch(each))]
     name, value, reason = ".".join(place), item["input"], item["msg"].removeprefix("Value error, ")
@@ -102,7 +102,7 @@ def _explained(implementation: type[Operator], item: ErrorDetails) -> tuple[str,
 
 
 def _values(implementation: type[Operator], parameter: str) -> tuple[str, ...]:
-    """The values of an enumeration, a part of the parameter's type or all of it."""
+    """Return the values of an enumeration, a part of the parameter's type or all of it."""
     fields = implementation.Parameters.model_fields.items()
     kind = next(field.annotation for name, field in fields if parameter in (name, field.alias))
     literals: list[str] = []
@@ -123,7 +123,7 @@ def _none_of(name: str, value: Any, values: tuple[str, ...], contrast: str) -> s
 
 
 def _shown(place: list[str], value: Any) -> str:
-    """The value as YAML has it, without secrets."""
+    """Return the value as YAML has it, without secrets."""
     value = HIDDEN if any(map(names_secret, place)) else without_secrets(value)
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
 

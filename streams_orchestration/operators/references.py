@@ -80,7 +80,7 @@ def unresolved(parameters: Mapping[str, Any]) -> Iterator[ReferenceError]:
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """A text with `***` in place of secrets; empty ones are none."""
+    """Return a text with `***` in place of secrets; empty ones are none."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
     return text

@@ -17,7 +17,7 @@ SHOWN = 60
 
 
 def described(value: object) -> str:
-    """A value as errors show it: the beginning of its text, and its type."""
+    """Return a value as errors show it: the beginning of its text, and its type."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # noqa: BLE001  whatever the code of a user's class raises
@@ -26,7 +26,7 @@ def described(value: object) -> str:
 
 
 def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]:
-    """The parts of what a function gave: none of None, the result itself, or what it holds or yields.
+    """Yield the parts of what a function gave: none of None, the result itself, or what it holds or yields.
 
     Args:
         result: what it gave.
@@ -90,7 +90,7 @@ def check_nothing(result: object, method: str) -> None:
 
 
 def check_state(state: Any) -> Mapping[str, Any]:
-    """The parts of a state as `checkpoint` gave it; raises ResultError when it is something else."""
+    """Return the parts of a state as `checkpoint` gave it; raises ResultError when it is something else."""
     if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
         message = f"its `checkpoint` returned {described(state)}; it returns the parts of the state by name"
         raise ResultError(message)
@@ -110,5 +110,5 @@ def check_offset(offset: object) -> None:
 
 
 def type_text(schema: pa.Schema) -> str:
-    """A tuple type as errors show it."""
+    """Return a tuple type as errors show it."""
     return ", ".join(f"{field.name} {type_name(field.type)}" for field in schema)

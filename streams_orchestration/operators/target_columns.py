@@ -11,7 +11,7 @@ from streams_orchestration.operators.errors import UnknownAttributeError
 def target_columns(
     names: Sequence[str], columns: Mapping[str, str], suppress: Sequence[str], key: Sequence[str]
 ) -> dict[str, str]:
-    """Attribute -> column, of all that is written.
+    """Return a mapping from attributes to the columns that are written.
 
     Args:
         names: the attributes of the stream.

@@ -36,7 +36,7 @@ class TupleOutputs:
             self._begin(port, part).add(position, part)
 
     def _begin(self, port: int, part: Mapping[str, Any]) -> _Collected:
-        """The tuples of a port that this one may join."""
+        """Return the tuples of a port that this one may join."""
         schema = schema_for(part, self.operator.context, port)
         return self.tuples.setdefault(port, _Collected(schema))
 

@@ -93,7 +93,7 @@ class WaitingOperator(Operator):
                 self.submit(TupleBatch(item))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """A window mark of input port 0 waits behind the tuples."""
+        """Let a window marker of input port 0 wait behind the tuples."""
         if port == 0 and mark is Punctuation.WINDOW:
             self.waiting.mark()
             self.release(0)

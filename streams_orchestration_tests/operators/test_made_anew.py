@@ -1,4 +1,4 @@
-"""A table, slot or server that was made anew is told from the one that was read, and not read on."""
+"""A table, slot or server that was created again is told from the one that was read, and not read on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def test_a_table_that_was_made_anew_is_named_and_not_read_on(target: Target):
     events(target, (1, "a"), (5, "b"))
     offset, _ = drained(source(target))
     made_anew(target, (2, "c"), (6, "d"))
-    lost = r"table events was dropped and made anew since it was read up to id 5: .*; with onLostData: skip .*--fresh"
+    lost = (
+        r"table events was dropped and created again since it was read up to id 5: .*; with onLostData: skip .*--fresh"
+    )
     with pytest.raises(DataError, match=lost):
         drained(source(target), offset)
 
@@ -89,9 +91,9 @@ def with_a_new_slot(target: Target, offset: Offset) -> Offset:
 
 
 CHANGED: dict[str, tuple[Callable[[Target, Offset], Offset], str]] = {
-    "a slot that was made anew": (
+    "a slot that was created again": (
         with_a_new_slot,
-        r"was advanced to .* by somebody else, or dropped and made anew there",
+        r"was advanced to .* by somebody else, or dropped and created again there",
     ),
     "another server": (lambda _, offset: offset | {"server": "1"}, "is of another server than the one that was read"),
     "a server of yesterday": (

@@ -175,7 +175,7 @@ def test_the_log_has_the_first_ones_and_then_their_number(tmp_path: Path, caplog
         (
             ("line bigint",),
             {"parsing": "strict"},
-            "never gets a malformed row, since one fails; say parsing: permissive",
+            "never gets a malformed row, since one fails; set parsing: permissive",
         ),
     ],
 )

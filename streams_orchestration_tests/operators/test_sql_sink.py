@@ -252,7 +252,7 @@ def test_the_values_of_a_row_that_is_refused_stand_in_no_error(tmp_path: Path, t
 
 
 WRONG = [
-    ({"createTable": False}, None, "there is no table totals; say createTable: true, or make it: CREATE TABLE totals"),
+    ({"createTable": False}, None, "there is no table totals; set createTable: true, or make it: CREATE TABLE totals"),
     ({}, "CREATE TABLE totals (kk TEXT, n BIGINT)", "the table totals has no column k; the nearest is kk;"),
     ({}, "CREATE TABLE totals (k TEXT, n BIGINT, m BIGINT NOT NULL)", "the column m of totals is NOT NULL"),
     (
@@ -306,9 +306,9 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path):
 
 
 URLS = [
-    ("postgresql://me:secret@host/db", "a password stands in it"),
+    ("postgresql://me:secret@host/db", "it contains a password"),
     ("oracle://me@host/db", "oracle is not supported; sqlite, postgresql, mariadb and mysql are"),
-    ("postgresql://me@host/db?password=secret", "a password stands in it"),
+    ("postgresql://me@host/db?password=secret", "it contains a password"),
     ("no url", "this is no SQLAlchemy URL"),
 ]
 

@@ -51,7 +51,7 @@ class BrokerParameters(JournalParameters):
         except ValueError:  # whose text may have a part of a password
             raise ValueError(cls._no_address()) from None
         if parts.username is not None or parts.password is not None:
-            message = "a user or password stands in the address; name them in user and password"
+            message = "the address contains a user or password; name them in user and password"
             raise ValueError(message)
         if parts.scheme not in cls.schemes or not parts.hostname or port == 0:
             raise ValueError(cls._no_address())

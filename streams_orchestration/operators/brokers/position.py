@@ -50,7 +50,7 @@ class BrokerPosition:
         """Record the log that is read, and check that it is the one that was read before.
 
         Args:
-            identity: of the log; another one if it was deleted and made anew, as far as the broker tells.
+            identity: of the log; another one if it was deleted and created again, as far as the broker tells.
             kept: False if the broker does not have the position any more.
             about: the log and the name, for messages.
 
@@ -59,11 +59,11 @@ class BrokerPosition:
         """
         known = self._known
         if known is not None and (known["identity"] != identity or not kept):
-            what = f"{about}: it was deleted since it was read, or made anew; what was not read is lost"
+            what = f"{about}: it was deleted since it was read, or created again; what was not read is lost"
             if not self._skips:
                 message = f"{what}; onLostData: skip reads what is there from its beginning, --fresh begins anew"
                 raise RefusedError(message)
-            self._intake.count("made anew", "%s; what is there is read from its beginning", what)
+            self._intake.count("created again", "%s; what is there is read from its beginning", what)
             self._note({"identity": identity, "keys": f"@{uuid.uuid4().hex[:8]}"})
         elif known is None:
             self._note({"identity": identity, "keys": ""})

@@ -37,14 +37,14 @@ def check_url(url: str) -> None:
     """Check an address without reading any variable.
 
     Raises:
-        DatabaseUrlError: it is no address, or of a database without a driver here, or a password stands in it.
+        DatabaseUrlError: it is no address, or of a database without a driver here, or it contains a password.
     """
     if is_reference(url):
         return
     parsed = _parse(url)
     if not all(is_reference(secret) for secret in secrets_of(parsed)):
         message = (
-            "url: a password stands in it, and would stand in plans and logs, too; "
+            "url: it contains a password, which plans and logs would show; "
             "name an environment variable in its place: {env:NAME}"
         )
         raise DatabaseUrlError(message)
@@ -52,7 +52,7 @@ def check_url(url: str) -> None:
 
 
 def resolve_url(url: str) -> URL:
-    """The address with the values of the environment variables that it names.
+    """Return the address with the values of the environment variables that it names.
 
     Raises:
         DatabaseUrlError: a variable is not set, or the address cannot be used.
@@ -81,14 +81,14 @@ def _known(url: URL) -> URL:
 
 
 def secrets_of(url: URL) -> tuple[str, ...]:
-    """The passwords of an address: its own, and those among its options."""
+    """Return the passwords of an address: its own, and those among its options."""
     options = [value for key, value in url.query.items() if "pass" in key.lower()]
     values = [each for value in options for each in ([value] if isinstance(value, str) else value)]
     return (*(() if url.password is None else (str(url.password),)), *values)
 
 
 def shown_url(url: str) -> str:
-    """The address for people: without user, password and options."""
+    """Return the address for people: without user, password and options."""
     if is_reference(url):
         return url
     parsed = _parse(url)

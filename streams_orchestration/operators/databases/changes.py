@@ -70,7 +70,7 @@ class Changes:
         """There was more to be read than the last call took."""
 
     def read(self, position: LogPosition, limit: int, end: int | None = None) -> tuple[LogPosition, list[ChangedRow]]:
-        """The next changes, about `limit` of them, and the position behind them.
+        """Return the next changes, about `limit` of them, and the position behind them.
 
         Args:
             position: to go on from.

@@ -23,7 +23,7 @@ KEY_LENGTH = 255
 
 
 def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
-    """The SQL type of an attribute.
+    """Return the SQL type of an attribute.
 
     Args:
         kind: of the attribute.
@@ -88,7 +88,7 @@ def check_numbers(row: Mapping[str, Any], columns: Iterable[str], kind: str) -> 
 
 
 def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[list[dict[str, Any]]]:
-    """The tuples as rows by column, in chunks.
+    """Yield the tuples as rows by column, in chunks.
 
     Args:
         batch: the tuples.

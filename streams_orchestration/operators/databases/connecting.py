@@ -28,7 +28,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def engine_of(url: URL) -> Engine:
-    """An engine that has connected to nothing yet.
+    """Return an engine that has connected to nothing yet.
 
     Args:
         url: with the values of its references.

@@ -148,6 +148,6 @@ def reason_of(error: Exception, url: URL) -> str:
 
 
 def _number(original: Any) -> int | None:
-    """The number of an error of MariaDB and MySQL."""
+    """Return the number of an error of MariaDB and MySQL."""
     arguments = getattr(original, "args", ())
     return arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else None

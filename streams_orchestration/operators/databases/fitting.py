@@ -105,5 +105,5 @@ def _unique_keys(engine: Engine, existing: sa.Table) -> Iterator[set[str]]:
 
 
 def _index_name(engine: Engine, table: str) -> str:
-    """PostgreSQL names an index itself."""
+    """Return the name of the index; empty for PostgreSQL, which chooses one."""
     return "" if engine.dialect.name == "postgresql" else f"{table.rpartition('.')[2]}_key "

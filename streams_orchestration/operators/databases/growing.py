@@ -119,13 +119,13 @@ class GrowingTable:
         return self._scalar(one.where(self._by == sa.bindparam("value", value, type_=NullType())).limit(1)) is not None
 
     def count(self, after: Any, upper: Any, most: int) -> int:
-        """Rows behind a value (of all when None) and up to another one (without limit when None), `most` at most."""
+        """Count rows after a value (all if None) up to another one (no limit if None), `most` at most."""
         some = sa.select(sa.literal_column("1").label("one")).select_from(self._relation)
         inner = some.where(*self._between(after, upper)).limit(most).subquery("counted")
         return int(self._scalar(sa.select(sa.func.count()).select_from(inner)) or 0)
 
     def read(self, after: Any, ceiling: Any, limit: int) -> Range:
-        """The rows behind a value (from the first on when None), up to another one; about `limit` of them."""
+        """Return the rows behind a value (from the first on when None), up to another one; about `limit` of them."""
         between = self._between(after, ceiling)
         last = sa.select(self._by).select_from(self._relation).where(*between).order_by(self._by)
         names = [*self._columns.values(), self.column]

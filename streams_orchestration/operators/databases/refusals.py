@@ -88,7 +88,7 @@ def is_of_row(error: SQLAlchemyError) -> bool:
 
 
 def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: sa.Table | None) -> str:
-    """The column by which a row is refused; empty where that is not known."""
+    """Return the column by which a row is refused; empty where that is not known."""
     original: Any = getattr(error, "orig", None)
     named = getattr(getattr(original, "diag", None), "column_name", None)
     if named:
@@ -103,7 +103,7 @@ def column_of(connection: Connection, error: SQLAlchemyError, row: Row, table: s
 
 
 def _by_type(connection: Connection, row: Row, table: sa.Table) -> str:
-    """The first column whose type does not take the value, which PostgreSQL does not name."""
+    """Return the first column whose type does not take the value, which PostgreSQL does not name."""
     for name, value in row.items():
         kind = table.columns[name].type
         if isinstance(kind, sa.String) and kind.length is not None and len(str(value or "")) > kind.length:

@@ -46,7 +46,7 @@ class SlotSnapshot(NamedTuple):
 
 
 def lsn(text: str) -> int:
-    """A position in the log, as `16/B374D848`, as a number.
+    """Return a position in the log, as `16/B374D848`, as a number.
 
     Example:
         >>> lsn("1/10")
@@ -57,7 +57,7 @@ def lsn(text: str) -> int:
 
 
 def shown_lsn(position: int) -> str:
-    """A position as PostgreSQL writes it."""
+    """Return a position as PostgreSQL writes it."""
     return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
 
 
@@ -156,15 +156,15 @@ class Slot:
         return self._server
 
     def newest(self) -> int:
-        """Position in the log up to which everything is written."""
+        """Return the position in the log up to which everything is written."""
         return lsn(self._scalar("SELECT pg_current_wal_flush_lsn()::text"))
 
     def next_transaction(self) -> int:
-        """The number that no transaction so far has reached."""
+        """Return the number that no transaction so far has reached."""
         return int(self._scalar("SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
 
     def oldest_transaction(self) -> int:
-        """The number of the oldest transaction that writes and has not ended."""
+        """Return the number of the oldest transaction that writes and has not ended."""
         return int(self._scalar("SELECT pg_snapshot_xmin(pg_current_snapshot())::text"))
 
     @contextmanager
@@ -196,7 +196,7 @@ class Slot:
             connection.exec_driver_sql(statement, (self._slot, shown_lsn(position))).all()
 
     def keys(self) -> list[str]:
-        """The columns of the table's primary key."""
+        """Return the columns of the table's primary key."""
         with self._connected() as connection:
             self._look_up_table(connection)
             owner, name = self.schema_and_name
@@ -300,7 +300,7 @@ class Peeked:
         return self._connection.connection.driver_connection
 
     def __iter__(self) -> Iterator[bytes]:
-        """The next messages; raises a DatabaseError when the server is gone."""
+        """Yield the next messages; raises a DatabaseError when the server is gone."""
         try:
             for row in self._rows:
                 yield bytes(row[0])

@@ -91,7 +91,7 @@ class RowTuples:
         place: Callable[[int], str],
         bad: Mapping[int, tuple[str, str]],
     ) -> None:
-        """Rows that do not fit, with the column and the reason."""
+        """Handle rows that do not fit, with the column and the reason."""
         context = self._source.context
         for row, (wrong, reason) in bad.items():
             message = f"{table}, {place(row)}, column {wrong}: {reason}"

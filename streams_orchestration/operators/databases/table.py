@@ -129,7 +129,7 @@ class DatabaseTable:
         if existing is None:
             definition = str(CreateTable(self.table).compile(self._engine)).strip()
             message = (
-                f"there is no table {self.name}; say createTable: true, or make it: {' '.join(definition.split())}"
+                f"there is no table {self.name}; set createTable: true, or make it: {' '.join(definition.split())}"
             )
             raise DatabaseRefusedError(message)
 
@@ -206,7 +206,7 @@ class DatabaseTable:
         self._engine.dispose()
 
     def _first_mark(self, key: DeliveryKey) -> Any:
-        """Adds the mark of a sink that has delivered nothing yet."""
+        """Add the mark of a sink that has delivered nothing yet."""
         new = _insert(self.kind, marks).values(
             life=key.life, operator=key.operator, channel=key.channel, generation=-1, number=-1, epoch=-1, rows=0
         )

@@ -27,7 +27,7 @@ class Misfit(NamedTuple):
 
 
 def cut_value(value: Any) -> CutValue:
-    """A value of the growing column as JSON.
+    """Return a value of the growing column as JSON.
 
     Raises:
         ValueError: values of its type cannot be compared with those that come later.
@@ -52,7 +52,7 @@ def cut_value(value: Any) -> CutValue:
 
 
 def value_of(cut: CutValue | None) -> Any:
-    """The value that `cut_value` was made of; None for None."""
+    """Return the value that `cut_value` was made of; None for None."""
     if not isinstance(cut, dict):
         return cut
     ((kind, text),) = cut.items()
@@ -65,14 +65,14 @@ def value_of(cut: CutValue | None) -> Any:
 
 
 def age_of(value: Any, now: datetime.datetime) -> float | None:
-    """Seconds from a value that is a time to now; None for others."""
+    """Return the seconds from a time value to now, or None for another value."""
     if not isinstance(value, datetime.datetime):
         return None
     return (now - (value if value.tzinfo else value.replace(tzinfo=datetime.UTC))).total_seconds()
 
 
 def attribute_values(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, list[Misfit]]:
-    """A column as an attribute; null where a value does not fit.
+    """Return a column as an attribute; null where a value does not fit.
 
     Args:
         values: as the driver gives them.
@@ -126,7 +126,7 @@ def _converter(kind: pa.DataType) -> Callable[[Any], Any]:
 
 
 def _boolean(value: Any) -> bool:
-    """MariaDB and SQLite have numbers in place of truth values."""
+    """Convert a number to a truth value, since MariaDB and SQLite store numbers."""
     if isinstance(value, bytes) and len(value) == 1:
         value = value[0]
     return bool(value) if isinstance(value, int) and value in (0, 1) else _refuse()
@@ -149,7 +149,7 @@ def _text(value: Any) -> str:
 
 
 def _date(value: Any) -> datetime.date:
-    """SQLite has texts in place of dates and times."""
+    """Convert a text to a date, since SQLite stores texts."""
     if isinstance(value, datetime.datetime):
         return _refuse()
     return value if isinstance(value, datetime.date) else datetime.date.fromisoformat(value)

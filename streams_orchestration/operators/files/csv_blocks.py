@@ -38,7 +38,7 @@ class CsvBlocks:
     schema: pa.Schema
 
     def pieces(self, start: int = 0) -> Iterator[Block | pa.RecordBatch]:
-        """Whole rows; or tuples, from where only reading in one go tells rows apart.
+        """Yield blocks of whole rows, or tuples where only parsing the whole file can find the rows.
 
         Args:
             start: the place of a block to go on with; 0 for the first one.
@@ -66,7 +66,7 @@ class CsvBlocks:
                 place, rest = place + end, text[end:]
 
     def parse(self, piece: Block | pa.RecordBatch) -> FileRows:
-        """The tuples of a piece.
+        """Return the tuples of a piece.
 
         Raises:
             DataError: a row does not fit; names the line and the column.

@@ -39,7 +39,7 @@ class CsvFile:
     block_bytes: int = field(default_factory=lambda: BLOCK_BYTES)
 
     def first_line(self) -> list[str]:
-        """The values in the first line; none in an empty file.
+        """Return the values in the first line; none in an empty file.
 
         Raises:
             DataError: the file is damaged, or the line is no CSV.
@@ -47,7 +47,7 @@ class CsvFile:
         return self._first_line()[0]
 
     def header(self, schema: pa.Schema) -> tuple[list[str] | None, int]:
-        """The names of the columns, and where in the file the rows begin, in bytes; None where that is not plain.
+        """Return the column names and the byte where the rows begin; names are None if they are unclear.
 
         Raises:
             DataError: the file is damaged, or the first line is no CSV.
@@ -142,7 +142,7 @@ class CsvFile:
         return f"{self.path}: {self._place(schema, error)}"
 
     def _place(self, schema: pa.Schema, error: Exception) -> str:
-        """The error with the line it is about, by reading again, as text, to the first row that does not fit."""
+        """Return the error with the line it is about, by reading again, as text, to the first row that does not fit."""
         with open_decompressed(self.path) as raw:
             text = io.TextIOWrapper(raw, "utf-8-sig", errors="surrogateescape", newline="")
             rows = csv.reader(text, **reader_options(self.dialect))

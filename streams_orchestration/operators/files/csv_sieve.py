@@ -36,7 +36,7 @@ class CsvSieve:
     schema: pa.Schema
 
     def read(self, start: FilePosition = BEGIN) -> Iterator[FileRows]:
-        """The rows in order, from a place on where some began.
+        """Yield the rows in order, from a place on where some began.
 
         Raises:
             DataError: the file is damaged, empty where a header is wanted, or lacks a column.
@@ -64,7 +64,7 @@ class CsvSieve:
                     line += text.count(b"\n") - rest.count(b"\n")
 
     def _begin(self, file: IO[bytes]) -> tuple[list[str], FilePosition]:
-        """The names of the columns, and where rows begin behind them."""
+        """Return the names of the columns, and where rows begin behind them."""
         text = file.read(HEADER_BYTES)
         mark = len(_MARK) if text.startswith(_MARK) else 0
         if not self.file.has_header_line:
@@ -78,7 +78,7 @@ class CsvSieve:
         return self._header(header), FilePosition(begin, 1 + text[:begin].count(b"\n"))
 
     def _is_paired(self, text: bytes) -> bool:
-        """Do quotes stand around whole values only, so that the text surely ends with a row."""
+        """Return True if quotes surround whole values only, so that the text certainly ends with a row."""
         if not self._quotes(text):
             return True
         separator = re.escape(self.file.dialect.separator.encode())
@@ -97,7 +97,7 @@ class CsvSieve:
         return names
 
     def _parts(self, text: bytes, line: int, names: list[str]) -> Iterator[tuple[bytes, FileRows]]:
-        """Whole rows, with paired quotes, in parts as large as can be read at once; malformed ones in small parts."""
+        """Yield whole rows in the largest parts that can be parsed at once, and malformed rows in small parts."""
         pending = [text]
         while pending:
             part = pending.pop()
@@ -144,7 +144,7 @@ class CsvSieve:
         return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
 
     def _suspects(self, rows: Sequence[RawRow], names: list[str]) -> Iterator[tuple[int, bool]]:
-        """Rows that are probably malformed, and whether that is certain.
+        """Yield the rows that are probably malformed, and whether that is certain.
 
         It is where the number of columns is wrong, or a number cannot be read, which Arrow does alike in CSV and here.
         """
@@ -195,7 +195,7 @@ class CsvSieve:
         return text.count(b'"') if self.file.dialect.quoted else 0
 
     def _is_row(self, text: bytes) -> bool:
-        """Is this one row, if its quotes are where quotes may be."""
+        """Return True if this is one row with quotes only where they are allowed."""
         decoded = io.StringIO(text.decode(errors="surrogateescape"), newline="")
         try:
             return len(list(csv.reader(decoded, strict=True, **reader_options(self.file.dialect)))) == 1

@@ -17,7 +17,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permissive: bool) -> Iterator[FileRows]:
-    """The objects as attributes of `schema`; members that are not there are null, others are ignored.
+    """Yield the objects as attributes of `schema`; members that are not there are null, others are ignored.
 
     A line ends with a line feed and nothing else.
 

@@ -76,7 +76,7 @@ def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: b
 
 
 def header_line(names: list[str], dialect: CsvDialect) -> bytes:
-    """The first line of a CSV file.
+    """Return the first line of a CSV file.
 
     Raises:
         DataError: a name needs quotes, and the dialect has none.
@@ -103,7 +103,7 @@ def _read_arrow(path: Path) -> pa.Table:
 def _merge_tables(
     files: Sequence[Path], target: IO[bytes], read: Callable[[Path], pa.Table], begin: Callable[..., Any]
 ) -> None:
-    """Tuples of small files come into one group of rows, so that the file is read as one that was written at once."""
+    """Merge the tuples of small files into one row group, so that the file is read like one written at once."""
     groups = _groups(read(path) for path in files)
     first = next(groups)
     with begin(target, first.schema) as writer:

@@ -21,7 +21,7 @@ _ESCAPED = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{}\[\]^]""")
 
 
 def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
-    """Raises ValueError when values of an attribute cannot name directories."""
+    """Raise ValueError if values of an attribute cannot name directories."""
     types = pa.types
     for name in names:
         kind = schema.field(name).type
@@ -35,7 +35,7 @@ def check_partitions(schema: pa.Schema, names: Sequence[str]) -> None:
 
 
 def partitioned(table: pa.Table, names: Sequence[str], *, keep: bool = False) -> Iterator[tuple[str, pa.Table]]:
-    """The tuples of each directory, in order; directories in order, too.
+    """Yield the tuples of each directory, in order; directories in order, too.
 
     Args:
         table: the tuples.
@@ -62,7 +62,7 @@ def partition_values(directory: str) -> dict[str, str | None]:
 
 
 def _directories(table: pa.Table, names: Sequence[str]) -> pa.Array:
-    """The directory of every tuple."""
+    """Return the directory of every tuple."""
     parts = []
     for name in names:
         values = table.column(name).combine_chunks().dictionary_encode()

@@ -55,7 +55,7 @@ class FileRows(NamedTuple):
         return self.batch.num_rows + len(self.malformed)
 
     def split(self, count: int) -> tuple[FileRows, FileRows]:
-        """The first rows, and the others."""
+        """Return the first rows, and the others."""
         before = tuple(row for row in self.malformed if row.position < count)
         after = tuple(row._replace(position=row.position - count) for row in self.malformed[len(before) :])
         readable = count - len(before)

@@ -46,7 +46,7 @@ class SourceFile:
     """Malformed rows are set aside."""
 
     def check(self) -> None:
-        """Raises ValueError when the file does not have the output stream's attributes."""
+        """Raise ValueError if the file does not have the output stream's attributes."""
         self.check_schema()
         if self.format in ("parquet", "arrow"):
             _check_columnar(self.path, self.format, self.schema)
@@ -54,7 +54,7 @@ class SourceFile:
             _check_csv(self._csv, self.schema, first_row=not self.permissive)
 
     def check_schema(self) -> None:
-        """Raises ValueError when no file of the format can have the output stream's attributes."""
+        """Raise ValueError if no file of the format can have the output stream's attributes."""
         if self.format == "line" and (len(self.schema) != 1 or not pa.types.is_string(self.schema.field(0).type)):
             message = "format line: the output stream must have exactly one string attribute"
             raise ValueError(message)

@@ -103,7 +103,7 @@ def _is_checked(kind: pa.DataType) -> bool:
 
 
 def _first_invalid(column: pa.Array) -> int:
-    """The first row whose value is invalid, found by halves."""
+    """Return the first row whose value is invalid, found by halves."""
     first, count = 0, len(column)
     while count > 1:
         half = count // 2

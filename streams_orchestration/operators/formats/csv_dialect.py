@@ -52,5 +52,5 @@ class CsvParameters(Parameters):
         return self
 
     def dialect(self) -> CsvDialect:
-        """The dialect that the parameters describe."""
+        """Return the dialect that the parameters describe."""
         return CsvDialect(self.separator, getattr(self, "quote_strings", True), self.null_texts)

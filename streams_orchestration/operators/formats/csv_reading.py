@@ -29,13 +29,13 @@ def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.P
 
 
 def reader_options(dialect: CsvDialect) -> dict[str, Any]:
-    """Options of Python's `csv`, which finds the reason why a row is refused."""
+    """Return options for Python's `csv`, which finds the reason why a row is refused."""
     quoting = csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE
     return {"delimiter": dialect.separator, "quoting": quoting}
 
 
 def convert_options(dialect: CsvDialect, schema: pa.Schema, *, null_in_quotes: bool) -> pa_csv.ConvertOptions:
-    """Options by which Arrow converts the columns of `schema`; binary ones come as texts."""
+    """Return Arrow's options for the columns of `schema`; binary columns are read as texts."""
     return pa_csv.ConvertOptions(
         column_types=_read_as(schema),
         include_columns=schema.names,
@@ -46,7 +46,7 @@ def convert_options(dialect: CsvDialect, schema: pa.Schema, *, null_in_quotes: b
 
 
 def texts_apart(schema: pa.Schema) -> tuple[pa.Schema, pa.Schema]:
-    """The attributes that are texts in CSV, and the others."""
+    """Return the attributes that are texts in CSV, and the others."""
     texts = [field for field in schema if _is_text(field.type)]
     return pa.schema(texts), pa.schema([field for field in schema if not _is_text(field.type)])
 
@@ -54,7 +54,7 @@ def texts_apart(schema: pa.Schema) -> tuple[pa.Schema, pa.Schema]:
 def read_rows(
     content: bytes, names: list[str], schema: pa.Schema, dialect: CsvDialect, *, blank_lines: bool = False
 ) -> pa.RecordBatch:
-    """The tuples of whole rows.
+    """Return the tuples of whole rows.
 
     A text in quotes is no null; of another type also a value in quotes may be null, as where all values have quotes.
 
@@ -100,7 +100,7 @@ def read_rows(
 
 
 def taken(columns: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
-    """The columns that Arrow read, as attributes.
+    """Return the columns that Arrow read, as attributes.
 
     Raises:
         pyarrow.ArrowInvalid, DataError: a value does not fit.

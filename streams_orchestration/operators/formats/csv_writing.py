@@ -27,7 +27,7 @@ def check_csv_schema(schema: pa.Schema, format: str = "csv") -> None:
 
 
 def csv_rows(batch: pa.RecordBatch, dialect: CsvDialect) -> pl.Series:
-    """The text of a row for each tuple, without a line end.
+    """Return the text of a row for each tuple, without a line end.
 
     Null is the first of the dialect's texts for it; in a row of one value the first that is not empty, since an empty
     line is no row.
@@ -58,7 +58,7 @@ def csv_rows(batch: pa.RecordBatch, dialect: CsvDialect) -> pl.Series:
 
 
 def csv_header(names: list[str], dialect: CsvDialect) -> str:
-    """The row with the names of columns.
+    """Return the row with the names of columns.
 
     Raises:
         DataError: without quotes a name cannot be told from others.
@@ -97,7 +97,7 @@ def _meets(dialect: CsvDialect, kind: pa.DataType) -> bool:
 
 
 def _needs_quotes(text: pl.Expr, dialect: CsvDialect, *, alone: bool) -> pl.Expr:
-    """The condition on texts that could be taken for something else; an empty line is no row."""
+    """Return the condition on texts that could be taken for something else; an empty line is no row."""
     marks = text.str.contains_any(_marks(dialect))
     return marks | text.is_in([*dialect.null_texts, *([""] if alone else [])]) | text.str.starts_with(_BYTE_ORDER_MARK)
 

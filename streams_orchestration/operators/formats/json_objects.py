@@ -55,7 +55,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=Members, parse_float=Number, parse
 
 
 def parsed(text: bytes) -> Any:
-    """A text of JSON, with numbers as they are written.
+    """Return a text of JSON, with numbers as they are written.
 
     Raises:
         RefusedValueError: it is none.
@@ -84,7 +84,7 @@ class ObjectReader:
         }
 
     def read(self, text: bytes) -> list[Any]:
-        """The values by attribute, as Arrow takes them.
+        """Return the values by attribute, as Arrow takes them.
 
         Raises:
             RefusedValueError: the text is no object, or one that does not fit.
@@ -212,7 +212,7 @@ def _misfit(value: Any, kind: pa.DataType) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as JSON has it."""
+    """Return a value as JSON has it."""
     if isinstance(value, Members):
         return "{" + ", ".join(f"{json.dumps(name)}: {_shown(each)}" for name, each in value) + "}"
     if isinstance(value, list):

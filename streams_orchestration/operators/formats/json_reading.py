@@ -50,7 +50,7 @@ def check_json_schema(schema: pa.Schema, format: str = "json") -> None:
 
 
 def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
-    """The tuples of texts of one object each; members that are not there are null, others are ignored.
+    """Return the tuples of texts of one object each; members that are not there are null, others are ignored.
 
     Args:
         texts: not blank.
@@ -72,7 +72,7 @@ def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
 
 
 def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
-    """The tuples of lines with one object each, all at once.
+    """Return the tuples of lines with one object each, all at once.
 
     Args:
         content: ends with a line feed.
@@ -103,7 +103,7 @@ def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def schema_type(schema: pa.Schema) -> pa.DataType:
-    """The attributes as the type of a struct."""
+    """Return the attributes as the type of a struct."""
     return pa.struct(list(schema))
 
 
@@ -118,13 +118,13 @@ def _is_object_a_line(content: bytes, count: int) -> bool:
 
 
 def _on_one_line(text: bytes) -> bytes:
-    """An object without line breaks, which stand between its tokens only, and without white space around it."""
+    """Return an object without line breaks, which stand between its tokens only, and without white space around it."""
     text = text.strip(BLANK)
     return text.replace(b"\n", b" ") if b"\n" in text else text
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:
-    """The type that Arrow reads a type as: times and bytes are texts first."""
+    """Return the type that Arrow reads a type as: times and bytes are texts first."""
     types = pa.types
     if types.is_temporal(kind) or types.is_binary(kind):
         return pa.string()
@@ -136,7 +136,7 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
 
 
 def _taken(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values of a type from those that it was read as."""
+    """Return the values of a type from those that it was read as."""
     types = pa.types
     if array.type == kind:
         return array

@@ -22,7 +22,7 @@ _ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in (*range(0x20), or
 
 
 def json_objects(batch: pa.RecordBatch) -> pl.Series:
-    """The text of an object for each tuple, with a member for each attribute.
+    """Return the text of an object for each tuple, with a member for each attribute.
 
     Numbers have all their digits; NaN and the infinite ones are the texts `NaN`, `Infinity` and `-Infinity`. A map is
     an object whose members are named by the texts of its keys.
@@ -85,7 +85,7 @@ def _alike(field: pa.Field) -> pl.Expr:
 
 
 def json_values(column: pa.Array) -> pl.Series:
-    """The text of a value of JSON for each value of a column; null stays null."""
+    """Return the text of a value of JSON for each value of a column; null stays null."""
     import polars as pl
 
     batch = pa.record_batch([column], names=["value"])
@@ -94,7 +94,7 @@ def json_values(column: pa.Array) -> pl.Series:
 
 
 def _text(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
-    """The texts of values as JSON has them; null stays null."""
+    """Return the texts of values as JSON has them; null stays null."""
     import polars as pl
 
     types = pa.types

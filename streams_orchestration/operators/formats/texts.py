@@ -25,7 +25,7 @@ INFINITE = r"[+-]?(?i:inf|infinity)"
 
 
 def frame_of(batch: pa.RecordBatch) -> pl.DataFrame:
-    """The tuples for polars, maps as lists of entries."""
+    """Return the tuples for polars, maps as lists of entries."""
     import polars as pl
 
     schema = pa.schema([field.with_type(without_maps(field.type)) for field in batch.schema])
@@ -37,7 +37,7 @@ def frame_of(batch: pa.RecordBatch) -> pl.DataFrame:
 
 
 def without_maps(kind: pa.DataType) -> pa.DataType:
-    """The type with lists of entries in place of maps."""
+    """Return the type with lists of entries in place of maps."""
     types = pa.types
     if types.is_map(kind):
         entry = (pa.field("key", without_maps(kind.key_type)), pa.field("value", without_maps(kind.item_type)))
@@ -50,7 +50,7 @@ def without_maps(kind: pa.DataType) -> pa.DataType:
 
 
 def text_of(value: pl.Expr, kind: pa.DataType) -> pl.Expr:
-    """The text of values of a type that is not nested; null stays null."""
+    """Return the text of values of a type that is not nested; null stays null."""
     import polars as pl
 
     types = pa.types
@@ -115,7 +115,7 @@ def plain(value: Any) -> Any:
 
 
 def texts(column: pa.Array) -> pa.Array:
-    """The texts of the values of a column that is not nested."""
+    """Return the texts of the values of a column that is not nested."""
     import polars as pl
 
     if is_text(column.type):
@@ -126,7 +126,7 @@ def texts(column: pa.Array) -> pa.Array:
 
 
 def values_of(written: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values of a type that is not nested, from their texts.
+    """Return the values of a type that is not nested, from their texts.
 
     Raises:
         pyarrow.ArrowInvalid, DataError: one is none.
@@ -157,7 +157,7 @@ def out_of_range(column: pa.Array, written: pa.Array) -> np.ndarray:
 
 
 def _decoded(written: pa.Array) -> pa.Array:
-    """Binary values from base64."""
+    """Decode base64 to binary values."""
     import polars as pl
 
     series: Any = pl.from_arrow(written)

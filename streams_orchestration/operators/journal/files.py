@@ -65,15 +65,15 @@ class JournalFiles:
             write_whole(self.directory / "id", uuid.uuid4().hex)
 
     def segments(self) -> list[tuple[int, Path]]:
-        """First number and path of each, in order."""
+        """Return the first number and the path of each segment, in order."""
         return sorted((int(path.stem), path) for path in self.directory.glob("*.segment"))
 
     def segment(self, first: int) -> Path:
-        """The path of one."""
+        """Return the path of one."""
         return self.directory / f"{first:020d}.segment"
 
     def durable(self) -> int:
-        """The number of the next message: all before it are on disk. 1 when nothing ever was."""
+        """Return the number of the next message: all before it are on disk. 1 when nothing ever was."""
         try:
             with (self.directory / "durable").open("rb") as file:
                 for _ in range(3):  # one that is being written
@@ -87,12 +87,12 @@ class JournalFiles:
         return 1
 
     def mark_durable(self, file: int, number: int) -> None:
-        """All messages before a number are on disk."""
+        """Record that all messages before a number are on disk."""
         content = number.to_bytes(8, "little")
         os.pwrite(file, content + zlib.crc32(content).to_bytes(4, "little"), 0)
 
     def is_held(self) -> bool:
-        """Does a process receive for this journal now?"""
+        """Return True if a process receives for this journal now."""
         try:
             with (self.directory / "lock").open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -131,7 +131,7 @@ class JournalFiles:
 
 
 def places(path: Path, begin: int = 0) -> Iterator[JournalPosition]:
-    """The records of a file from a byte on, up to the first that is none."""
+    """Yield the records of a file from a byte on, up to the first that is none."""
     with path.open("rb") as file:
         at = file.seek(begin)
         while True:

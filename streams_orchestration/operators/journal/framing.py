@@ -29,7 +29,7 @@ class Frames:
         self._rest = b""
 
     def take(self, chunk: bytes) -> list[bytes]:
-        """The messages that end in the next bytes.
+        """Return the messages that end in the next bytes.
 
         Raises:
             FrameError: one is too long.

@@ -71,7 +71,7 @@ class Intake:
         await asyncio.shield(written)
 
     async def put(self, values: Sequence[bytes], origin: str = "", key: str = "") -> None:
-        """The same, and wait for room: that is the back-pressure for who sends."""
+        """Write like `offer`, but wait for room, which is the back-pressure for the sender."""
         while True:
             try:
                 return await self.offer(values, origin, key)
@@ -80,14 +80,14 @@ class Intake:
                 await asyncio.sleep(FULL_PAUSE)
 
     def receiving(self, place: str) -> None:
-        """Nothing is in the way any more: tell where it is received."""
+        """Report that nothing prevents receiving any more, and where it happens."""
         if place != self._place:
             log.info("operator %s: receives at %s", self.operator, place)
         self._place, self._began = place, True
         self._report()
 
     def took_up_receiving(self) -> bool:
-        """Did it receive since the last call?"""
+        """Return True if receiving began since the last call."""
         began, self._began = self._began, False
         return began
 

@@ -26,7 +26,7 @@ class Listening:
         self._taken_since: float | None = None
 
     def explain(self, error: OSError) -> Exception:
-        """Why it cannot be listened at: a RefusedError where trying again does not help."""
+        """Return why listening fails: a RefusedError if a retry does not help."""
         place = f"{self.address}, port {self.port}"
         if isinstance(error, socket.gaierror):
             return RefusedError(f"address {place}: there is no such name")
@@ -40,12 +40,12 @@ class Listening:
         return ConnectionError(f"address {place}: {error.strerror or error}")
 
     def begun(self) -> None:
-        """It is listened at."""
+        """Note that listening has begun."""
         self._taken_since = None
 
 
 def shown_peer(peer: Any) -> str:
-    """The address of a peer as text."""
+    """Return the address of a peer as text."""
     if not isinstance(peer, tuple) or len(peer) < 2:
         return str(peer or "")
     host, port = peer[0], peer[1]

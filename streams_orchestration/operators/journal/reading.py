@@ -28,7 +28,7 @@ class JournalReader:
         self._byte = 0
 
     def first(self) -> int:
-        """The number of the first message that is still there."""
+        """Return the number of the first message that is still there."""
         segments = self.files.segments()
         return segments[0][0] if segments else self.files.durable()
 
@@ -63,7 +63,7 @@ class JournalReader:
         return messages
 
     def _segments(self, number: int, end: int) -> list[tuple[int, Path, int]]:
-        """First number, path and the number behind the last message of the files from a number on."""
+        """Return first number, path and end number of the files from a number on."""
         segments = self.files.segments()
         if not segments or segments[0][0] > number:
             raise TrimmedError(self.files.directory, number, segments[0][0] if segments else end)
@@ -71,7 +71,7 @@ class JournalReader:
         return [(first, path, last) for (first, path), last in zip(segments, lasts, strict=True) if last > number]
 
     def _begin(self, segment: int, number: int) -> int:
-        """Stand in a file in front of the record with a number, or at its beginning."""
+        """Seek to the record with a number, or to the beginning of its file."""
         if self._segment != segment or self._number > number:
             self._segment, self._number, self._byte = segment, segment, 0
         return self._number

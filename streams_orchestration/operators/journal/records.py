@@ -83,7 +83,7 @@ class JournalRecord:
 
 
 def size_of(head: bytes) -> int | None:
-    """Bytes of the record that begins so; None while there are too few to say, or when no record begins so."""
+    """Return the length of the record in bytes, or None until its header is complete, or if it is no record."""
     if len(head) < _HEAD.size:
         return None
     length = int.from_bytes(head[:4], "little")
@@ -91,7 +91,7 @@ def size_of(head: bytes) -> int | None:
 
 
 def load(content: bytes) -> JournalRecord | None:
-    """The record that these bytes are; None when they are none, whole and unaltered."""
+    """Return the record that these bytes are; None when they are none, whole and unaltered."""
     if (size := size_of(content)) is None or size != len(content):
         return None
     _, checksum, first, count, facts_size, received = _HEAD.unpack_from(content)

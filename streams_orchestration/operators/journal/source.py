@@ -90,12 +90,12 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def keeps_state(cls, before: JournalParameters, after: JournalParameters) -> bool:
-        """The number of a message means the same whatever the parameters are."""
+        """Return True: the number of a message means the same under any parameters."""
         return True
 
     @classmethod
     def endless(cls, parameters: JournalParameters) -> str:
-        """It takes what others send while it runs."""
+        """Return the reason: it takes what others send while it runs."""
         return f"a {cls.__name__} receives what others send while it runs, so there is nothing that it could end with"
 
     @classmethod
@@ -114,7 +114,7 @@ class JournalSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raises ValueError when attributes and messages do not go together; listens and connects to nothing."""
+        """Raise ValueError if attributes and messages do not go together; listens and connects to nothing."""
         schema = context.output_schema()
         for attribute, kind in parameters.metadata.items():
             if attribute not in schema.names:
@@ -161,7 +161,7 @@ class JournalSource(SourceOperator):
         return waiting_directory(context) / JOURNAL
 
     def setup(self) -> None:
-        """Nothing is opened before the first call of `produce`."""
+        """Prepare; the first call of `produce` opens the journal."""
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema, self.decoded = schema, decoded_schema(schema, self.parameters)
@@ -190,7 +190,7 @@ class JournalSource(SourceOperator):
         return ProducedTo(offset, exhausted=False)
 
     def pause(self) -> float | None:
-        """The time until the next look while nothing can be received."""
+        """Return the time until the next look while nothing can be received."""
         return self.hold_up.pause or None
 
     def place(self) -> str:
@@ -202,7 +202,7 @@ class JournalSource(SourceOperator):
         return f"{numbers}, from {', '.join(origins[:3])}{' and others' if len(origins) > 3 else ''}"
 
     def _next_messages(self, offset: Offset, limit: int) -> tuple[Offset, list[JournalMessage]]:
-        """The next messages, and the offset behind them."""
+        """Return the next messages, and the offset behind them."""
         files = self.reader.files
         if offset and offset["journal"] != files.id:
             former = self._former(offset["journal"])
@@ -224,7 +224,7 @@ class JournalSource(SourceOperator):
         return {"journal": files.id, "next": number + len(messages)}, messages
 
     def _lose(self, what: str, count: int) -> None:
-        """Messages are gone before they were read.
+        """Handle messages that were deleted before they were read.
 
         Args:
             what: is in the way, and where.
@@ -240,7 +240,7 @@ class JournalSource(SourceOperator):
         self.context.metrics.counter("lost", "messages that were gone before they were read").add(count)
 
     def _former(self, journal: str) -> JournalReader | None:
-        """The journal that an operator of another name had, whose place this one took in a redeploy."""
+        """Return the journal that an operator of another name had, whose place this one took in a redeploy."""
         path = former_journal(self.context, journal)
         return None if path is None else JournalReader(path)
 
@@ -283,7 +283,7 @@ class JournalSource(SourceOperator):
         return pa.array([message.origin for message in messages], type)
 
     def _set_aside(self, messages: Sequence[JournalMessage], bad: Sequence[Bad]) -> None:
-        """Bad messages fail, are dropped and counted, or go to the second output port."""
+        """Handle bad messages: fail, drop and count them, or send them to the second output port."""
         rows = [(messages[each.position], each.reason) for each in bad]
         places = [f"message {message.number} of the journal, from {message.origin}" for message, _ in rows]
         if self.parameters.on_bad_tuple == "fail":

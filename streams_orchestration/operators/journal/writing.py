@@ -76,7 +76,7 @@ class Journal:
         return sum(self._sizes.values())
 
     def knows(self, key: str) -> bool:
-        """Did something come in under this key, among the last ones?"""
+        """Return True if a key is among the last ones."""
         return key in self._keys
 
     def digest_of(self, key: str) -> str:
@@ -135,7 +135,7 @@ class Journal:
         return len(content)
 
     def trim(self, number: int) -> None:
-        """Nobody needs messages before a number any more: remove the files that have no others."""
+        """Remove the files whose messages are all before a number."""
         with self._lock:
             firsts = sorted(self._sizes)
             for first, following in itertools.pairwise(firsts):
@@ -183,7 +183,7 @@ class Journal:
         self._tell_durable(self.next)
 
     def _begun_segments(self, durable: int) -> list[tuple[int, Path]]:
-        """The files that are there; a last one whose beginning a crash left unwritten goes."""
+        """Return the files that are there; a last one whose beginning a crash left unwritten goes."""
         segments = self.files.segments()
         while segments and next(places(segments[-1][1]), None) is None:
             first, path = segments.pop()

@@ -57,7 +57,7 @@ class KafkaParameters(Parameters):
     def _check_brokers(cls, brokers: str) -> str:
         if "@" in brokers:
             message = (
-                "a user or password stands in the address; name them in client, as sasl.username and "
+                "the address contains a user or password; name them in client, as sasl.username and "
                 "sasl.password: ${env:NAME}"
             )
             raise ValueError(message)
@@ -72,7 +72,7 @@ class KafkaParameters(Parameters):
                 raise ValueError(message)
             if _SECRET.search(name) and not is_reference(str(value)):
                 message = (
-                    f"{name}: a secret stands in it, and would stand in plans and logs, too; name where it is: "
+                    f"{name}: it contains a secret, which plans and logs would show; name where it is: "
                     "${env:NAME} or ${file:PATH}"
                 )
                 raise ValueError(message)
@@ -110,7 +110,7 @@ class Cluster:
         return own | settings | forced | {"error_cb": self._heard, "logger": _SILENT}
 
     def _heard(self, error: Any) -> None:
-        """The client tells of an error of its own; called while it is polled."""
+        """Note an error that the client reports while it is polled."""
         self._error = error
 
     def reached(self) -> None:
@@ -128,7 +128,7 @@ class Cluster:
             raise self.translated(error)
 
     def translated(self, error: Any, about: str = "") -> KafkaAwayError | KafkaRefusedError:
-        """An error of the library in words that name the cluster, and never a secret.
+        """Return an error of the library in words that name the cluster, and never a secret.
 
         Args:
             error: a KafkaError, or a KafkaException that holds one.
@@ -163,14 +163,14 @@ def _remedy(code: int) -> str:
 
 
 def refusals_of_messages() -> frozenset[int]:
-    """Codes of errors about one message, which others need not have."""
+    """Return the codes of errors that concern one message only."""
     from confluent_kafka import KafkaError as K
 
     return frozenset((K.MSG_SIZE_TOO_LARGE, K.INVALID_RECORD, K.INVALID_TIMESTAMP, K._UNKNOWN_PARTITION))
 
 
 def kafka_refusals() -> frozenset[int]:
-    """Codes of errors for which trying again does not help."""
+    """Return the codes of errors that a retry does not help."""
     from confluent_kafka import KafkaError as K
 
     return frozenset((

@@ -30,7 +30,7 @@ def check_metadata(attribute: str, type: pa.DataType, kind: str) -> None:
 
 
 def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa.Array:
-    """One attribute of all messages, whose texts are known to be UTF-8."""
+    """Return one metadata attribute of all messages, whose texts are known to be UTF-8."""
     match kind:
         case "topic":
             return pa.array([message.topic() for message in messages], type)
@@ -64,7 +64,7 @@ def metadata_faults(messages: Sequence[Any], attributes: Mapping[str, str], sche
 
 
 def _value(message: Any, kind: str) -> bytes | None:
-    """The key, or a header, of a message."""
+    """Return the key, or a header, of a message."""
     return message.key() if kind == "key" else dict(message.headers() or ()).get(kind.partition(".")[2])
 
 

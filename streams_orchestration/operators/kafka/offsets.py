@@ -79,17 +79,17 @@ class Positions:
             self.next.update({each: min(next, self.end[each]) for each, next in self.next.items()})
 
     def exhausted(self) -> bool:
-        """Has a finite run read all that it is to read?"""
+        """Return True if a finite run has read everything."""
         return self.end is not None and all(self.next[partition] >= end for partition, end in self.end.items())
 
 
 def mine(partitions: Iterable[Partition], channel: int, width: int) -> list[Partition]:
-    """The partitions that a channel reads: those whose number is its own, modulo the width."""
+    """Return the partitions that a channel reads: those whose number is its own, modulo the width."""
     return sorted(each for each in partitions if width < 2 or each[1] % width == channel)
 
 
 def divided(offsets: Sequence[dict[str, Any]], width: int) -> list[dict[str, Any]]:
-    """The offsets of channels among the channels that there will be.
+    """Return the offsets of channels among the channels that there will be.
 
     Raises:
         RescaleError: some channels have begun and others have not.

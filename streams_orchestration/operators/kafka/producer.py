@@ -99,7 +99,7 @@ class TransactionalProducer:
     def write(
         self, key: DeliveryKey, messages: Iterable[Iterable[KafkaMessage]], settle: Callable[[], None] = lambda: None
     ) -> None:
-        """One transaction: messages, in order, and the mark; `settle` is called before it is committed."""
+        """Write one transaction: messages in order, and the mark; `settle` is called before the commit."""
         self.refused.clear()
         try:
             self._write(key, messages, settle)
@@ -137,7 +137,7 @@ class TransactionalProducer:
             self._producer.flush(0)
 
     def is_made(self, key: DeliveryKey) -> bool:
-        """Was this delivery, or a later one, made before?"""
+        """Return True if this delivery, or a later one, was made."""
         return self.mark is not None and self.mark[0] == key.life and (key.generation, key.number) <= self.mark[1:]
 
     def _check_topic(self) -> None:
@@ -148,7 +148,7 @@ class TransactionalProducer:
         self._cluster.reached()
 
     def _look(self) -> None:
-        """A topic that is gone is the cause, whatever the library says; it tries again for a minute."""
+        """Check the topic first: if it is missing, that is the cause, but the library retries for a minute."""
         with contextlib.suppress(KafkaAwayError):
             self._check_topic()
 
@@ -163,7 +163,9 @@ class TransactionalProducer:
     def _check_same_topic(self) -> None:
         """Check that the topic was not replaced during the transaction, since earlier messages would be lost."""
         if self._topic_id() != self._made:
-            message = f"topic {self._topic} at {self._cluster.brokers}: was made anew while messages were on their way"
+            message = (
+                f"topic {self._topic} at {self._cluster.brokers}: was created again while messages were on their way"
+            )
             raise KafkaAwayError(message)
 
     def _read_mark(self) -> tuple[str, int, int] | None:

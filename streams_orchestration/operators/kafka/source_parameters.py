@@ -82,7 +82,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
         return [self.topic] if isinstance(self.topic, str) else list(self.topic or ())
 
     def start_time(self) -> int:
-        """`startAt` as milliseconds.
+        """Return `startAt` in milliseconds.
 
         Raises:
             ValueError: it is no time.
@@ -99,7 +99,7 @@ class KafkaSourceParameters(KafkaParameters, CsvParameters):
 
 
 def check_second_port(context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-    """Raises ValueError when the second output port and `onBadTuple` do not go together."""
+    """Raise ValueError if the second output port and `onBadTuple` do not go together."""
     second = context.outputs[1] if len(context.outputs) > 1 else None
     if (parameters.on_bad_tuple == "stream") != (len(context.outputs) > 1):
         message = "onBadTuple: stream and a second output port, which gets what is no tuple, go together"

@@ -72,7 +72,7 @@ class DataFileWriter:
             self._open.write(self._taken())
 
     def finish(self) -> tuple[PendingFile, ...]:
-        """The files, which the framework has on disk with the commit."""
+        """Return the files, which the framework has on disk with the commit."""
         if self._open is not None:
             done = self._open
             self._open = None
@@ -123,7 +123,7 @@ def _written(directory: Path, table: pa.Table) -> PendingFile:
 
 @contextmanager
 def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Path) -> Iterator[list[DataFile]]:
-    """The files of an epoch as they become part of the table: small ones of a partition become one.
+    """Yield the files of an epoch as they become part of the table: small ones of a partition become one.
 
     Args:
         key: of the delivery.
@@ -156,7 +156,7 @@ def _gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: P
 
 
 def _runs(files: Sequence[Path]) -> Iterator[pa.Table]:
-    """The tuples of files, about as many at once as become one data file."""
+    """Yield the tuples of files, about as many at once as become one data file."""
     tables: list[pa.Table] = []
     for path in files:
         tables.append(_read_arrow(path))
@@ -176,7 +176,10 @@ def _read_arrow(path: Path) -> pa.Table:
 
 
 def _merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch: Path) -> DataFile:
-    """A file of tuples, named by its content and its number in the delivery: a name always means the same bytes."""
+    """Write tuples to a file named by its content and its number in the delivery.
+
+    So a name always means the same bytes.
+    """
     scratch.mkdir(parents=True, exist_ok=True)
     path = scratch / f"{uuid.uuid4().hex}.parquet"
     with durable(path) as file:
@@ -192,7 +195,7 @@ def _name(key: DeliveryKey, unique: str) -> str:
 
 
 def read_data_files(files: Sequence[DataFile]) -> list[tuple[DataFile, pa.Table]]:
-    """The tuples of files, without what their directories say.
+    """Return the tuples of files, without what their directories say.
 
     Raises:
         WaitingFileError: a file cannot be read.
@@ -208,7 +211,7 @@ def _table(path: Path) -> pa.Table:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """A waiting file; raises WaitingFileError."""
+    """Return a waiting file; raises WaitingFileError."""
     try:
         return path.open("rb")
     except OSError as error:
@@ -268,7 +271,7 @@ def _add_column(statistics: Statistics, name: str, chunks: Sequence[Any]) -> Non
 
 
 def _plain(value: Any) -> Any:
-    """A bound as JSON has it; None where it has none."""
+    """Return a bound as JSON has it; None where it has none."""
     match value:
         case bool() | bytes():
             return None

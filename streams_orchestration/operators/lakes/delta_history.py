@@ -68,7 +68,7 @@ class DeltaHistory:
                 return self._at(start, newest)
 
     def newest(self) -> int:
-        """The newest version."""
+        """Return the newest version."""
 
         def look() -> int:
             if self._opened is None or self._log_file(self._opened.version()) != self._last:
@@ -83,7 +83,7 @@ class DeltaHistory:
         return self._reached(look)
 
     def following(self, version: int) -> int | None:
-        """The next version.
+        """Return the next version.
 
         Raises:
             LostVersionsError: it is gone.
@@ -103,11 +103,11 @@ class DeltaHistory:
         return version + 1
 
     def is_at(self, version: int, until: int) -> bool:
-        """Versions are numbers that grow."""
+        """Return True if a version was reached; versions are ascending numbers."""
         return version >= until
 
     def id_at(self, version: int, known: str | None) -> str:
-        """The id in the metadata; a table that is replaced in place gets another one with a new version."""
+        """Return the id in the metadata; a table that is replaced in place gets another one with a new version."""
         newest = self.newest()
         identity = self._opened.metadata().id
         if identity == known or version == newest:
@@ -117,7 +117,7 @@ class DeltaHistory:
         return self._reached(lambda: self._table(version).metadata().id)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """The files of a version, or those that it has added.
+        """Return the files of a version, or those that it has added.
 
         Raises:
             LostVersionsError: its log is gone.
@@ -155,7 +155,7 @@ class DeltaHistory:
         return Waiting(version, rows, stamps[0] / 1000 if stamps else time.time())
 
     def feed(self, version: int) -> pa.Table:
-        """The changes of a version."""
+        """Return the changes of a version."""
 
         def read() -> pa.Table:
             return pa.table(self._table().load_cdf(version, version))
@@ -169,11 +169,11 @@ class DeltaHistory:
         return pa.schema(self._opened.schema().to_arrow())
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """By name."""
+        """Return the columns by name."""
         return {name: name for name in names if name in file.names}
 
     def open(self, part: DataPart) -> Any:
-        """A data file."""
+        """Return a data file."""
         return self._files.open_input_file(part.path)
 
     @cached_property
@@ -186,16 +186,16 @@ class DeltaHistory:
     def _made_anew(self, version: int) -> DataError:
         newest = self._opened.version()
         return DataError(
-            f"{self.place} has version {newest} only, but {version} was read; was it made anew? Use --fresh"
+            f"{self.place} has version {newest} only, but {version} was read; was it created again? Use --fresh"
         )
 
     def _log_file(self, version: int) -> tuple[int | None, int | None]:
-        """Size in bytes and time of the log of a version; None where it is gone."""
+        """Return the size in bytes and the time of a version's log file, or None if it is missing."""
         info = self._files.get_file_info(f"{_LOG}/{version:020}.json")
         return info.size, info.mtime_ns
 
     def _log_of(self, version: int) -> list[Mapping[str, Any]] | None:
-        """The actions of a version; None when its file is gone."""
+        """Return the actions of a version; None when its file is gone."""
 
         def read() -> list[Mapping[str, Any]] | None:
             try:
@@ -224,7 +224,7 @@ class DeltaHistory:
         return TablePosition(self.newest(), whole=True)
 
     def _at(self, start: StartAt, newest: int) -> TablePosition:
-        """The first version that was committed at a time or later."""
+        """Return the first version that was committed at a time or later."""
         assert start.time is not None
         moment = start.time.timestamp() * 1000
         history = self._reached(self._opened.history)

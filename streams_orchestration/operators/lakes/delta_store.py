@@ -64,7 +64,7 @@ class DeltaStore:
         return options
 
     def files(self) -> Any:
-        """The directory as pyarrow's file system."""
+        """Return the directory as pyarrow's file system."""
         from pyarrow import fs
 
         if self.is_local:
@@ -87,14 +87,14 @@ class DeltaStore:
         storage.call(address, send)
 
     def text(self, error: Exception) -> str:
-        """The library's words in one line, without tuples and secrets."""
+        """Return the library's words in one line, without tuples and secrets."""
         words = " ".join(str(error).replace("\x1b[31m↳\x1b[0m", "").split())
         words = words.partition(" Preview of ")[0].rstrip(".: ")
         return self.storage.without_secrets(words)
 
 
 def check_place(place: str, storage: StorageOptions | None) -> None:
-    """Raises ValueError when a table cannot lie there, or an option does not go with it; connects to nothing."""
+    """Raise ValueError if a table cannot lie there, or an option does not go with it; connects to nothing."""
     storage_of(place, options=storage)
     if is_address(place) and parse_address(place).scheme not in _OPTIONS:
         message = f"table: {place}: tables of Delta Lake lie on this machine, or in {', '.join(_OPTIONS)}"

@@ -68,7 +68,7 @@ class DeltaTarget(LakeTarget):
         except TableNotFoundError:
             if not self.wanted.create:
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
-                message = f"there is no Delta table at {self.name}; say createTable: true, or make it with {columns}"
+                message = f"there is no Delta table at {self.name}; set createTable: true, or make it with {columns}"
                 raise LakeRefusedError(message) from None
             made = deltalake.DeltaTable.create(
                 self.name,
@@ -184,7 +184,7 @@ class DeltaTarget(LakeTarget):
         return broken
 
     def _is_plain(self) -> bool:
-        """May data files be added as they are: the table has no rules that the library would have to see to?"""
+        """Return True if data files may be added as they are: the table has no rules for the library to apply."""
         protocol, configuration = self._table.protocol(), self._table.metadata().configuration
         ruled = any(name.startswith((_CHECK, "delta.columnMapping.")) for name in configuration)
         fields = self._table.schema().fields
@@ -211,7 +211,7 @@ class DeltaTarget(LakeTarget):
             self.store.put(source, file.place)
 
     def _rows(self, files: Sequence[DataFile]) -> pa.Table:
-        """The tuples of files, with the columns of their directories."""
+        """Return the tuples of files, with the columns of their directories."""
         tables = [self._with_partitions(file, table) for file, table in read_data_files(files)]
         return pa.concat_tables(tables)
 

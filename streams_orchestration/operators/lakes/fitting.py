@@ -63,7 +63,7 @@ def fit(table: str, columns: Mapping[str, TableColumn], partitions: Sequence[str
         by = _listed(wanted.partition_by)
         message = (
             f"the table {table} is partitioned by {_listed(partitions)}, the operator by {by}; "
-            f"say partitionBy: [{', '.join(partitions)}]"
+            f"set partitionBy: [{', '.join(partitions)}]"
         )
         raise LakeRefusedError(message)
     _check_demands(table, columns, written)
@@ -102,7 +102,7 @@ def _check_may_be_added(table: str, columns: Mapping[str, TableColumn], name: st
     if alike is not None:
         message = (
             f"the table {table} has a column {alike}, and the tuples have {name}, which is the same name to most "
-            f"readers; say columns: {{{name}: {alike}}}"
+            f"readers; set columns: {{{name}: {alike}}}"
         )
         raise LakeRefusedError(message)
     if not add_columns:
@@ -129,7 +129,7 @@ def _same(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _shape(kind: pa.DataType) -> object:
-    """A nested type without what libraries name differently."""
+    """Return a nested type without what libraries name differently."""
     types = pa.types
     if types.is_map(kind):
         return ("map", _shape(kind.key_type), _shape(kind.item_type))
@@ -153,7 +153,7 @@ def _alike(kind: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _widens(kind: pa.DataType, target: pa.DataType) -> bool:
-    """Has every value of a type an equal one of another?"""
+    """Return True if every value of a type has an equal one in another type."""
     types = pa.types
     if _same(kind, target):
         return True

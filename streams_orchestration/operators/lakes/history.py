@@ -105,19 +105,19 @@ class TableHistory(Protocol):
     place: str
 
     def start(self, start: Start) -> TablePosition:
-        """The first position."""
+        """Return the first position."""
         ...
 
     def newest(self) -> int:
-        """The newest version."""
+        """Return the newest version."""
         ...
 
     def following(self, version: int) -> int | None:
-        """The next version, None when there is none yet; raises LostVersionsError."""
+        """Return the next version, None when there is none yet; raises LostVersionsError."""
         ...
 
     def is_at(self, version: int, until: int) -> bool:
-        """Has a version been reached, when versions up to it were read?"""
+        """Return True if reading up to some version has reached the given one."""
         ...
 
     def id_at(self, version: int, known: str | None) -> str:
@@ -129,14 +129,14 @@ class TableHistory(Protocol):
         ...
 
     def behind(self, position: TablePosition) -> Sequence[Waiting]:
-        """The version of the position, then those that are to be read behind it, oldest first; some at most.
+        """Return the version of the position, then those that are to be read behind it, oldest first; some at most.
 
         What can be read no more is left out.
         """
         ...
 
     def feed(self, version: int) -> pa.Table:
-        """The changes of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`."""
+        """Return the changes of a version, with `_change_type`, `_commit_version` and `_commit_timestamp`."""
         ...
 
     def columns(self) -> pa.Schema:
@@ -144,9 +144,9 @@ class TableHistory(Protocol):
         ...
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """Column of the table -> its name in a data file, of those that are in it."""
+        """Return a mapping from table columns to their names in a data file that has them."""
         ...
 
     def open(self, part: DataPart) -> IO[bytes] | Any:
-        """A data file; raises FileNotFoundError."""
+        """Return a data file; raises FileNotFoundError."""
         ...

@@ -39,7 +39,7 @@ def check_catalog(properties: Mapping[str, str]) -> None:
     """Check the properties of a catalog without reading any variable.
 
     Raises:
-        ValueError: one is missing, or a secret stands in it, which the message does not repeat.
+        ValueError: one is missing, or it contains a secret, which the message does not repeat.
     """
     if "uri" not in properties:
         message = "catalog: uri is missing: {type: sql, name: lake, uri: sqlite:////data/lake/catalog.db, warehouse: file:///data/lake}"
@@ -48,14 +48,12 @@ def check_catalog(properties: Mapping[str, str]) -> None:
         safe = REFERENCE.search(value) if _WITH_SECRET.search(name) else is_reference(value)
         if (_SECRET.search(name) or _WITH_SECRET.search(name)) and name not in _PLAIN and not safe:
             message = (
-                f"catalog: {name}: a secret stands in it, and would stand in plans and logs, too; name where it is: "
+                f"catalog: {name}: it contains a secret, which plans and logs would show; name where it is: "
                 "${env:NAME} or ${file:PATH}"
             )
             raise ValueError(message)
         if masked(value) != value:
-            message = (
-                f"catalog: {name}: a password stands in it, and would stand in plans and logs, too; use ${{env:NAME}}"
-            )
+            message = f"catalog: {name}: it contains a password, which plans and logs would show; use ${{env:NAME}}"
             raise ValueError(message)
 
 
@@ -109,13 +107,13 @@ def load_catalog(properties: Mapping[str, str]) -> Any:
 
 
 def shown_catalog(properties: Mapping[str, str]) -> str:
-    """The address of a catalog for people: without user, password and options."""
+    """Return the address of a catalog for people: without user, password and options."""
     uri = properties.get("uri", "")
     return re.sub(r"://[^/@]*@", "://", uri).partition("?")[0]
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
-    """A text of the library in one line, without the values that references stand for."""
+    """Return a text of the library in one line, without the values that references stand for."""
     for name, value in properties.items():
         for reference in REFERENCE.finditer(value):
             with suppress(ReferenceError):

@@ -74,7 +74,7 @@ class IcebergHistory:
                 return TablePosition(later[0]) if later else TablePosition(newest, done=True)
 
     def newest(self) -> int:
-        """The newest snapshot."""
+        """Return the newest snapshot."""
 
         def look() -> Snapshot | None:
             if self._catalog is None:
@@ -86,7 +86,7 @@ class IcebergHistory:
         return NOTHING if current is None else current.snapshot_id
 
     def following(self, version: int) -> int | None:
-        """The next snapshot.
+        """Return the next snapshot.
 
         Raises:
             LostVersionsError: it has expired.
@@ -110,7 +110,7 @@ class IcebergHistory:
         raise LostVersionsError(what, ids[0])
 
     def is_at(self, version: int, until: int) -> bool:
-        """By the order of snapshots; one that has expired comes before those that are there."""
+        """Return True if a snapshot was reached, by their order; an expired snapshot precedes the existing ones."""
         ids = [NOTHING, *_ids(self._lineage())]
         place = {each: number for number, each in enumerate(ids)}
         return version == until or place.get(version, -1) >= place.get(until, 0) > 0
@@ -122,7 +122,7 @@ class IcebergHistory:
         return str(self._table.metadata.table_uuid)
 
     def parts(self, position: TablePosition) -> VersionParts:
-        """The files of a snapshot, or those that it has added.
+        """Return the files of a snapshot, or those that it has added.
 
         Raises:
             LostVersionsError: it has expired.
@@ -150,7 +150,7 @@ class IcebergHistory:
         return [_waiting(snapshot) for snapshot in lineage[first:last]][: MOST_AHEAD + 1]
 
     def feed(self, version: int) -> pa.Table:
-        """There is none."""
+        """Raise NotImplementedError, since Iceberg has no change feed."""
         raise NotImplementedError
 
     def columns(self) -> pa.Schema:
@@ -160,7 +160,7 @@ class IcebergHistory:
         return self._table.schema().as_arrow()
 
     def columns_in(self, file: pa.Schema, names: Sequence[str]) -> Mapping[str, str]:
-        """By the ids of columns, which stay when these are renamed; by name where a file has no ids."""
+        """Return the columns by id, which survives renaming, or by name if the file has no ids."""
         by_id = {
             int((field.metadata or {})[_FIELD_ID]): field.name for field in file if _FIELD_ID in (field.metadata or {})
         }
@@ -179,7 +179,7 @@ class IcebergHistory:
         return {name: by_id[field_id] for name, field_id in ids.items() if field_id in by_id}
 
     def open(self, part: DataPart) -> Any:
-        """A data file."""
+        """Return a data file."""
         return self._table.io.new_input(part.path).open()
 
     @property
@@ -203,7 +203,7 @@ class IcebergHistory:
             raise lake_error(message, error) from error
 
     def _lineage(self) -> list[Snapshot]:
-        """The snapshots that led to the newest one, oldest first, as far as they are known."""
+        """Return the snapshots that led to the newest one, oldest first, as far as they are known."""
         snapshots: list[Snapshot] = []
         snapshot = self._table.current_snapshot()
         while snapshot is not None:

@@ -54,7 +54,7 @@ class IcebergTarget(LakeTarget):
     """A table in a catalog."""
 
     def __init__(self, catalog: Mapping[str, str], name: str, wanted: WantedTable) -> None:
-        """`catalog` has its properties, with references; `name` has the namespace of the table."""
+        """Store the catalog's properties, with references, and the table's name with its namespace."""
         super().__init__(name, wanted)
         keep_nulls()
         self.properties = dict(catalog)
@@ -71,7 +71,7 @@ class IcebergTarget(LakeTarget):
         except (NoSuchTableError, NoSuchNamespaceError):
             if not self.wanted.create:
                 columns = ", ".join(f"{field.name} {type_name(field.type)}" for field in self.wanted.schema)
-                message = f"there is no table {self.name}; say createTable: true, or make it with {columns}"
+                message = f"there is no table {self.name}; set createTable: true, or make it with {columns}"
                 raise LakeRefusedError(message) from None
         return self._durable(self._made())
 
@@ -143,7 +143,7 @@ class IcebergTarget(LakeTarget):
         return fit(self.name, columns, partitions, self.wanted)
 
     def _fitted(self, table: Table) -> tuple[Table, Fit]:
-        """The table with the columns that were missing."""
+        """Return the table with the columns that were missing."""
         fitting = self._fit(table)
         if fitting.missing:
             with table.update_schema() as update:
@@ -189,13 +189,13 @@ def _mark(key: DeliveryKey) -> str:
 
 
 def _was_made(table: Table, key: DeliveryKey) -> bool:
-    """Was the delivery made before."""
+    """Return True if the delivery was made before."""
     number, _, _ = table.properties.get(_mark(key), "-1").partition(" ")
     return int(number) >= key.number
 
 
 def _begun(table: Table, key: DeliveryKey) -> Transaction:
-    """A transaction that moves the mark, and that the library does not repeat on top of other commits."""
+    """Return a transaction that moves the mark, and that the library does not repeat on top of other commits."""
     today = datetime.now(UTC).date()
     old = [name for name in table.properties if name != _mark(key) and _is_old(table, name, today)]
     own = {**table.metadata.properties, "commit.retry.num-retries": "0"}
@@ -205,7 +205,7 @@ def _begun(table: Table, key: DeliveryKey) -> Transaction:
 
 
 def _is_old(table: Table, name: str, today: date) -> bool:
-    """Is a property a mark whose sink has long committed nothing?"""
+    """Return True if a property is a mark whose sink has long committed nothing."""
     if not name.startswith(MARK):
         return False
     return today - date.fromisoformat(table.properties[name].partition(" ")[2]) > KEPT
@@ -226,7 +226,7 @@ def _has_new_columns(table: Table) -> bool:
 
 
 def _other_transforms(table: Table) -> bool:
-    """Is it partitioned by more than values of columns, so that the library has to part the rows."""
+    """Return True if the table is partitioned by transforms, so that the library must partition the rows."""
     return any(not isinstance(field.transform, IdentityTransform) for field in table.spec().fields)
 
 

@@ -30,7 +30,7 @@ class PartReader:
         self._rest: pa.RecordBatch | None = None
 
     def read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Some rows of a data file, `limit` at most; None at its end.
+        """Return some rows of a data file, `limit` at most; None at its end.
 
         Args:
             position: of the first of them.

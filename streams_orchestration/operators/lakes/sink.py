@@ -79,12 +79,12 @@ class LakeSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSinkParameters) -> None:
-        """Raises ValueError when attributes and columns do not fit, or the library is missing; connects to nothing."""
+        """Raise ValueError if attributes and columns do not fit, or the library is missing; connects to nothing."""
         check_partitions(written_schema(context, parameters), parameters.partition_by)
         require_package(cls.__name__, cls.module, cls.extra)
 
     def table(self) -> LakeTarget:
-        """The table; nothing is connected yet."""
+        """Return the table; nothing is connected yet."""
         raise NotImplementedError
 
     def wanted(self) -> WantedTable:
@@ -146,12 +146,12 @@ class LakeSink(EpochSink):
 
 
 def target_columns_of(context: OperatorContext, parameters: LakeSinkParameters) -> dict[str, str]:
-    """Attribute -> column."""
+    """Return a mapping from attributes to columns."""
     return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)
 
 
 def written_schema(context: OperatorContext, parameters: LakeSinkParameters) -> pa.Schema:
-    """The tuples, by column.
+    """Return the tuples, by column.
 
     Raises:
         UnknownAttributeError, ValueError: attributes and columns do not fit.

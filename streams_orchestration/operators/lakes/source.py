@@ -83,24 +83,24 @@ class LakeSource(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: LakeSourceParameters) -> Mentions:
-        """None."""
+        """Return no attributes, since the parameters name none."""
         return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LakeSourceParameters) -> None:
-        """Raises ValueError when there is no schema, or the library is missing; connects to nothing."""
+        """Raise ValueError if there is no schema, or the library is missing; connects to nothing."""
         names = context.output_schema().names
         if parameters.on_change != "feed" and (named := [name for name in FEED if name in names]):
-            message = f"the attribute {named[0]} is known of changes only: say onChange: feed"
+            message = f"the attribute {named[0]} is known of changes only: set onChange: feed"
             raise ValueError(message)
         require_package(cls.__name__, cls.module, cls.extra)
 
     def history(self) -> TableHistory:
-        """The table; nothing is connected yet."""
+        """Return the table; nothing is connected yet."""
         raise NotImplementedError
 
     def setup(self) -> None:
-        """Nothing is read before the first call of `produce`."""
+        """Prepare; the first call of `produce` reads."""
         self._history: TableHistory | None = None
         self._cached: tuple[tuple[int, bool], VersionParts] | None = None
         self._reader: PartReader | None = None
@@ -127,15 +127,15 @@ class LakeSource(SourceOperator):
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """It ends later."""
+        """Return the offset without the end of the earlier run."""
         return offset | {"until": None} if offset else offset
 
     def place(self) -> str:
-        """Data file and version that were read last."""
+        """Return the data file and version that were read last."""
         return self._place
 
     def pause(self) -> float | None:
-        """Until the next look at the table, or the next try to reach it."""
+        """Return the seconds until the next check of the table, or the next attempt to reach it."""
         return self._hold_up.pause or (self.parameters.poll_period if self._idle else 0.0)
 
     def produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -225,12 +225,12 @@ class LakeSource(SourceOperator):
         if position.table is not None and self._table.id_at(position.version, position.table) != position.table:
             message = (
                 f"{self._table.place} is another table than the one that was read up to version {position.version}; "
-                "was it made anew? Use --fresh"
+                "was it created again? Use --fresh"
             )
             raise DataError(message)
 
     def _following(self, position: TablePosition) -> TablePosition | None:
-        """The beginning of the next version; None when there is none, or none that is to be read."""
+        """Return the beginning of the next version; None when there is none, or none that is to be read."""
         until = position.until
         if until is not None and self._table.is_at(position.version, until):
             return None
@@ -275,7 +275,7 @@ class LakeSource(SourceOperator):
         return self._cached[1]
 
     def _read(self, position: TablePosition, part: DataPart, limit: int) -> pa.RecordBatch | None:
-        """Some rows of a data file from a row on; None at its end, or where it is gone."""
+        """Return some rows of a data file from a row on; None at its end, or where it is gone."""
         if self._reader is None:
             self._reader = PartReader(self._table, self._schema)
         try:
@@ -289,7 +289,7 @@ class LakeSource(SourceOperator):
         self.submit(TupleBatch.from_columns(columns, self._schema))
 
     def _submit_feed(self, version: int) -> int:
-        """All changes of a version: their order is not known to be the same another time, so they come at once."""
+        """Submit all changes of a version at once, since their order may differ in a replay."""
         table = self._table.feed(version)
         missing = [field for field in self._schema if field.name not in table.column_names]
         for field in missing:
@@ -303,16 +303,16 @@ class LakeSource(SourceOperator):
         if self.parameters.on_change == "fail":
             message = (
                 f"version {position.version} of {self._table.place} deletes or updates rows ({operation}), which "
-                "submitted tuples cannot follow; say onChange: skip (leave the version out), rewritten (all rows of "
+                "submitted tuples cannot follow; set onChange: skip (leave the version out), rewritten (all rows of "
                 "the files that it adds, again) or feed (the changes, with _change_type)"
             )
             raise DataError(message)
 
     def _lose(self, what: str) -> None:
-        """Rows are gone that were not read."""
+        """Handle rows that were deleted before they were read."""
         if self.parameters.on_lost_data == "fail":
             message = (
-                f"{self._table.place}: {what} cannot be read any more, so rows are lost; say onLostData: skip to go on "
+                f"{self._table.place}: {what} cannot be read any more, so rows are lost; set onLostData: skip to go on "
                 "with what there is, and have the table keep its history for longer"
             )
             raise DataError(message)
@@ -332,7 +332,7 @@ class LakeSource(SourceOperator):
         self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
     def _behind(self, position: TablePosition) -> Iterator[Waiting]:
-        """The versions that are not read yet, with the rows that are left of them."""
+        """Yield the versions that are not read yet, with the rows that are left of them."""
         for waiting in self._table.behind(position):
             if waiting.version != position.version:
                 yield waiting

@@ -90,7 +90,7 @@ class LakeTarget:
         """Have the table loaded again, after a commit of another writer."""
 
     def _error(self, error: Exception) -> LakeError:
-        """An error of the library in words, without tuples and secrets, with what to do."""
+        """Return an error of the library in words, without tuples and secrets, with what to do."""
         raise NotImplementedError
 
     def _without_nulls(
@@ -151,7 +151,7 @@ class LakeTarget:
         return tuples.filter(pa.array([row not in wrong for row in range(len(tuples))])) if wrong else tuples
 
     def _required(self, fitting: Fit) -> dict[str, str]:
-        """Columns that may not be null, with the reason."""
+        """Return the columns that may not be null, with the reason."""
         return {
             name: f"the column {name} of {self.name} may not be null, and a tuple has null for it"
             for name in fitting.required

@@ -100,7 +100,7 @@ class AvroReader:
                     raise ValueError(message) from None
 
     def read(self, payload: bytes) -> dict[str, Any]:
-        """The values of a message by attribute.
+        """Return the values of a message by attribute.
 
         Raises:
             ValueError: it was not written with the schema.
@@ -301,7 +301,7 @@ class AvroWriter:
             raise ValueError(message) from None
 
     def write(self, row: Mapping[str, Any]) -> bytes:
-        """The payload of a message.
+        """Return the payload of a message.
 
         Raises:
             ValueError: the schema has no place for a value, as null.

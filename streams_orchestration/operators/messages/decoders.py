@@ -42,7 +42,7 @@ class Decoded(NamedTuple):
 
 
 def check_decodable(schema: pa.Schema, format: MessageFormat) -> None:
-    """Raises ValueError when no message of the format can have these attributes."""
+    """Raise ValueError if no message of the format can have these attributes."""
     match format:
         case "json":
             check_json_schema(schema, "json")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
-    """Raises ValueError when a message of the format cannot hold these attributes."""
+    """Raise ValueError if a message of the format cannot hold these attributes."""
     if not len(schema):
         message = "suppress: no attribute is left to be written"
         raise ValueError(message)
@@ -39,7 +39,7 @@ def check_encodable(schema: pa.Schema, format: MessageFormat) -> None:
 
 
 def encode(batch: pa.RecordBatch, format: MessageFormat, dialect: CsvDialect = PLAIN) -> Sequence[bytes | None]:
-    """The values of messages, one for each tuple.
+    """Return the values of messages, one for each tuple.
 
     JSON: an object. CSV: values in the order of the attributes. Raw: the only attribute; null is no value, which
     deletes the message's key.
@@ -57,7 +57,7 @@ def encode(batch: pa.RecordBatch, format: MessageFormat, dialect: CsvDialect = P
 
 
 def message_texts(column: pa.Array) -> list[bytes | None]:
-    """Values as bytes: texts in UTF-8, binary as it is, nested values as JSON, others as their text; None for null."""
+    """Return values as bytes: texts in UTF-8, nested values as JSON, others as text; None for null."""
     if pa.types.is_binary(column.type):
         return column.to_pylist()
     if pa.types.is_nested(column.type):

@@ -26,7 +26,7 @@ class Framed(NamedTuple):
 
 
 def unframed(value: bytes) -> Framed:
-    """The frame of a message taken off.
+    """Return a message without its frame, and what the frame says.
 
     Raises:
         FrameError: there is none.
@@ -53,7 +53,7 @@ def frame(schema: int, path: Sequence[int] | None = None) -> bytes:
 
 
 def taken_path(payload: bytes) -> tuple[tuple[int, ...], bytes]:
-    """The path to a message type of Protobuf, and what follows it.
+    """Return the path to a message type of Protobuf, and what follows it.
 
     Raises:
         FrameError: there is no path.
@@ -72,7 +72,7 @@ def taken_path(payload: bytes) -> tuple[tuple[int, ...], bytes]:
 
 
 def _zigzag(number: int) -> bytes:
-    """A number that is not negative."""
+    """Return a number that is not negative."""
     rest, text = number << 1, bytearray()
     while rest > 0x7F:
         text.append(rest & 0x7F | 0x80)
@@ -82,7 +82,7 @@ def _zigzag(number: int) -> bytes:
 
 
 def _number(payload: bytes, at: int) -> tuple[int, int]:
-    """A number, and where it ends."""
+    """Return a number, and where it ends."""
     value = shift = 0
     while at < len(payload) and shift <= 63:
         value |= (payload[at] & 0x7F) << shift

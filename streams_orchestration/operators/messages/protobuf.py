@@ -45,7 +45,7 @@ class ProtobufReader:
         self._reader((0,))
 
     def _reader(self, path: tuple[int, ...]) -> tuple[Any, Convert]:
-        """The class of a message type, and what reads its messages."""
+        """Return the class of a message type, and what reads its messages."""
         if path not in self._readers:
             if path not in self._types:
                 message = f"schema {self._registered.number} has no message type {list(path)}"
@@ -59,7 +59,7 @@ class ProtobufReader:
         return self._readers[path]
 
     def read(self, payload: bytes) -> dict[str, Any]:
-        """The values of a message by attribute.
+        """Return the values of a message by attribute.
 
         Raises:
             ValueError: it was not written with the schema.
@@ -181,7 +181,7 @@ class ProtobufWriter:
             raise ValueError(message) from None
 
     def write(self, row: Mapping[str, Any]) -> bytes:
-        """The payload of a message.
+        """Return the payload of a message.
 
         Raises:
             ValueError: a value does not fit, as null within a list.
@@ -219,7 +219,7 @@ def _check_fields(descriptor: Any, attributes: Sequence[pa.Field]) -> None:
 
 
 def _check_field(field: Any, kind: pa.DataType) -> None:
-    """A field takes what could also be read from it, as long as no range becomes smaller."""
+    """Check that a field can hold the attribute: any type that could be read from it without a smaller range."""
     types, inner = pa.types, field.message_type
     if _is_map(field) and types.is_map(kind):
         entries: Any = inner.fields_by_name
@@ -290,7 +290,7 @@ def _is_map(field: Any) -> bool:
 
 
 def shown(field: Any) -> str:
-    """The type of a field, as a schema has it."""
+    """Return the type of a field, as a schema has it."""
     if field.message_type is not None:
         return f"a message {field.message_type.full_name}"
     if field.enum_type is not None:

@@ -21,7 +21,7 @@ _COMPILE_SECONDS = 60
 
 
 def message_types(registered: RegisteredSchema) -> dict[tuple[int, ...], Any]:
-    """The classes of all messages of a schema, by the path to their type.
+    """Return the classes of all messages of a schema, by the path to their type.
 
     Raises:
         ValueError: the text is no schema, or has no message type.
@@ -53,7 +53,7 @@ def _paths(kinds: Any, before: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int
 
 @functools.lru_cache(256)
 def _compiled(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
-    """A `FileDescriptorSet` of a schema and all that it imports.
+    """Return a `FileDescriptorSet` of a schema and all that it imports.
 
     The compiler runs as a process of its own: what it finds wrong is then an answer, whatever the text does to it.
     """
@@ -156,7 +156,7 @@ def _reserved_names(before: Any) -> set[str]:
 
 
 def _proto(descriptor: Any) -> Any:
-    """A message type as its file has it; an empty one for None."""
+    """Return a message type as its file has it; an empty one for None."""
     from google.protobuf import descriptor_pb2
 
     proto: Any = descriptor_pb2.DescriptorProto()

@@ -38,13 +38,13 @@ def is_registered(format: TopicFormat) -> TypeIs[SchemaKind]:
 
 
 def check_readable(schema: pa.Schema, format: TopicFormat) -> None:
-    """Raises ValueError when no message of the format can have these attributes."""
+    """Raise ValueError if no message of the format can have these attributes."""
     if not is_registered(format):
         check_decodable(schema, format)
 
 
 def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> None:
-    """Raises ValueError when a format and a registry do not go together."""
+    """Raise ValueError if a format and a registry do not go together."""
     if is_registered(format) != (registry is not None):
         message = (
             f"format {format} needs a registry: {{url: http://host:port}}, which has the schemas"
@@ -55,14 +55,14 @@ def check_registry(format: TopicFormat, registry: RegistryParameters | None) -> 
 
 
 def require_format(format: TopicFormat, operator: str) -> None:
-    """Raises ValueError when a library of a format is not installed; names the extra to install."""
+    """Raise ValueError if a library of a format is not installed; names the extra to install."""
     if is_registered(format):
         require_package(f"{operator} with format {format}", "fastavro" if format == "avro" else "grpc_tools", format)
         require_package(f"{operator} with format {format}", "requests", format)
 
 
 def derived(schema: pa.Schema, format: SchemaKind, name: str, before: RegisteredSchema | None = None) -> str:
-    """The text of a schema for these attributes.
+    """Return the text of a schema for these attributes.
 
     Args:
         schema: of the attributes.
@@ -89,7 +89,7 @@ class RegisteredDecoder:
         """By the number of the schema; a text says why nothing can be read with it."""
 
     def decode(self, values: Sequence[bytes | None]) -> Decoded:
-        """The tuples of messages, in order.
+        """Return the tuples of messages, in order.
 
         Raises:
             RegistryAwayError: the registry cannot be asked for a schema; nothing was decoded.
@@ -137,7 +137,7 @@ class RegisteredDecoder:
             return str(error)
 
     def _batch(self, rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch | None:
-        """None when a value is out of the range of its attribute."""
+        """Return the messages as a batch, or None if a value is out of the range of its attribute."""
         try:
             columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in self._schema]
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError):

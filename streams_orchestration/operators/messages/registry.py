@@ -86,7 +86,7 @@ class Registry:
         self._target.close()
 
     def schema(self, number: int) -> RegisteredSchema:
-        """The schema with a number.
+        """Return the schema with a number.
 
         Raises:
             UnknownSchemaError: there is none.
@@ -94,7 +94,7 @@ class Registry:
         return self._whole(self._request("GET", f"/schemas/ids/{number}", f"schema {number}"), number)
 
     def latest(self, subject: str) -> RegisteredSchema:
-        """The latest schema of a subject.
+        """Return the latest schema of a subject.
 
         Raises:
             UnknownSchemaError: there is no such subject.

@@ -17,7 +17,7 @@ class UnfitError(ValueError):
 
 
 def converted(value: Any, convert: Convert) -> Any:
-    """A value, which may be null."""
+    """Return a value, which may be null."""
     return value if convert is None or value is None else convert(value)
 
 
@@ -42,7 +42,7 @@ def of_record(converts: Mapping[str, Convert]) -> Convert:
 
 
 def utf8(value: bytes) -> str:
-    """Bytes as the text that they are.
+    """Decode bytes as UTF-8.
 
     Raises:
         ValueError: they are none.
@@ -53,5 +53,5 @@ def utf8(value: bytes) -> str:
 
 
 def without_zone(moment: datetime) -> datetime:
-    """A moment as UTC has it."""
+    """Return a moment as UTC has it."""
     return moment.astimezone(UTC).replace(tzinfo=None)

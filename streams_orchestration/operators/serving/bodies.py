@@ -76,7 +76,7 @@ def _objects(body: bytes) -> list[bytes]:
 
 
 def _elements(text: str) -> list[bytes]:
-    """The texts of the elements of an array, as they stand there: numbers keep their digits."""
+    """Return the texts of the elements of an array, as they stand there: numbers keep their digits."""
     decoder = json.JSONDecoder(parse_float=str, parse_int=str)
     elements: list[bytes] = []
     at = _blank_end(text, text.index("[") + 1)
@@ -103,7 +103,7 @@ def _blank_end(text: str, begin: int) -> int:
 
 
 def _rows(body: bytes) -> list[bytes]:
-    """Rows end with a line feed that is not in quotes."""
+    """Split a body into rows at line feeds outside quotes."""
     rows: list[bytes] = []
     begun = b""
     for line in body.split(b"\n"):

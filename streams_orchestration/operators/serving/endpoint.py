@@ -38,7 +38,7 @@ class Endpoint:
     """Bytes of the bodies that are being read or written."""
 
     async def answer(self, request: Request) -> Response:
-        """202 as soon as all messages of the body are in the journal; else none of them is."""
+        """Answer 202 once all messages of the body are in the journal; otherwise none of them is."""
         from starlette.requests import ClientDisconnect
         from starlette.responses import JSONResponse, Response
 
@@ -119,7 +119,7 @@ class _BusyError(Exception):
 
 
 def application(path: str, answer: Callable[[Any], Awaitable[Any]]) -> Any:
-    """The ASGI application that answers POST to one path."""
+    """Return the ASGI application that answers POST to one path."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 

@@ -57,7 +57,7 @@ class Aggregate(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: AggregateParameters) -> Sharding:
-        """By partition; windows that marks close can be merged."""
+        """Return that partitions divide the state; windows that marks close can be merged."""
         window = parse_window(parameters.window)
         given_up = "" if window.partitions is None else window.partitions.kind
         if given_up in ("partitionCount", "tupleCount") or (given_up and window.eviction.kind == "punct"):
@@ -83,7 +83,7 @@ class Aggregate(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: AggregateParameters) -> None:
-        """Raises ValueError when the window, an attribute or a function does not fit."""
+        """Raise ValueError if the window, an attribute or a function does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -152,7 +152,7 @@ class Aggregate(Operator):
         """(number of the window, parts of the key) -> what measures have come to; of tumbling windows."""
 
     def reset_to_initial_state(self) -> None:
-        """Nothing is in any window."""
+        """Empty all windows."""
         self.tumbling.clear()
         self.sliding.clear()
         self.groups.clear()
@@ -191,7 +191,7 @@ class Aggregate(Operator):
     def _with_evicted(
         self, closed: np.ndarray, at: np.ndarray, windows: np.ndarray, when: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The windows to submit, and at which position, when partitions were given up whose windows are these."""
+        """Return the windows to submit and their positions, including those of evicted partitions."""
         held = windows >= 0
         if not self.parameters.aggregate_evicted_partitions:
             self.groups.delete_rows(self._groups_of(windows[held])[0])
@@ -221,7 +221,7 @@ class Aggregate(Operator):
             self.punctuate(Punctuation.WINDOW)
 
     def _partitions(self, source: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray]:
-        """The partitions of tuples, and for every tuple the position of its own among them."""
+        """Return the partitions of tuples, and for every tuple the position of its own among them."""
         columns = [source.column(name) for name in self.partition.names]
         heads, codes = distinct(columns, source.num_rows)
         return key_batch(columns, heads), codes
@@ -243,7 +243,7 @@ class Aggregate(Operator):
         return self.groups.column(f"count {name}"), self.groups.column(f"value {name}")
 
     def _groups_of(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of the groups in these windows, window by window, and how many each has."""
+        """Return the rows of the groups in these windows, window by window, and how many each has."""
         rows, order = self.groups.rows(), np.argsort(windows)
         numbers = self.groups.key_column("0")[rows]
         mine = np.isin(numbers, windows)
@@ -281,7 +281,7 @@ class Aggregate(Operator):
             self.groups.delete_rows(done)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """A window marker closes `punct()` windows; the final one those that may be incomplete."""
+        """Close `punct()` windows at a window marker, and windows that may be incomplete at the final one."""
         punctuated = self.window.eviction.kind == "punct"
         if mark is Punctuation.WINDOW and punctuated:
             closed = self.tumbling.close()
@@ -301,7 +301,7 @@ class Aggregate(Operator):
         self.results.set_aside(pa.RecordBatch.from_pylist([], schema=self.context.inputs[0]), {})
 
     def checkpoint(self) -> State:
-        """The windows, the groups' keys, counts and running values, and the partitions."""
+        """Return the windows, the groups' keys, counts and running values, and the partitions."""
         windows = {"groups": self.groups, **self.tumbling.dump()} if self.window.tumbling else self.sliding.dump()
         return windows if self.eviction is None else windows | self.eviction.dump()
 
@@ -318,12 +318,12 @@ class Aggregate(Operator):
             self.eviction.recall((self.tumbling if self.window.tumbling else self.sliding).held())
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Partitions with their windows, or the groups of windows that marks close."""
+        """Divide partitions with their windows, or the groups of windows that marks close."""
         states = [state for state in states if state]
         return self._shape().divide(states, route) if states else [{}] * route.width
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """The partitions; none of windows that marks close, which may lie anywhere."""
+        """Return the partitions; none of windows that marks close, which may lie anywhere."""
         keys = self._shape().partition_keys(state) if state else None
         return () if keys is None else (PortKeys(0, keys),)
 

@@ -38,19 +38,19 @@ class Barrier(MatchingOperator):
 
     @classmethod
     def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
-        """Only `check` knows what the expressions are over."""
+        """Return None: the input schemas are known only in `check`."""
         return None if parameters.output else Mentions(inputs=parameters.mentioned())
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: BarrierParameters) -> None:
-        """Raises ValueError when the streams do not fit each other, or an expression does not fit."""
+        """Raise ValueError if the streams do not fit each other, or an expression does not fit."""
         with reported():
             parameters.keys_of(context.inputs)
         cls._compile(context, parameters)
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: BarrierParameters) -> tuple[pa.Schema, Assignments]:
-        """The attributes of all ports, and the output."""
+        """Return the attributes of all ports, and the output."""
         target = context.output_schema()
         ports = Counter(name for schema in context.inputs for name in schema.names)
         together = pa.schema(
@@ -68,6 +68,6 @@ class Barrier(MatchingOperator):
         super().setup()
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """A tuple of each set."""
+        """Submit one tuple for each set."""
         columns = [column for part in matched for column in part.columns]
         self.submit(self.assignments.apply(pa.RecordBatch.from_arrays(columns, schema=self.schema)))

@@ -66,7 +66,7 @@ class Beacon(SourceOperator):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """No tuple."""
+        """Return 0 tuples."""
         return {"iteration": 0}
 
     @classmethod
@@ -76,7 +76,7 @@ class Beacon(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: BeaconParameters) -> None:
-        """Raises ValueError when an expression does not fit its attribute."""
+        """Raise ValueError if an expression does not fit its attribute."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -118,7 +118,7 @@ class Beacon(SourceOperator):
         return ProducedTo({"iteration": self.following}, exhausted)
 
     def pause(self) -> float:
-        """Seconds until the next tuple is due."""
+        """Return the seconds until the next tuple is due."""
         began, first = self.began or (0.0, 0)
         return max(began + self.parameters.period * (self.following - first) - time.monotonic(), 0.0)
 

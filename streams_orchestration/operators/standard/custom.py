@@ -78,7 +78,7 @@ class Custom(Operator):
 
     @classmethod
     def mentions(cls, parameters: CustomParameters) -> Mentions:
-        """None."""
+        """Return no attributes, since the parameters name none."""
         return Mentions()
 
     @classmethod
@@ -98,7 +98,7 @@ class Custom(Operator):
 
     @classmethod
     def has_state(cls, parameters: CustomParameters) -> bool:
-        """A function takes `state`."""
+        """Return True if a function takes `state`."""
         functions = cls._functions(parameters).values()
         return any("state" in inspect.signature(function).parameters for function in functions)
 
@@ -114,7 +114,7 @@ class Custom(Operator):
         return tuple(function.__module__ for function in self.functions.values())
 
     def reset_to_initial_state(self) -> None:
-        """The state that the parameters name."""
+        """Set the state that the parameters name."""
         self.state: dict[str, Any] = copy.deepcopy(self.parameters.state)
 
     def process(self, port: int, batch: TupleBatch) -> None:

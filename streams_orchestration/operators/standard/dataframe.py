@@ -33,7 +33,7 @@ class DataFrame(FrameOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DataFrameParameters) -> None:
-        """Raises ValueError when there is no such function, it takes other arguments, or a watermark does not fit."""
+        """Raise ValueError if there is no such function, it takes other arguments, or a watermark does not fit."""
         super().check(context, parameters)
         try:
             function = import_name(parameters.function)

@@ -88,7 +88,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> Sharding:
-        """By the attributes that are parts of the key as they are."""
+        """Return the attributes that are parts of the key unchanged."""
         if parameters.count is not None:
             return Sharding(refusal="is positions in one channel, since count goes by them; delta goes by values")
         return Sharding(keys=(tuple(cls._attributes(context, parameters)),))
@@ -113,7 +113,7 @@ class DeDuplicate(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DeDuplicateParameters) -> None:
-        """Raises ValueError when a key or the attribute does not fit."""
+        """Raise ValueError if a key or the attribute does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -163,7 +163,7 @@ class DeDuplicate(Operator):
         return attribute is not None and pa.types.is_floating(self.context.inputs[0].field(attribute).type)
 
     def reset_to_initial_state(self) -> None:
-        """No key is remembered."""
+        """Forget all keys."""
         self.seen.clear()
         self.position = 0
         self.largest: float | None = None
@@ -222,11 +222,11 @@ class DeDuplicate(Operator):
             self.seen.clear()
 
     def checkpoint(self) -> State:
-        """The keys and since when they are remembered."""
+        """Return the keys and since when they are remembered."""
         return {"seen": self.seen, "position": self.position, "largest": self.largest}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """The keys go where their tuples go; the largest value of all counts everywhere."""
+        """Divide the keys as their tuples are; the largest value of all counts in every channel."""
         states = [state for state in states if state]
         parts = [state["seen"] for state in states]
         channels = [route.channels(self._keys(part)) for part in parts]
@@ -243,5 +243,5 @@ class DeDuplicate(Operator):
         return renamed(seen.keys_table(), self._attributes(self.context, self.parameters))
 
     def restore(self, state: State) -> None:
-        """Remember again."""
+        """Restore the remembered keys."""
         self.seen, self.position, self.largest = state["seen"], state["position"], state["largest"]

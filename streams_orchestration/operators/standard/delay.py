@@ -24,7 +24,7 @@ class DelayParameters(Parameters):
     time_attribute: str = Field(alias="timeAttribute", description="Timestamp attribute with the time of a tuple.")
 
     def policy(self, context: OperatorContext) -> Policy:
-        """The delay in the unit of the attribute; raises ValueError when the attribute does not fit."""
+        """Return the delay in the unit of the attribute; raises ValueError when the attribute does not fit."""
         return Policy("time", self.delay).resolved(context.inputs[0], self.time_attribute, "delay")
 
 
@@ -44,7 +44,7 @@ class Delay(WaitingOperator):
 
     @classmethod
     def mentions(cls, parameters: DelayParameters) -> Mentions:
-        """The time attribute."""
+        """Return the time attribute."""
         return Mentions(inputs=(parameters.time_attribute,))
 
     @classmethod
@@ -53,14 +53,14 @@ class Delay(WaitingOperator):
         parameters.policy(context)
 
     def setup(self) -> None:
-        """Nothing waits."""
+        """Begin without waiting tuples."""
         self.policy = self.parameters.policy(self.context)
         self.waiting = Waiting(self.context.inputs[0], {_TIME: np.int64})
         self.now: int | None = None
         """The largest time so far, in microseconds."""
 
     def reset_to_initial_state(self) -> None:
-        """Nothing waits."""
+        """Drop all waiting tuples."""
         super().reset_to_initial_state()
         self.now = None
 
@@ -77,7 +77,7 @@ class Delay(WaitingOperator):
         self.release(int(np.count_nonzero(waited >= self.policy.size)))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """A window mark waits as well; the end has all submitted."""
+        """Let a window marker wait with the tuples; submit all of them at the end."""
         super().on_punctuation(port, mark)
         if mark is Punctuation.FINAL:
             self.release(len(self.waiting))

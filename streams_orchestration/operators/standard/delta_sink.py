@@ -36,18 +36,18 @@ class DeltaSink(LakeSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raises ValueError when the address cannot be used, too."""
+        """Raise ValueError if the address cannot be used, too."""
         check_place(parameters.table, parameters.storage)
         super().check(context, parameters)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DeltaSinkParameters) -> str:
-        """The table."""
+        """Return the table."""
         place = parameters.table
         return place if is_address(place) else str(context.results / place)
 
     def table(self) -> LakeTarget:
-        """At the place that `table` names."""
+        """Return the table at the directory or address of `table`."""
         from streams_orchestration.operators.lakes.delta_table import DeltaTarget
 
         parameters: DeltaSinkParameters = self.parameters

@@ -34,18 +34,18 @@ class DeltaSource(LakeSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: Any) -> None:
-        """Raises ValueError when the address cannot be used, too."""
+        """Raise ValueError if the address cannot be used, too."""
         check_place(parameters.table, parameters.storage)
         super().check(context, parameters)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DeltaSourceParameters) -> str:
-        """The table."""
+        """Return the table."""
         place = parameters.table
         return place if is_address(place) else str(context.base / place)
 
     def history(self) -> TableHistory:
-        """At the place that `table` names."""
+        """Return the history of the table at the directory or address of `table`."""
         from streams_orchestration.operators.lakes.delta_history import DeltaHistory
 
         return DeltaHistory(DeltaStore(self.destination(self.context, self.parameters), self.parameters.storage))

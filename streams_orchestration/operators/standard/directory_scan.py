@@ -120,12 +120,12 @@ class DirectoryScan(SourceOperator):
 
     @classmethod
     def mentions(cls, parameters: DirectoryScanParameters) -> Mentions:
-        """The attributes of the output that are named."""
+        """Return the attributes of the output that are named."""
         return Mentions(outputs=tuple(parameters.metadata))
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: DirectoryScanParameters) -> str:
-        """The directory."""
+        """Return the directory."""
         return parameters.directory
 
     @classmethod
@@ -139,7 +139,7 @@ class DirectoryScan(SourceOperator):
             raise ValueError(message)
 
     def setup(self) -> None:
-        """Nothing was looked for."""
+        """Begin with a scan that is due."""
         parameters = self.parameters
         self.facts = parameters.facts(self.context.output_schema())
         self.storage = storage_of(parameters.directory, self.context.base, parameters.storage)
@@ -188,7 +188,7 @@ class DirectoryScan(SourceOperator):
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """It looks again."""
+        """Return the offset without the end of the earlier run, so that it scans again."""
         return offset | {"again": True} if "known" in offset else offset
 
     def brings(self, port: int) -> bool:
@@ -196,15 +196,15 @@ class DirectoryScan(SourceOperator):
         return False
 
     def pause(self) -> float | None:
-        """The time until the next look, or the next try while the store cannot be reached."""
+        """Return the time until the next look, or the next try while the store cannot be reached."""
         return self.hold_up.pause or (max(0.0, self.due - time.monotonic()) if self.waits else 0.0)
 
     def place(self) -> str:
-        """The files that were submitted last."""
+        """Return the files that were submitted last."""
         return f"{self.root}: {', '.join(file.name for file in self.last)}"
 
     def _look(self, offset: Offset) -> Offset:
-        """The offset with the files that are new."""
+        """Return the offset with the files that are new."""
         looked = "known" in offset and "again" not in offset
         if time.monotonic() < self.due or (self.parameters.until is not None and looked):
             return offset

@@ -42,7 +42,7 @@ class DynamicFilterParameters(ExpressionParameters):
     )
 
     def of_ports(self) -> list[list[str]]:
-        """The expressions of each port."""
+        """Return the expressions of each port."""
         texts = [self.key, self.add_key, *([] if self.remove_key is None else [self.remove_key])]
         return [[text] if isinstance(text, str) else text for text in texts]
 
@@ -59,17 +59,17 @@ class DynamicFilter(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> Sharding:
-        """The keys of a channel stay there."""
+        """Keep the keys of each channel in it."""
         return Sharding(refusal="is keys that were given to one channel")
 
     @classmethod
     def mentions(cls, parameters: DynamicFilterParameters) -> Mentions | None:
-        """Only `check` knows which expression is over which stream."""
+        """Return None: the input schemas are known only in `check`."""
         return None
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: DynamicFilterParameters) -> None:
-        """Raises ValueError when an expression does not fit its stream, or the keys do not fit each other."""
+        """Raise ValueError if an expression does not fit its stream, or the keys do not fit each other."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -102,7 +102,7 @@ class DynamicFilter(Operator):
         self.passing = KeyedState(key_schema([key.arrow_type for key in self.keys[0]]))
 
     def reset_to_initial_state(self) -> None:
-        """No tuple passes."""
+        """Forget all keys, so that no tuple passes."""
         self.passing.clear()
 
     def process(self, port: int, batch: TupleBatch) -> None:
@@ -122,7 +122,7 @@ class DynamicFilter(Operator):
                 self.submit(batch.filter(~passes), 1)
 
     def checkpoint(self) -> State:
-        """The keys."""
+        """Return the keys."""
         return {"passing": self.passing}
 
     def restore(self, state: State) -> None:

@@ -163,7 +163,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSinkParameters) -> None:
-        """Raises ValueError when the directory cannot be written, or the tuples cannot be in this format."""
+        """Raise ValueError if the directory cannot be written, or the tuples cannot be in this format."""
         if context.outputs:
             message = "FileSink has no output port here: parts are named in the catalog, `streams status` shows them"
             raise ValueError(message)
@@ -184,7 +184,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def published(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[File, ...]:
-        """The parts in the directory, and in directories for values of attributes."""
+        """Return the parts in the directory, and in directories for values of attributes."""
         place = str(sink_directory(context, parameters))
         partition = tuple(f"{name}=" for name in context.inputs[0].names)
         return tuple(
@@ -201,7 +201,7 @@ class FileSink(GatheringSink):
 
     @classmethod
     def read_with(cls, context: OperatorContext, parameters: FileSinkParameters) -> dict[str, Any]:
-        """Its own parameters; attributes that name directories are not in the files."""
+        """Return the sink's own parameters; attributes that name directories are not in the files."""
         left_out = {*parameters.suppress, *parameters.partition_by}
         written = pa.schema([field for field in context.inputs[0] if field.name not in left_out])
         settings = parameters.model_dump(by_alias=True, mode="json")
@@ -210,11 +210,11 @@ class FileSink(GatheringSink):
 
     @classmethod
     def unpublished(cls, context: OperatorContext, parameters: FileSinkParameters) -> tuple[Path, ...]:
-        """The files of this replica whose epoch is not complete, and what a killed task left of them."""
+        """Return the files of this replica whose epoch is not complete, and what a killed task left of them."""
         return tuple(sorted(_pending(context, parameters).rglob(f"{max(context.channel, 0):03d}-*")))
 
     def setup(self) -> None:
-        """Nothing is opened before there are tuples."""
+        """Prepare; the first tuples open a file."""
         written = _written_schema(self.context, self.parameters).names
         self.names = [*written, *self.parameters.partition_by]
         self.batches: list[pa.RecordBatch] = []
@@ -271,7 +271,7 @@ class FileSink(GatheringSink):
         import_modules("pyarrow.csv", "pyarrow.json", "pyarrow.parquet", "pyarrow.fs")
 
     def merge(self, files: Sequence[Path], into: Path) -> None:
-        """Tuples in order."""
+        """Merge files with their tuples in order."""
         merge_files(files, into, self.parameters.format, self._header())
 
     def _header(self) -> bytes:

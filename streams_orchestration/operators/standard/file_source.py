@@ -74,32 +74,32 @@ class FileSource(SourceOperator):
 
     @classmethod
     def initial_offset(cls) -> Offset:
-        """Row 0 of the first file."""
+        """Return row 0 of the first file."""
         return {"row": 0}
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """A copy of the file may stand for it where the savepoint is."""
+        """Return the offset after a restore, where a copy of the file may stand for it."""
         return offset | {"identity": identity_elsewhere(offset["identity"])} if "identity" in offset else offset
 
     @classmethod
     def mentions(cls, parameters: FileSourceParameters) -> Mentions:
-        """None."""
+        """Return no attributes, since the parameters name none."""
         return Mentions()
 
     @classmethod
     def input_files(cls, parameters: FileSourceParameters) -> tuple[str, ...]:
-        """The parameter `file`, where it is of this machine."""
+        """Return the parameter `file`, where it is of this machine."""
         return () if is_address(parameters.file) else (parameters.file,)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: FileSourceParameters) -> str:
-        """The file, or the pattern of several; empty where an input port names them."""
+        """Return the file, or the pattern of several; empty where an input port names them."""
         return getattr(parameters, "file", "")
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileSourceParameters) -> None:
-        """Raises ValueError when a file is missing or does not have the output stream's attributes.
+        """Raise ValueError if a file is missing or does not have the output stream's attributes.
 
         What is in an object store is looked at when it is read.
         """
@@ -182,7 +182,7 @@ class FileSource(SourceOperator):
         return {"file": self._name(last), "size": size}
 
     def pause(self) -> float | None:
-        """The time until the next try while the store cannot be reached."""
+        """Return the time until the next try while the store cannot be reached."""
         return self.hold_up.pause or None
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -276,7 +276,7 @@ class FileSource(SourceOperator):
         return False
 
     def _bound_of(self, path: File) -> int | None:
-        """Bytes of a file up to which a run with a bound reads; None for all."""
+        """Return the bytes of a file that a run with a bound reads, or None for all."""
         if self.until is None or str(path) != str(self.storage.file(self.until["file"])):
             return None
         return self.until["size"]
@@ -305,7 +305,7 @@ class FileSource(SourceOperator):
             raise (DataError(str(error)) if self.remote else error) from error
 
     def _following(self) -> File | None:
-        """The next file: files that come while others are read count, if their names come later."""
+        """Return the next file: files that come while others are read count, if their names come later."""
         if not self.several:
             return None
         last = None if self.until is None else str(self.storage.file(self.until["file"]))
@@ -356,7 +356,7 @@ class FileSource(SourceOperator):
         return port == 0 or not is_file_port(self.context.outputs[port])
 
     def place(self) -> str:
-        """The file and its rows, counted from 1, that were submitted last."""
+        """Return the file and its rows, counted from 1, that were submitted last."""
         return f"{self.path}, rows {self.first + 1} to {self.row}"
 
     def _advance(self, rows: int, *, submit: bool) -> bool:
@@ -392,7 +392,7 @@ class FileSource(SourceOperator):
 
 
 def source_file(path: File, parameters: FileParameters, schema: pa.Schema) -> SourceFile:
-    """A file as the parameters say."""
+    """Return a file as the parameters say."""
     return SourceFile(
         path, parameters.format, schema, parameters.dialect(), parameters.has_header_line,
         permissive=parameters.parsing == "permissive",

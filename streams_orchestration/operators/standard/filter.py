@@ -35,7 +35,7 @@ class Filter(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FilterParameters) -> None:
-        """Raises ValueError when the condition does not fit the stream or is not boolean."""
+        """Raise ValueError if the condition does not fit the stream or is not boolean."""
         check_failure_port(context, parameters, context.inputs[0])
         if parameters.filter is not None:
             parse_condition(parameters.filter, context.inputs[0], "filter", context.zone)
@@ -49,7 +49,7 @@ class Filter(Operator):
         self.divides = len(own_outputs(self.context, self.parameters)) > 1
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """A condition that is null counts as false."""
+        """Submit tuples by the condition; null counts as false."""
         if self.condition is None:
             self.submit(batch)
             return

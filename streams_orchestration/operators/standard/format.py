@@ -64,7 +64,7 @@ class Format(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FormatParameters) -> None:
-        """Raises ValueError when the format cannot hold the attributes, or the output does not fit."""
+        """Raise ValueError if the format cannot hold the attributes, or the output does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod

@@ -46,7 +46,7 @@ class Functor(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FunctorParameters) -> None:
-        """Raises ValueError when an expression or an attribute does not fit."""
+        """Raise ValueError if an expression or an attribute does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -74,7 +74,7 @@ class Functor(Operator):
         self.sieve = Sieve(self, [each for port in self.ports for each in port.expressions], condition)
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Filter, then compute for every output port."""
+        """Filter the tuples, then compute those of every output port."""
         tuples = self.sieve(batch)
         for output, assignments in enumerate(self.ports):
             self.submit(assignments.of(tuples), output)

@@ -52,12 +52,12 @@ class Gate(WaitingOperator):
 
     @classmethod
     def mentions(cls, parameters: GateParameters) -> Mentions | None:
-        """Only `check` knows which stream the expression is over."""
+        """Return None: the input schemas are known only in `check`."""
         return None if isinstance(parameters.num_tuples_to_ack, str) else Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: GateParameters) -> None:
-        """Raises ValueError when the expression does not fit the control stream."""
+        """Raise ValueError if the expression does not fit the control stream."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -79,7 +79,7 @@ class Gate(WaitingOperator):
         """Tuples that have passed less those that were acknowledged."""
 
     def reset_to_initial_state(self) -> None:
-        """Nothing waits, nothing has passed."""
+        """Drop all waiting tuples and acknowledgements."""
         super().reset_to_initial_state()
         self.unacked = 0
 
@@ -101,7 +101,7 @@ class Gate(WaitingOperator):
         self.release(passing)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """A window mark of input port 0 waits as well; the end has all submitted."""
+        """Let a window marker of input port 0 wait with the tuples; submit all of them at the end."""
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:
             self.release(len(self.waiting))

@@ -71,7 +71,7 @@ class HttpSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: HttpSinkParameters) -> None:
-        """Raises ValueError when the format cannot hold the attributes; connects to nothing."""
+        """Raise ValueError if the format cannot hold the attributes; connects to nothing."""
         names = context.inputs[0].names
         for name in parameters.suppress:
             if name not in names:
@@ -82,7 +82,7 @@ class HttpSink(EpochSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSinkParameters) -> str:
-        """The address, with references as they are written, and without other secrets."""
+        """Return the address, with references as they are written, and without other secrets."""
         return masked(parameters.url)
 
     def load(self) -> None:
@@ -157,7 +157,7 @@ class HttpSink(EpochSink):
 
 
 def parts(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
-    """The same tuples in parts of one size, but for the last: however they were divided before."""
+    """Yield the same tuples in parts of one size, but for the last: however they were divided before."""
     waiting: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:

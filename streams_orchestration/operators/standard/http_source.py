@@ -80,14 +80,14 @@ class HttpSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raises ValueError when attributes and messages do not go together, or libraries are missing."""
+        """Raise ValueError if attributes and messages do not go together, or libraries are missing."""
         super().check(context, parameters)
         for package in ("starlette", "uvicorn"):
             require_package("HttpSource", package, "http")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: HttpSourceParameters) -> str:
-        """The address."""
+        """Return the address."""
         scheme = "http" if parameters.certificate is None else "https"
         return f"{scheme}://{parameters.address}:{parameters.port}{parameters.path}"
 

@@ -31,12 +31,12 @@ class IcebergSink(LakeSink):
 
     @classmethod
     def advice(cls, parameters: IcebergSinkParameters) -> str | None:
-        """A catalog in a SQL database is to have a name."""
+        """Return the advice to name a catalog in a SQL database."""
         return advice_of(parameters.catalog)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: IcebergSinkParameters) -> str:
-        """Table and catalog."""
+        """Return the table and catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def load(self) -> None:

@@ -34,12 +34,12 @@ class IcebergSource(LakeSource):
 
     @classmethod
     def advice(cls, parameters: IcebergSourceParameters) -> str | None:
-        """A catalog in a SQL database is to have a name."""
+        """Return the advice to name a catalog in a SQL database."""
         return advice_of(parameters.catalog)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: IcebergSourceParameters) -> str:
-        """Table and catalog."""
+        """Return the table and catalog."""
         return f"{parameters.table} in {shown_catalog(parameters.catalog)}"
 
     def history(self) -> TableHistory:

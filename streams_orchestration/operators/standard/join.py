@@ -98,7 +98,10 @@ class Join(Operator):
 
     @classmethod
     def keeps_state(cls, before: JoinParameters, after: JoinParameters) -> bool:
-        """Windows may get another size, and a side that was outer need not be: of others it is not known who met."""
+        """Return True if only window sizes change, or outer sides become inner ones.
+
+        A side that becomes outer would lack the flags of matched tuples.
+        """
         outer = {"inner": set[int](), "leftOuter": {0}, "rightOuter": {1}, "outer": {0, 1}}
         if not outer[after.algorithm] <= outer[before.algorithm]:
             return False
@@ -107,14 +110,14 @@ class Join(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: JoinParameters) -> Sharding:
-        """By whatever attributes, since it holds whole tuples."""
+        """Return that any attributes can divide the state, since it holds whole tuples."""
         if any(parameters.eviction(side).kind == "count" for side in (0, 1)):
             return Sharding(refusal="is windows that count the tuples of one channel; delta and time go by values")
         return Sharding(keys=tuple(tuple(schema.names) for schema in context.inputs))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JoinParameters) -> None:
-        """Raises ValueError when a window, an attribute or an expression does not fit."""
+        """Raise ValueError if a window, an attribute or an expression does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -162,7 +165,7 @@ class Join(Operator):
         ]
 
     def reset_to_initial_state(self) -> None:
-        """Both windows are empty."""
+        """Empty both windows."""
         for side in self.sides:
             side.clear()
 
@@ -218,7 +221,7 @@ class Join(Operator):
         self.submit(self.assignments.of(pairs))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """After the end of both streams nothing can meet any more."""
+        """Submit unmatched tuples of outer sides after the end of both streams."""
         if mark is not Punctuation.FINAL:
             return
         self.sides[port].ended = True
@@ -229,7 +232,7 @@ class Join(Operator):
             self.reset_to_initial_state()
 
     def checkpoint(self) -> State:
-        """Both windows."""
+        """Return both windows."""
         return {name: value for number, side in enumerate(self.sides) for name, value in side.dump(str(number)).items()}
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
@@ -239,7 +242,7 @@ class Join(Operator):
         return [left | right for left, right in zip(*sides, strict=True)] if states else [{}] * route.width
 
     def keys_of(self, state: State) -> Sequence[PortKeys]:
-        """The tuples in both windows."""
+        """Return the tuples in both windows."""
         logs = [state[f"{number}.tuples"] for number in range(len(self.sides))] if state else []
         return [PortKeys(port, log.take(log.places())) for port, log in enumerate(logs)]
 

@@ -30,13 +30,13 @@ class JoinSide:
         self.ended = False
 
     def clear(self) -> None:
-        """No tuples."""
+        """Drop all tuples."""
         self.log.clear()
         self.index.clear()
         self.ended = False
 
     def partners(self, keys: list[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The tuples with the same keys as others, ordered by both; all of them if there are no keys.
+        """Return the tuples with the same keys as others, ordered by both; all of them if there are no keys.
 
         Args:
             keys: the parts of the others' keys.
@@ -92,17 +92,17 @@ class JoinSide:
         return np.searchsorted(lows, alone, side="right"), left[alone]
 
     def meet(self, places: np.ndarray) -> None:
-        """These tuples have met another."""
+        """Flag tuples as matched."""
         if self.outer:
             self.log.flag(places)
 
     def alone(self) -> np.ndarray:
-        """The places of the tuples without a match, which an outer join submits at the end."""
+        """Return the places of the tuples without a match, which an outer join submits at the end."""
         places = self.log.places()
         return places[~self.log.flags[places]] if self.outer else places[:0]
 
     def _index(self, tuples: pa.RecordBatch) -> np.ndarray:
-        """The rows of keys in the index."""
+        """Return the rows of keys in the index."""
         keys = [tuples.column(name) for name in self.keys]
         rows = np.full(tuples.num_rows, -1)
         if keys:
@@ -111,7 +111,7 @@ class JoinSide:
         return rows
 
     def dump(self, prefix: str) -> dict[str, Any]:
-        """The window, for a checkpoint."""
+        """Return the window, for a checkpoint."""
         return {f"{prefix}.tuples": self.log, f"{prefix}.ended": self.ended}
 
     def load(self, state: Mapping[str, Any], prefix: str) -> None:
@@ -143,7 +143,7 @@ class JoinSide:
 
 
 def _known(keys: list[pa.Array]) -> np.ndarray:
-    """The rows without a null."""
+    """Return the rows without a null."""
     known = np.ones(len(keys[0]), bool)
     for column in keys:
         if column.null_count:

@@ -86,7 +86,7 @@ class KafkaSinkParameters(KafkaParameters, CsvParameters):
         return self
 
     def named(self) -> Iterator[tuple[str, str]]:
-        """Parameter and attribute."""
+        """Yield each parameter with the attribute that it names."""
         for parameter in ("key", "partition", "timestamp"):
             if (attribute := getattr(self, parameter)) is not None:
                 yield parameter, attribute
@@ -124,7 +124,7 @@ class KafkaSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> None:
-        """Raises ValueError when attributes and messages do not go together; connects to nothing."""
+        """Raise ValueError if attributes and messages do not go together; connects to nothing."""
         schema = context.inputs[0]
         for parameter, name in parameters.named():
             if name not in schema.names:
@@ -148,11 +148,11 @@ class KafkaSink(EpochSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: KafkaSinkParameters) -> str:
-        """Topic and cluster."""
+        """Return the topic and cluster."""
         return f"{parameters.topic} at {parameters.brokers}"
 
     def load(self) -> None:
-        """The client, and what encodes."""
+        """Import the client and the encoders."""
         import_modules("confluent_kafka", "confluent_kafka.admin")
         if is_registered(self.parameters.format):
             import_modules("requests", "fastavro", "google.protobuf.message_factory")
@@ -195,7 +195,7 @@ class KafkaSink(EpochSink):
     def _parts(
         self, batches: Iterator[TupleBatch], producer: TransactionalProducer, left: list[Undeliverable], epoch: int
     ) -> Iterator[Iterator[KafkaMessage]]:
-        """The messages of each batch but those that are refused, whose tuples are added to `left`."""
+        """Yield the messages of each batch but those that are refused, whose tuples are added to `left`."""
         begin = 1
         for batch in batches:
             known = self.refused.rows
@@ -216,7 +216,7 @@ class KafkaSink(EpochSink):
             begin = end
 
     def _explained(self, error: Exception, key: DeliveryKey, refused: Mapping[int, Any]) -> Exception:
-        """The error with the row that is refused; MessagesRefusedError where it can be done without that."""
+        """Return the error with the row that is refused; MessagesRefusedError where it can be done without that."""
         if not refused:
             return error
         if not self.sets_aside:
@@ -246,7 +246,7 @@ class KafkaSink(EpochSink):
         return self._producer(key).is_made(key)
 
     def _producer(self, key: DeliveryKey) -> TransactionalProducer:
-        """Made for the first delivery, whose key names it."""
+        """Return the producer, which the first delivery creates and its key names."""
         if self.producer is None:
             self.producer = TransactionalProducer(
                 self.parameters, self.parameters.topic, key, alone=self.refused.alone, routes=self.sets_aside
@@ -261,7 +261,7 @@ class KafkaSink(EpochSink):
             producer.close()
 
     def _messages(self, batch: pa.RecordBatch, begin: int) -> Iterator[KafkaMessage]:
-        """One for each tuple; `begin` is the number of the first one in the delivery."""
+        """Yield a message for each tuple; `begin` is the number of the first one in the delivery."""
         settings, count = self.parameters, batch.num_rows
         rows = range(begin, begin + count)
         names = _written(batch.schema, settings).names

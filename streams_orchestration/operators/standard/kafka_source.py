@@ -93,7 +93,7 @@ class KafkaSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> None:
-        """Raises ValueError when attributes and messages do not go together; connects to nothing."""
+        """Raise ValueError if attributes and messages do not go together; connects to nothing."""
         schema = context.output_schema()
         for attribute in parameters.metadata:
             if attribute not in schema.names:
@@ -107,7 +107,7 @@ class KafkaSource(SourceOperator):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: KafkaSourceParameters) -> str:
-        """Topics and cluster."""
+        """Return the topics and cluster."""
         return f"{parameters.pattern or ', '.join(parameters.topics)} at {parameters.brokers}"
 
     def load(self) -> None:
@@ -115,7 +115,7 @@ class KafkaSource(SourceOperator):
         import_modules("confluent_kafka", "confluent_kafka.admin")
 
     def setup(self) -> None:
-        """Nothing is connected before the first call of `produce`."""
+        """Prepare; the first call of `produce` connects."""
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema, self.decoded = schema, _decoded(schema, self.parameters)
@@ -176,25 +176,25 @@ class KafkaSource(SourceOperator):
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """It ends later."""
+        """Return the offset without the end of the earlier run."""
         return {name: value for name, value in offset.items() if name != "end"}
 
     def pause(self) -> float | None:
-        """The time until the next try while the cluster or the registry cannot be reached."""
+        """Return the time until the next try while the cluster or the registry cannot be reached."""
         return self.hold_up.pause or None
 
     def place(self) -> str:
-        """The offsets that were read last, by partition."""
+        """Return the offsets that were read last, by partition."""
         return "; ".join(
             f"{shown(each)}, offsets {first} to {behind - 1}" for each, (first, behind) in self.read.items()
         )
 
     def rescale(self, states: Sequence[State], route: Route) -> Sequence[State]:
-        """Partitions go to the channel that reads them now."""
+        """Divide the partitions among the channels that now read them."""
         return divided([dict(state) for state in states], route.width)
 
     def _taken(self, offset: Offset, limit: int) -> Taken:
-        """The next messages, which may have been read ahead."""
+        """Return the next messages, which may have been read ahead."""
         if self.ahead is not None:
             (begin, reading), self.ahead = self.ahead, None
             if begin == offset:
@@ -243,7 +243,7 @@ class KafkaSource(SourceOperator):
         return self.reader
 
     def _piece(self, messages: Sequence[Any]) -> Piece:
-        """Messages decoded, with their metadata."""
+        """Decode messages with their metadata."""
         result = self._decode([message.value() for message in messages])
         newest = messages[-1].timestamp()[1] / 1000
         refused = {each.position: each.reason for each in result.bad}
@@ -281,7 +281,7 @@ class KafkaSource(SourceOperator):
         """Find topics that were created again since the positions were taken: read them from the start, or fail."""
         for topic in made_anew(reader, positions, {topic for topic, _ in partitions}):
             text = (
-                f"topic {topic} at {self.parameters.brokers} was deleted and made anew since it was read up to "
+                f"topic {topic} at {self.parameters.brokers} was deleted and created again since it was read up to "
                 f"{positions.shown(topic)}"
             )
             if self.parameters.on_lost_data == "fail":
@@ -291,7 +291,7 @@ class KafkaSource(SourceOperator):
                 )
                 raise KafkaRefusedError(message)
             self.context.logger.warning("%s: it is read from its first message on", text)
-            about = "topics that were deleted and made anew while they were read"
+            about = "topics that were deleted and created again while they were read"
             self.context.metrics.counter("made_anew", about).add(1)
             positions.begin(topic, {each: reader.range_of(each) for each in partitions if each[0] == topic})
 
@@ -320,7 +320,7 @@ class KafkaSource(SourceOperator):
         """Skip messages that are lost at a position, or fail."""
         next = positions.next[partition]
         self._discover(reader, positions)
-        if positions.next.get(partition) != next:  # of a topic that was made anew
+        if positions.next.get(partition) != next:  # of a topic that was created again
             return
         first, last = reader.range_of(partition)
         text = (
@@ -328,7 +328,7 @@ class KafkaSource(SourceOperator):
         )
         if self.parameters.on_lost_data == "fail":
             message = (
-                f"{text}: what lies between is lost, by the topic's retention or since it was made anew; "
+                f"{text}: what lies between is lost, by the topic's retention or since it was created again; "
                 "with onLostData: skip reading goes on with what there is"
             )
             raise KafkaRefusedError(message)
@@ -338,7 +338,7 @@ class KafkaSource(SourceOperator):
         positions.next[partition] = first
 
     def _measure(self, newest: float | None) -> int:
-        """Gives the messages that are not read yet."""
+        """Return the number of messages that are not read yet, and report it."""
         assert self.reader is not None
         lag = self.reader.lag()
         metrics = self.context.metrics
@@ -359,7 +359,7 @@ class KafkaSource(SourceOperator):
         return self.registered.decode(values)
 
     def _set_aside(self, rows: Sequence[tuple[Any, str]]) -> None:
-        """Bad messages, each with the reason, fail, are dropped and counted, or go to the second output port."""
+        """Handle bad messages: fail, drop and count them, or send them to the second output port."""
         first, reason = rows[0]
         if self.parameters.on_bad_tuple == "fail":
             place = f"{shown((first.topic(), first.partition()))}, offset {first.offset()}"

@@ -54,11 +54,11 @@ class LookupParameters(Parameters):
         return self
 
     def columns(self) -> list[str]:
-        """The columns of the table that make a key."""
+        """Return the columns of the table that make a key."""
         return [self.key] if isinstance(self.key, str) else self.key
 
     def attributes(self) -> list[str]:
-        """The attributes of the stream that are compared with them."""
+        """Return the attributes of the stream that are compared with them."""
         return self.columns() if self.attribute is None else _listed(self.attribute)
 
 
@@ -74,12 +74,12 @@ class Lookup(Operator):
 
     @classmethod
     def input_files(cls, parameters: LookupParameters) -> tuple[str, ...]:
-        """The table."""
+        """Return the table."""
         return (parameters.table,)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: LookupParameters) -> None:
-        """Raises ValueError when an attribute or a column is missing, or the table has a key twice."""
+        """Raise ValueError if an attribute or a column is missing, or the table has a key twice."""
         source, target = context.inputs[0], context.outputs[0] or context.inputs[0]
         for attribute in parameters.attributes():
             if attribute not in source.names:
@@ -160,13 +160,13 @@ def _listed(names: str | list[str]) -> list[str]:
 
 
 def _key_columns(table: pa.Table, names: list[str]) -> pa.RecordBatch:
-    """The keys of all rows."""
+    """Return the keys of all rows."""
     columns = [table.column(name).combine_chunks() for name in names]
     return pa.RecordBatch.from_arrays(columns, schema=key_schema([column.type for column in columns]))
 
 
 def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Table:
-    """The keys and the columns to take, in the types of the stream's attributes."""
+    """Return the keys and the columns to take, in the types of the stream's attributes."""
     path = resolve_input(parameters.table, context.base)
     target = context.outputs[0] or context.inputs[0]
     types = {column: target.field(name).type for name, column in parameters.take.items()}
@@ -186,7 +186,7 @@ def _read_table(context: OperatorContext, parameters: LookupParameters) -> pa.Ta
 
 
 def _read(path: Path, types: dict[str, pa.DataType]) -> pa.Table:
-    """The columns that there are of those that are wanted, in their types.
+    """Return the columns that there are of those that are wanted, in their types.
 
     A key 007 that was guessed to be a number would never match.
     """

@@ -104,7 +104,7 @@ class NumberMeasure:
         counts[counts < 0] = _FAILED
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """The values of ranges of tuples, which may overlap, each added up in order; null where there is no value."""
+        """Return the values of ranges that may overlap, each added up in order; null where there is no value."""
         if self.expression is None:
             return Reached(pa.array(ends - starts))
         array = pc.cast(batch.value(self.expression), pa.from_numpy_dtype(self.type))
@@ -126,7 +126,7 @@ class NumberMeasure:
         return Reached(pa.array(reached, mask=counts == 0), failures)
 
     def _may_overflow(self, values: np.ndarray, added: np.ndarray) -> bool:
-        """Could a sum of whole numbers leave 64 bits; cheap, and true too often rather than too seldom."""
+        """Return True if a sum of integers may leave 64 bits; a cheap upper estimate."""
         if self.type != np.int64 or not len(added):
             return False
         return _largest(values) + _largest(added) * len(added) > np.iinfo(np.int64).max
@@ -154,7 +154,7 @@ class NumberMeasure:
         return pa.float64() if self.function == "Average" else pa.from_numpy_dtype(self.type)
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """The value of groups; null where no tuple of a group had one."""
+        """Return the value of groups; null where no tuple of a group had one."""
         if self.function == "Count":
             return Reached(pa.array(counts))
         divided = values / np.maximum(counts, 1) if self.function == "Average" else values
@@ -168,7 +168,7 @@ def _in_range(total: int) -> bool:
 
 
 def _largest(values: np.ndarray) -> int:
-    """The largest magnitude, as a Python integer."""
+    """Return the largest magnitude, as a Python integer."""
     return max(int(values.max()), -int(values.min())) if len(values) else 0
 
 

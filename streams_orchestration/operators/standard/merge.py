@@ -71,12 +71,12 @@ class Merge(Operator):
 
     @classmethod
     def mentions(cls, parameters: MergeParameters) -> Mentions | None:
-        """The attribute, where all ports have the same."""
+        """Return the attribute, where all ports have the same."""
         return Mentions(inputs=(parameters.order_by,)) if isinstance(parameters.order_by, str) else None
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MergeParameters) -> None:
-        """Raises ValueError when the streams do not fit each other, or the output."""
+        """Raise ValueError if the streams do not fit each other, or the output."""
         parameters.policies(context.inputs)
         cls._assignments(context)
 
@@ -85,7 +85,7 @@ class Merge(Operator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def setup(self) -> None:
-        """Nothing waits."""
+        """Begin without waiting tuples."""
         inputs = self.context.inputs
         self.policies, self.ports = self.parameters.policies(inputs), self._assignments(self.context)
         kind = self.policies[0].value_type(inputs[0])
@@ -95,7 +95,7 @@ class Merge(Operator):
         """The largest value so far of each port."""
 
     def reset_to_initial_state(self) -> None:
-        """Nothing waits."""
+        """Drop all waiting tuples."""
         for log in self.logs:
             log.clear()
         self.reached = [None] * len(self.logs)
@@ -132,7 +132,7 @@ class Merge(Operator):
         self.submit(TupleBatch(together.take(pa.array(order)).select(together.schema.names[:-1])))
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """The end has all submitted."""
+        """Submit all tuples at the end."""
         if mark is Punctuation.FINAL and port == len(self.logs) - 1:
             self._release(None)
             self.reset_to_initial_state()

@@ -66,11 +66,11 @@ class MetricsSinkParameters(ExpressionParameters):
         return self
 
     def all_names(self) -> list[str]:
-        """The names of the metrics."""
+        """Return the names of the metrics."""
         return _listed(self.metrics if self.names is None else self.names)
 
     def begin(self) -> dict[str, float]:
-        """The values of the metrics before the first tuple, by name."""
+        """Return the values of the metrics before the first tuple, by name."""
         names = self.all_names()
         values = [0] * len(names) if self.initial_values is None else _listed(self.initial_values)
         return dict(zip(names, values, strict=True))
@@ -88,7 +88,7 @@ class MetricsSink(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> Sharding:
-        """Every channel shows the values of its own tuples."""
+        """Keep the values of each channel, which shows those of its own tuples."""
         return Sharding(anyhow=True)
 
     @classmethod
@@ -98,7 +98,7 @@ class MetricsSink(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MetricsSinkParameters) -> None:
-        """Raises ValueError when an expression does not fit."""
+        """Raise ValueError if an expression does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -121,11 +121,11 @@ class MetricsSink(Operator):
         self._show(self.parameters.begin())
 
     def reset_to_initial_state(self) -> None:
-        """The values at the beginning."""
+        """Set the initial values."""
         self._show(self.parameters.begin())
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """The last tuple counts that has a value."""
+        """Set each metric to the value of the last tuple that has one."""
         last, tuples = {}, self.sieve(batch)
         for name, expression in self.expressions.items():
             values = pc.drop_null(tuples.value(expression))
@@ -149,7 +149,7 @@ class MetricsSink(Operator):
         return [states[channel] if channel < len(states) else {} for channel in range(route.width)]
 
     def checkpoint(self) -> State:
-        """The values."""
+        """Return the values."""
         return dict(self.values)
 
     def restore(self, state: State) -> None:

@@ -51,13 +51,13 @@ class MQTTSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raises ValueError when attributes and messages do not go together, or the library is missing."""
+        """Raise ValueError if attributes and messages do not go together, or the library is missing."""
         super().check(context, parameters)
         require_package("MQTTSource", "paho", "mqtt", "paho-mqtt")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: MqttSourceParameters) -> str:
-        """Topics and broker."""
+        """Return the topics and broker."""
         return f"{', '.join(parameters.topics)} at {parameters.url}"
 
     def load(self) -> None:
@@ -103,7 +103,7 @@ class MQTTSource(JournalSource):
                     raise event
 
     def _client(self, intake: Intake, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any]) -> Any:
-        """A client whose thread puts what happens into the queue."""
+        """Return a client whose thread puts what happens into the queue."""
         from paho.mqtt.client import Client, MQTTv311
         from paho.mqtt.enums import CallbackAPIVersion
 

@@ -29,12 +29,12 @@ class NamedFiles(Operator):
 
     @classmethod
     def mentions(cls, parameters: FileParameters) -> Mentions:
-        """None."""
+        """Return no attributes, since the parameters name none."""
         return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: FileParameters) -> None:
-        """Raises ValueError when the tuples name no file, or no file of the format has the output's attributes."""
+        """Raise ValueError if the tuples name no file, or no file of the format has the output's attributes."""
         cls._attribute(context)
         schema = context.output_schema()
         if len(context.outputs) > 1:
@@ -43,7 +43,7 @@ class NamedFiles(Operator):
 
     @staticmethod
     def _attribute(context: OperatorContext) -> str:
-        """The one that names the file."""
+        """Return the one that names the file."""
         texts = [field.name for field in context.inputs[0] if pa.types.is_string(field.type)]
         if len(texts) != 1:
             message = (
@@ -53,7 +53,7 @@ class NamedFiles(Operator):
         return texts[0]
 
     def setup(self) -> None:
-        """Nothing is open."""
+        """Begin without an open file."""
         self.attribute = self._attribute(self.context)
         schema = self.context.outputs[0]
         assert schema is not None

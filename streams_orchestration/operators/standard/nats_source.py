@@ -64,13 +64,13 @@ class NATSSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raises ValueError when attributes and messages do not go together, or the library is missing."""
+        """Raise ValueError if attributes and messages do not go together, or the library is missing."""
         super().check(context, parameters)
         require_package("NATSSource", "nats", "nats", "nats-py")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: NatsSourceParameters) -> str:
-        """Stream and server."""
+        """Return the stream and server."""
         return f"{parameters.stream} at {parameters.url}"
 
     def load(self) -> None:
@@ -109,7 +109,7 @@ class NATSSource(JournalSource):
                     await asyncio.wait_for(client.close(), CLOSE_SECONDS)
 
     def _explained(self, error: Exception, heard: list[Exception]) -> Exception:
-        """An error of the library in words: a RefusedError where trying again does not help."""
+        """Return an error of the library in words: a RefusedError where trying again does not help."""
         from nats.js import errors
 
         url, stream = self.parameters.url, self.parameters.stream

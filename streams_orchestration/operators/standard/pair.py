@@ -29,7 +29,7 @@ class Pair(MatchingOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: MatchingParameters) -> None:
-        """Raises ValueError when the streams do not fit each other, or the output."""
+        """Raise ValueError if the streams do not fit each other, or the output."""
         parameters.keys_of(context.inputs)
         cls._assignments(context)
 
@@ -38,12 +38,12 @@ class Pair(MatchingOperator):
         return assignments_of_ports(context.inputs, context.outputs[0] or context.inputs[0], context.zone)
 
     def setup(self) -> None:
-        """Nothing waits."""
+        """Begin without waiting tuples."""
         self.assignments = self._assignments(self.context)
         super().setup()
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
-        """One behind the other, with a marker behind each set."""
+        """Submit the tuples of each set in port order, followed by a marker."""
         count, ports = matched[0].num_rows, len(matched)
         tuples = [each.apply(part).arrow for each, part in zip(self.assignments, matched, strict=True)]
         alternating = np.arange(count * ports).reshape(ports, count).T.ravel()

@@ -53,7 +53,7 @@ class RowParameters(CsvParameters):
         return self
 
     def check_line(self, names: Sequence[str], port: str) -> None:
-        """Raises ValueError when a line would have several attributes, or none."""
+        """Raise ValueError if a line would have several attributes, or none."""
         if self.format == "line" and len(names) != 1:
             message = f"format line: a line is one attribute, but the {port} has {', '.join(names) or 'none'}"
             raise ValueError(message)
@@ -105,24 +105,24 @@ class Parse(Operator):
 
     @classmethod
     def sharding(cls, context: OperatorContext, parameters: ParseParameters) -> Sharding:
-        """The beginning of a row belongs to the bytes that follow it."""
+        """Refuse to divide: the beginning of a row belongs to the bytes that follow it."""
         return Sharding(refusal="is the beginning of a row in one channel")
 
     @classmethod
     def mentions(cls, parameters: ParseParameters) -> Mentions:
-        """The attribute with the bytes."""
+        """Return the attribute with the bytes."""
         return Mentions(inputs=() if parameters.parse_input is None else (parameters.parse_input,))
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: ParseParameters) -> None:
-        """Raises ValueError when there are no bytes, or no row of the format has the attributes of the output."""
+        """Raise ValueError if there are no bytes, or no row of the format has the attributes of the output."""
         parameters.attribute(context.inputs[0])
         target = context.output_schema()
         parameters.check_line(target.names, "output stream")
         check_decodable(target, message_format(parameters.format))
 
     def setup(self) -> None:
-        """No row has begun."""
+        """Begin without an unfinished row."""
         self.attribute = self.parameters.attribute(self.context.inputs[0])
         schema = self.context.outputs[0]
         assert schema is not None
@@ -130,7 +130,7 @@ class Parse(Operator):
         self.reset_to_initial_state()
 
     def reset_to_initial_state(self) -> None:
-        """No row has begun."""
+        """Drop an unfinished row."""
         self.rest = b""
         self.rows = 0
 
@@ -166,7 +166,7 @@ class Parse(Operator):
             self.punctuate(mark)
 
     def checkpoint(self) -> State:
-        """The beginning of a row, and how many there were."""
+        """Return the beginning of a row, and how many there were."""
         return {"rest": pa.table({"rest": pa.array([self.rest], pa.binary())}), "rows": self.rows}
 
     def restore(self, state: State) -> None:
@@ -200,6 +200,6 @@ def split_rows(text: bytes, *, quoted: bool, ended: bool) -> tuple[Sequence[byte
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """Lines that end with a line feed only."""
+    """Split a text at line feeds only."""
     parts = text.split(b"\n")
     return [*(part + b"\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]

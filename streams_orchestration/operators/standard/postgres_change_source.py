@@ -55,7 +55,7 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> None:
-        """Raises ValueError when the URL cannot be used, or attributes do not fit; connects to nothing."""
+        """Raise ValueError if the URL cannot be used, or attributes do not fit; connects to nothing."""
         check_url(parameters.url)
         if not shown_url(parameters.url).startswith(("postgresql:", "{env:", "${")):
             message = "url: only PostgreSQL has replication slots; SqlSource reads other databases by a growing column"
@@ -67,7 +67,7 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: PostgresChangeSourceParameters) -> str:
-        """Table and database."""
+        """Return the table and database."""
         return f"changes of {parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:
@@ -130,17 +130,17 @@ class PostgresChangeSource(SourceOperator):
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """It ends later."""
+        """Return the offset without the end of the earlier run."""
         return {name: value for name, value in offset.items() if name != "end"}
 
     def pause(self) -> float | None:
-        """Until the next look at the slot."""
+        """Return the seconds until the next check of the slot."""
         if self._hold_up.pause:
             return self._hold_up.pause
         return 0.0 if self._changes is not None and self._changes.more else self.parameters.poll_period
 
     def place(self) -> str:
-        """The table and the transactions that were submitted last."""
+        """Return the table and the transactions that were submitted last."""
         return self._place
 
     def confirm(self, offset: Offset) -> None:
@@ -252,7 +252,7 @@ class PostgresChangeSource(SourceOperator):
         elif position.lsn > end:
             what = f"is of a server whose log ends at {shown_lsn(end)}, as after its restore from an earlier copy"
         else:
-            what = f"was advanced to {shown_lsn(state.confirmed)} by somebody else, or dropped and made anew there"
+            what = f"was advanced to {shown_lsn(state.confirmed)} by somebody else, or dropped and created again there"
         message = f"{slot.name}: it {what}; changes of {slot.table} behind {shown_lsn(position.lsn)} are lost"
         if self.parameters.on_lost_data == "fail":
             message += "; onLostData: skip goes on without them, --fresh reads the table and its changes anew"

@@ -80,14 +80,14 @@ class PostgresChangeSourceParameters(Parameters):
         if set(self.changes) != {"insert"} and "change" not in self.metadata.values():
             message = (
                 "without an attribute for the kind of a change an insert looks like a delete: name one with metadata: "
-                "{attribute: change}, or say changes: [insert]"
+                "{attribute: change}, or set changes: [insert]"
             )
             raise ValueError(message)
         return self
 
 
 def changed_columns(context: OperatorContext, parameters: PostgresChangeSourceParameters) -> dict[str, str]:
-    """Attribute -> column, of all that is read from the table.
+    """Return a mapping from attributes to the columns that are read from the table.
 
     Raises:
         UnknownAttributeError: `columns` or `metadata` names an attribute that the stream does not have.

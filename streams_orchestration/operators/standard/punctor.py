@@ -41,7 +41,7 @@ class Punctor(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: PunctorParameters) -> None:
-        """Raises ValueError when an expression or an attribute does not fit."""
+        """Raise ValueError if an expression or an attribute does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -59,7 +59,7 @@ class Punctor(Operator):
         self.sieve = Sieve(self, [self.condition, *self.assignments.expressions])
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """A condition that is null counts as false."""
+        """Add markers by the condition; null counts as false."""
         known = self.sieve(batch)
         mask = pc.fill_null(known.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
         tuples, done = self.assignments.of(known), 0

@@ -66,13 +66,13 @@ class RedisSource(JournalSource):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: JournalParameters) -> None:
-        """Raises ValueError when attributes and messages do not go together, or the library is missing."""
+        """Raise ValueError if attributes and messages do not go together, or the library is missing."""
         super().check(context, parameters)
         require_package("RedisSource", "redis", "redis")
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: RedisSourceParameters) -> str:
-        """Stream and server."""
+        """Return the stream and server."""
         return f"{parameters.stream} at {parameters.url}"
 
     def load(self) -> None:
@@ -98,7 +98,7 @@ class RedisSource(JournalSource):
                 await asyncio.wait_for(client.aclose(), CLOSE_SECONDS)
 
     def _explained(self, error: Exception) -> Exception:
-        """An error of the library in words: a RefusedError where trying again does not help."""
+        """Return an error of the library in words: a RefusedError where trying again does not help."""
         from redis import exceptions
 
         url, stream = self.parameters.url, self.parameters.stream
@@ -166,7 +166,7 @@ class RedisSource(JournalSource):
 
 
 def _entries(answer: Any) -> list[tuple[str, dict[bytes, bytes] | None]]:
-    """Id and fields; the answer is a list or a mapping, by the version of the protocol."""
+    """Return ids and fields; the answer is a list or a mapping, depending on the protocol's version."""
     streams = list(answer.values()) if isinstance(answer, dict) else [each[1] for each in answer or ()]
     decoded: list[tuple[str, dict[bytes, bytes] | None]] = []
     for entries in streams:

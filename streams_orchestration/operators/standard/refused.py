@@ -16,7 +16,7 @@ _RECEIVED = {
     "initDelay": "what comes waits in the journal until consumers are ready; leave it out",
     "interface": "name the address of the interface with address",
     "name": "there is no name service; name address and port",
-    "parsing": "say onBadTuple: strict is fail, permissive is drop or stream, fast has no counterpart",
+    "parsing": "use onBadTuple: strict is fail, permissive is drop or stream, fast has no counterpart",
     "readPunctuations": "there is no format bin; a Punctor makes window markers",
     "receiveBufferSize": "the system's own is taken; leave it out",
 }

@@ -44,7 +44,7 @@ class FileOutputs:
         self._operator.submit(TupleBatch.from_columns(malformed_columns(file, rows), self._second), 1)
 
     def end(self, file: File) -> None:
-        """The file has been read: a window marker, and its name, where that is wanted."""
+        """Submit a window marker at the end of a file, and its name if the second port takes names."""
         self._operator.punctuate(Punctuation.WINDOW)
         if self.malformed > LOGGED:
             self._operator.context.logger.warning("%s: %d malformed rows in all", file, self.malformed)
@@ -59,7 +59,7 @@ def is_file_port(schema: pa.Schema | None) -> bool:
 
 
 def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
-    """Raises ValueError when the port would never get a tuple, or tuples of another type."""
+    """Raise ValueError if the port would never get a tuple, or tuples of another type."""
     if is_file_port(schema):
         return
     if schema is None or any(_MALFORMED.get(field.name) != str(field.type) for field in schema):
@@ -69,12 +69,12 @@ def check_second_port(schema: pa.Schema | None, *, permissive: bool) -> None:
         )
         raise ValueError(message)
     if not permissive:
-        message = "the second output port never gets a malformed row, since one fails; say parsing: permissive"
+        message = "the second output port never gets a malformed row, since one fails; set parsing: permissive"
         raise ValueError(message)
 
 
 def malformed_columns(file: object, rows: Sequence[Malformed]) -> dict[str, list[Any]]:
-    """Malformed rows of a file as columns."""
+    """Return the malformed rows of a file as columns."""
     return {
         "file": [str(file)] * len(rows),
         "line": [row.line for row in rows],

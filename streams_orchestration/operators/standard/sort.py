@@ -92,7 +92,7 @@ class Sort(Operator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SortParameters) -> None:
-        """Raises ValueError when the window, an attribute or an expression does not fit."""
+        """Raise ValueError if the window, an attribute or an expression does not fit."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -129,7 +129,7 @@ class Sort(Operator):
         self.waiting = TupleLog(pa.schema([*source, pa.field(_WINDOW, pa.int64())]))
 
     def reset_to_initial_state(self) -> None:
-        """Nothing waits."""
+        """Drop all waiting tuples."""
         self.tumbling.clear()
         self.waiting.clear()
 
@@ -168,7 +168,7 @@ class Sort(Operator):
         self.submit(self.assignments.apply(tuples.select(self.context.inputs[0].names)))
 
     def _sorted(self, tuples: pa.RecordBatch) -> pa.Array:
-        """The positions of tuples in order."""
+        """Return the positions of tuples in order."""
         columns = {str(position): evaluate(key, tuples) for position, key in enumerate(self.keys)}
         return pc.sort_indices(pa.table(columns), sort_keys=self.orders)
 
@@ -200,7 +200,7 @@ class Sort(Operator):
         self._submit(together.take(pa.array(leaving)), sort=False)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """A window marker closes `punct()` windows; the end has all that waits submitted."""
+        """Close `punct()` windows at a window marker; submit all waiting tuples at the end."""
         if mark is Punctuation.FINAL:
             if self.window.tumbling:
                 self._close(self.tumbling.close(), mark=False)

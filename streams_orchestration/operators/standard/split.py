@@ -57,12 +57,12 @@ class Split(Operator):
 
     @classmethod
     def input_files(cls, parameters: SplitParameters) -> tuple[str, ...]:
-        """The file of keys."""
+        """Return the file of keys."""
         return () if parameters.file is None else (parameters.file,)
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SplitParameters) -> None:
-        """Raises ValueError when an expression or the file does not fit."""
+        """Raise ValueError if an expression or the file does not fit."""
         cls._compile(context, parameters)
 
     @classmethod

@@ -35,5 +35,5 @@ class Sql(FrameOperator):
     def compose(
         self, spark: SparkSession, inputs: Mapping[str, DataFrame], tables: Mapping[str, DataFrame]
     ) -> list[DataFrame]:
-        """The query's answer."""
+        """Return the query's answer."""
         return [spark.sql(self.parameters.query)]

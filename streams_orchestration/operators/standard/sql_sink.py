@@ -68,7 +68,7 @@ class SqlSink(EpochSink):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSinkParameters) -> None:
-        """Raises ValueError when the URL cannot be used, or attributes and columns do not fit; connects to nothing."""
+        """Raise ValueError if the URL cannot be used, or attributes and columns do not fit; connects to nothing."""
         check_url(parameters.url)
         columns = _columns(context, parameters)
         from streams_orchestration.operators.databases.columns import column_type
@@ -82,7 +82,7 @@ class SqlSink(EpochSink):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: SqlSinkParameters) -> str:
-        """Table and database."""
+        """Return the table and database."""
         return f"{parameters.table} in {shown_url(parameters.url)}"
 
     def load(self) -> None:
@@ -130,5 +130,5 @@ class SqlSink(EpochSink):
 
 
 def _columns(context: OperatorContext, parameters: SqlSinkParameters) -> dict[str, str]:
-    """Attribute -> column, of all that is written."""
+    """Return a mapping from attributes to the columns that are written."""
     return target_columns(context.inputs[0].names, parameters.columns, parameters.suppress, parameters.key)

@@ -59,13 +59,13 @@ class SqlSource(SourceOperator):
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SqlSourceParameters) -> None:
-        """Raises ValueError when the URL cannot be used, or attributes do not fit; connects to nothing."""
+        """Raise ValueError if the URL cannot be used, or attributes do not fit; connects to nothing."""
         check_url(parameters.url)
         source_columns(context, parameters)
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: SqlSourceParameters) -> str:
-        """Table and database."""
+        """Return the table and database."""
         return f"{parameters.table or 'a query'} in {shown_url(parameters.url)}"
 
     def setup(self) -> None:
@@ -127,16 +127,16 @@ class SqlSource(SourceOperator):
 
     @classmethod
     def continued(cls, offset: Offset) -> Offset:
-        """It ends later."""
+        """Return the offset without the end of the earlier run."""
         return {name: value for name, value in offset.items() if name != "until"}
 
     @classmethod
     def restored(cls, offset: Offset) -> Offset:
-        """A copy of the table may stand for it where the savepoint is."""
+        """Return the offset after a restore, where a copy of the table may stand for it."""
         return {name: value for name, value in offset.items() if name != "table"}
 
     def pause(self) -> float | None:
-        """Until rows can have settled, or the table is looked at again."""
+        """Return the seconds until rows can have settled, or the next check of the table."""
         if self._hold_up.pause:
             return self._hold_up.pause
         if self._more:
@@ -145,7 +145,7 @@ class SqlSource(SourceOperator):
         return min([self.parameters.poll_period, *(seconds for seconds in settling if seconds > 0)])
 
     def place(self) -> str:
-        """The table and its rows that were submitted last."""
+        """Return the table and its rows that were submitted last."""
         return self._place
 
     def _produce(self, offset: Offset, limit: int) -> ProducedTo:
@@ -202,7 +202,7 @@ class SqlSource(SourceOperator):
             )  # fmt: skip
 
     def _begun(self, offset: Offset) -> Offset:
-        """The offset with where production begins, and where it ends if it does."""
+        """Return the offset with where production begins, and where it ends if it does."""
         if "rows" not in offset:
             start = self.parameters.start_at
             value = None if start == "earliest" else self._highest() if start == "latest" else start
@@ -212,7 +212,7 @@ class SqlSource(SourceOperator):
         return offset
 
     def _highest(self) -> Any:
-        """The largest value of the growing column as JSON."""
+        """Return the largest value of the growing column as JSON."""
         from streams_orchestration.operators.databases.values import cut_value
 
         assert self._source is not None
@@ -248,7 +248,7 @@ class SqlSource(SourceOperator):
         return offset
 
     def _settled(self) -> Any:
-        """Up to where no transaction can still add rows; None when that is not known yet."""
+        """Return the value up to which no transaction can still add rows, or None while it is unknown."""
         now = time.monotonic()
         settled = [seen for seen in self._seen if seen.at + self.parameters.settle <= now]
         if settled:
@@ -262,7 +262,7 @@ class SqlSource(SourceOperator):
             return
         message = f"{self._source.name}, column {self._source.column}: a row is NULL there, so that it is never read"
         if self.parameters.on_bad_tuple == "fail":
-            message += "; give it a value and make the column NOT NULL, or say onBadTuple: drop"
+            message += "; give it a value and make the column NOT NULL, or set onBadTuple: drop"
             raise DataError(message)
         self._warned = True
         self.context.logger.warning("%s", message)
@@ -280,7 +280,9 @@ class SqlSource(SourceOperator):
                 return offset | {"table": now.sign}
             if not self._source.count(None, after, 1):  # it is empty, or its rows go on behind the position
                 return offset
-        message = f"{self._source.name} was dropped and made anew since it was read up to {self._source.column} {after}"
+        message = (
+            f"{self._source.name} was dropped and created again since it was read up to {self._source.column} {after}"
+        )
         if self.parameters.on_lost_data == "fail":
             message += (
                 ": what the former one held and was not read is lost; with onLostData: skip the new one is read from "
@@ -288,7 +290,7 @@ class SqlSource(SourceOperator):
             )
             raise DataError(message)
         self.context.logger.warning("%s: it is read from its first row on", message)
-        about = "times that the table was dropped and made anew while it was read"
+        about = "times that the table was dropped and created again while it was read"
         self.context.metrics.counter("made_anew", about).add(1)
         self._seen, self._looked = [], float("-inf")
         return offset | {"value": None, "since": None, "rows": 0, "table": now.sign}

@@ -62,7 +62,7 @@ class SqlSourceParameters(Parameters):
 
 
 def source_columns(context: OperatorContext, parameters: SqlSourceParameters) -> dict[str, str]:
-    """Attribute -> column, of all that is read.
+    """Return a mapping from attributes to the columns that are read.
 
     Raises:
         UnknownAttributeError: `columns` names an attribute that the stream does not have.

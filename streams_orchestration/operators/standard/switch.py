@@ -42,12 +42,12 @@ class Switch(WaitingOperator):
 
     @classmethod
     def mentions(cls, parameters: SwitchParameters) -> Mentions | None:
-        """Only `check` knows which stream the condition is over."""
+        """Return None: the input schemas are known only in `check`."""
         return None if parameters.status not in ("true", "false") else Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: SwitchParameters) -> None:
-        """Raises ValueError when the condition does not fit the control stream."""
+        """Raise ValueError if the condition does not fit the control stream."""
         cls._compile(context, parameters)
 
     @staticmethod
@@ -63,7 +63,7 @@ class Switch(WaitingOperator):
         self.closed: bool = self.parameters.initial_status
 
     def reset_to_initial_state(self) -> None:
-        """Nothing waits, and the switch is as it was at the beginning."""
+        """Drop all waiting tuples and restore the initial status."""
         super().reset_to_initial_state()
         self.closed = self.parameters.initial_status
 
@@ -80,7 +80,7 @@ class Switch(WaitingOperator):
             self.waiting.append(batch.arrow)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
-        """A window mark of input port 0 waits as well; the end drops what waits."""
+        """Let a window marker of input port 0 wait with the tuples; drop them at the end."""
         super().on_punctuation(port, mark)
         if port == 1 and mark is Punctuation.FINAL:
             self.context.metrics.dropped.add(len(self.waiting))

@@ -72,7 +72,7 @@ class TCPSource(JournalSource):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: TcpSourceParameters) -> str:
-        """The address."""
+        """Return the address."""
         return f"tcp://{parameters.address}:{parameters.port}"
 
     async def receive(self, intake: Intake) -> None:
@@ -142,7 +142,7 @@ class TCPSource(JournalSource):
         writer: asyncio.StreamWriter,
         held: Connection | None = None,
     ) -> None:
-        """The messages of one connection until it ends."""
+        """Receive the messages of one connection until it ends."""
         settings: TcpSourceParameters = self.parameters
         peer = shown_peer(writer.get_extra_info("peername"))
         frames = Frames(settings.framing, settings.max_message_bytes, skip_empty=settings.format != "raw")

@@ -22,24 +22,24 @@ class ThreadedSplit(Operator):
 
     @classmethod
     def sharding(cls, context: object, parameters: object) -> Sharding:
-        """A port in each channel is next; any of them will do."""
+        """Return that the state can be divided anyhow: it is the next port of each channel, and any will do."""
         return Sharding(refusal="is the port that is next in one channel")
 
     @classmethod
     def mentions(cls, parameters: object) -> Mentions:
-        """None."""
+        """Return no attributes, since the parameters name none."""
         return Mentions()
 
     def reset_to_initial_state(self) -> None:
-        """Port 0 is next."""
+        """Begin with port 0."""
         self.next = 0
 
     def setup(self) -> None:
-        """Port 0 is next."""
+        """Begin with port 0."""
         self.reset_to_initial_state()
 
     def process(self, port: int, batch: TupleBatch) -> None:
-        """Deal the tuples out."""
+        """Submit tuples to the ports in turn."""
         ports = len(self.context.outputs)
         turns = (self.next + np.arange(len(batch))) % ports
         for output in range(ports):
@@ -47,7 +47,7 @@ class ThreadedSplit(Operator):
         self.next = (self.next + len(batch)) % ports
 
     def checkpoint(self) -> State:
-        """The port that is next."""
+        """Return the port that is next."""
         return {"next": self.next}
 
     def restore(self, state: State) -> None:

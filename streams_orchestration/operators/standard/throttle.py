@@ -33,11 +33,11 @@ class Throttle(Operator):
 
     @classmethod
     def mentions(cls, parameters: ThrottleParameters) -> Mentions:
-        """None."""
+        """Return no attributes, since the parameters name none."""
         return Mentions()
 
     def setup(self) -> None:
-        """The first tuples may come at once."""
+        """Begin without a pause."""
         self.free = 0.0
 
     def process(self, port: int, batch: TupleBatch) -> None:

@@ -42,7 +42,7 @@ class UDPSource(JournalSource):
 
     @classmethod
     def destination(cls, context: OperatorContext, parameters: UdpSourceParameters) -> str:
-        """The address."""
+        """Return the address."""
         return f"udp://{parameters.address}:{parameters.port}"
 
     async def receive(self, intake: Intake) -> None:

@@ -14,12 +14,12 @@ class Union(Operator):
 
     @classmethod
     def mentions(cls, parameters: object) -> Mentions:
-        """None."""
+        """Return no attributes, since the parameters name none."""
         return Mentions()
 
     @classmethod
     def check(cls, context: OperatorContext, parameters: object) -> None:
-        """Raises ValueError when a stream lacks an attribute of the output stream, or has it with another type."""
+        """Raise ValueError if a stream lacks an attribute of the output stream, or has it with another type."""
         cls._compile(context)
 
     @staticmethod

@@ -136,7 +136,7 @@ class ValueMeasure:
                 counts[group] += count
 
     def over(self, batch: Evaluated, starts: np.ndarray, ends: np.ndarray) -> Reached:
-        """The values of ranges of tuples, which may overlap."""
+        """Return the values of ranges of tuples, which may overlap."""
         rows, reached = list(self._rows(batch)), list[Any]()
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             state = None
@@ -146,7 +146,7 @@ class ValueMeasure:
         return self._finished(reached)
 
     def result(self, counts: np.ndarray, values: np.ndarray) -> Reached:
-        """The value of groups."""
+        """Return the value of groups."""
         return self._finished(values.tolist())
 
     def _finished(self, states: Sequence[Any]) -> Reached:
@@ -160,7 +160,7 @@ class ValueMeasure:
         return Reached(pa.array(values, self.result_type), failures)
 
     def _rows(self, batch: Evaluated) -> Any:
-        """The arguments of every tuple."""
+        """Return the arguments of every tuple."""
         columns = [normalised(batch.value(each)).to_pylist() for each in self.expressions]
         return zip(*columns, strict=True)
 
@@ -257,7 +257,7 @@ def _same(value: Any) -> Any:
 
 
 def _moments(state: Any, row: Sequence[Any]) -> Any:
-    """Welford's step, as Spark's `CentralMomentAgg`."""
+    """Return Welford's step, as in Spark's `CentralMomentAgg`."""
     count, mean, squares = state or (0.0, 0.0, 0.0)
     value, count = float(row[0]), count + 1.0
     delta = value - mean

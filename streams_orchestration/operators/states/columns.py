@@ -33,7 +33,7 @@ class StateColumn:
             self.missing = grown(self.missing, rows)
 
     def cells(self, array: pa.Array) -> Cells:
-        """Arrow's values as the column keeps them."""
+        """Convert Arrow values to the form in which the column keeps them."""
         if self._plain is None:
             if pa.types.is_nested(self.kind):
                 return Cells(np.fromiter(array.to_pylist(), object, len(array)), None)
@@ -57,7 +57,7 @@ class StateColumn:
             self.missing[rows] = False
 
     def take(self, rows: np.ndarray) -> pa.Array:
-        """The values of these rows; null for a row below 0."""
+        """Return the values of these rows; null for a row below 0."""
         known = rows >= 0
         missing = ~known
         if not known.any():
@@ -104,7 +104,7 @@ def grown(array: np.ndarray, size: int) -> np.ndarray:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType | None:
-    """The type under which numpy holds the values, of numbers and times."""
+    """Return the type under which numpy holds the values, of numbers and times."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return kind
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):

@@ -17,7 +17,7 @@ class ConversionError(ValueError):
 
 
 def converted(state: State, initial: State) -> State:
-    """A state with the types of another one of the same operator.
+    """Return a state with the types of another one of the same operator.
 
     A column that is new is null in tuples, and 0, false or null in values of keys. Tables and keys that are new are
     empty.

@@ -58,7 +58,7 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return f"DictState({self._values!r})"
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value of a key."""
+        """Return the value of a key."""
         return self._values.get(_normalised(key), default)
 
     def clear(self) -> None:
@@ -77,14 +77,14 @@ class DictState(Incremental, MutableMapping[Any, Any]):
         return {"values": _table(self._values)}
 
     def changes(self, since: int) -> Pieces:
-        """The keys that were removed, and those that were written."""
+        """Return the keys that were removed, and those that were written."""
         written = {key: self._values[key] for key, stamp in self._stamps.items() if stamp > since}
         removed = [key for key, stamp in self._removed.items() if stamp > since]
         return {"values": _table(written), "gone": _table(dict.fromkeys(removed))}
 
     @classmethod
     def load(cls, pieces: Pieces) -> DictState:
-        """The dictionary that was stored."""
+        """Return the dictionary that was stored."""
         state = cls()
         state._values = _mapping(pieces["values"])
         return state

@@ -59,7 +59,7 @@ class Incremental(ABC):
     @classmethod
     @abstractmethod
     def load(cls, pieces: Pieces) -> Incremental:
-        """The part from what `whole` returned."""
+        """Return the part from what `whole` returned."""
 
     @abstractmethod
     def apply(self, pieces: Pieces) -> None:

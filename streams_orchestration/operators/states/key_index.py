@@ -12,7 +12,7 @@ FULLNESS = 2
 
 
 def hashes_of(keys: pa.RecordBatch) -> np.ndarray:
-    """A number of 64 bits for every key; equal for equal keys, in this process."""
+    """Return a number of 64 bits for every key; equal for equal keys, in this process."""
     return frame(keys).hash_rows().to_numpy()
 
 
@@ -41,13 +41,13 @@ class KeyIndex:
             column.select(np.zeros(0, np.int64))
 
     def find(self, keys: pa.RecordBatch) -> np.ndarray:
-        """The rows of keys; -1 for those that are not there."""
+        """Return the rows of keys; -1 for those that are not there."""
         hashes, cells = self._prepared(keys)
         rows, _ = self._probe(np.arange(len(hashes)), hashes, cells)
         return np.where(self._living(rows), rows, -1)
 
     def add(self, keys: pa.RecordBatch) -> np.ndarray:
-        """The rows of keys; those that are not there yet come behind all others, in order of appearance."""
+        """Return the rows of keys; those that are not there yet come behind all others, in order of appearance."""
         hashes, cells = self._prepared(keys)
         key_rows = np.full(len(hashes), -1, np.int64)
         pending = np.arange(len(hashes))
@@ -69,11 +69,11 @@ class KeyIndex:
         self.alive[rows] = False
 
     def living(self) -> np.ndarray:
-        """The rows of all keys, in order."""
+        """Return the rows of all keys, in order."""
         return np.flatnonzero(self.alive[: self.rows])
 
     def keys(self, rows: np.ndarray) -> pa.Table:
-        """The keys of these rows."""
+        """Return the keys of these rows."""
         return pa.Table.from_arrays([column.take(rows) for column in self.columns], schema=self.schema)
 
     def compact(self) -> np.ndarray | None:

@@ -83,7 +83,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self.index.find(self._keys(keys)) >= 0
 
     def get_many(self, keys: Any) -> pa.RecordBatch:
-        """The values of keys, in their order; nulls for those that are not there."""
+        """Return the values of keys, in their order; nulls for those that are not there."""
         rows = self.index.find(self._keys(keys))
         arrays = [column.take(rows) for column in self.columns.values()]
         return pa.RecordBatch.from_arrays(arrays, schema=self.values_schema)
@@ -130,7 +130,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         self.delete_rows(rows[rows >= 0])
 
     def rows_of(self, keys: Any, *, touch: bool = True) -> np.ndarray:
-        """The rows that keys have in `column`; those that are not there are added, with 0, false or null as values.
+        """Return the rows of keys in `column`; missing keys are added with 0, false or null as values.
 
         Args:
             keys: as everywhere.
@@ -149,18 +149,18 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return rows
 
     def column(self, name: str) -> np.ndarray:
-        """One attribute of all values by row, to be read, and written at the rows of `rows_of`; until keys are added.
+        """Return one value attribute by row, to read, and to write at the rows of `rows_of`, until keys are added.
 
         Numbers and times are in numpy's types, as integers where they are times, and 0 where they are null.
         """
         return self.columns[name].values[: self.index.rows]
 
     def rows(self) -> np.ndarray:
-        """The rows of all keys, in order."""
+        """Return the rows of all keys, in order."""
         return self.index.living()
 
     def key_column(self, name: str) -> np.ndarray:
-        """One attribute of all keys by row, to be read, until keys are added."""
+        """Return one key attribute by row, to read, until keys are added."""
         return self.index.columns[self.keys_schema.get_field_index(name)].values[: self.index.rows]
 
     def delete_rows(self, rows: np.ndarray) -> None:
@@ -199,7 +199,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return _rows(self.index.columns, self.rows())
 
     def items(self) -> ItemsView[Any, Any]:
-        """Keys with their values, read all at once."""
+        """Return keys with their values, all read at once."""
         return _Items(self)
 
     def values(self) -> ValuesView[Any]:
@@ -244,7 +244,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         return self._pieces()
 
     def changes(self, since: int) -> Pieces:
-        """The keys that were removed or written, in order, and the values of those that are there."""
+        """Return the keys that were removed or written, in order, and the values of those that are there."""
         index = self.index
         rows = np.flatnonzero(self.stamps[: index.rows] > since)
         # what came and went meanwhile was never there
@@ -255,7 +255,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
     @classmethod
     def load(cls, pieces: Pieces) -> KeyedState:
-        """The state that was stored; its keys are different ones."""
+        """Return the state that was stored; its keys are different ones."""
         state = cls(pieces["keys"].schema, pieces["values"].schema)
         state._loaded = pieces
         state.touch()
@@ -316,7 +316,7 @@ class _Values(ValuesView[Any]):
 
 
 def _rows(columns: Sequence[StateColumn], rows: np.ndarray) -> Iterator[Any]:
-    """Values of a single column, or tuples of several."""
+    """Yield the values of a single column, or tuples of several."""
     lists = [column.take(rows).to_pylist() for column in columns]
     return iter(lists[0]) if len(lists) == 1 else zip(*lists, strict=True) if lists else repeat((), len(rows))
 
@@ -328,7 +328,7 @@ def _schema(type_: str | pa.Schema) -> pa.Schema:
 
 
 def _batch(values: Any, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns of the schema, from whatever holds columns."""
+    """Return the columns of the schema, from whatever holds columns."""
     if isinstance(values, TupleBatch):
         values = values.arrow
     elif hasattr(values, "to_arrow"):

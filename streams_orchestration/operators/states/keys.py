@@ -64,7 +64,7 @@ def hashable(column: pa.Array) -> pa.Array:
 
 
 def distinct(columns: Sequence[pa.Array], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first tuple of every key, in order of appearance, and for each tuple the number of its key.
+    """Return the first tuple of every key, in order of appearance, and for each tuple the number of its key.
 
     Args:
         columns: the parts of the key; none makes all tuples alike.
@@ -121,6 +121,6 @@ def key_schema(parts: Sequence[pa.DataType]) -> pa.Schema:
 
 
 def key_batch(columns: Sequence[pa.Array], rows: np.ndarray) -> pa.RecordBatch:
-    """The normalised keys of some tuples, for a `KeyedState` of `key_schema`."""
+    """Return the normalised keys of some tuples, for a `KeyedState` of `key_schema`."""
     parts = [normalised(column.take(pa.array(rows))) for column in columns] or [pa.array(np.zeros(len(rows), np.int8))]
     return pa.RecordBatch.from_arrays(parts, schema=key_schema([part.type for part in parts]))

@@ -36,7 +36,7 @@ class Route(Protocol):
         ...
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
-        """The replica of every tuple, from 0 on; there must be all `attributes`."""
+        """Return the replica of every tuple, from 0 on; there must be all `attributes`."""
         ...
 
 
@@ -75,7 +75,7 @@ def declared_sharding(state_keys: StateKeys) -> Sharding:
 
 
 def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None) -> Iterator[pa.RecordBatch]:
-    """The keys of all parts of a state, each as a batch with the attributes that were declared.
+    """Yield the keys of all parts of a state, each as a batch with the attributes that were declared.
 
     Args:
         state_keys: as declared.
@@ -92,7 +92,7 @@ def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None)
 def divide_declared(
     state_keys: StateKeys, states: Sequence[State], route: Route, schema: pa.Schema | None
 ) -> list[State]:
-    """States whose keys an operator has declared, divided among other replicas; raises as `declared_keys`."""
+    """Divide states by their declared keys among other replicas; raises as `declared_keys`."""
     divided: list[dict[str, Any]] = [{} for _ in range(route.width)]
     names = dict.fromkeys(name for state in states for name in state)
     for name in names:
@@ -105,7 +105,7 @@ def divide_declared(
 
 
 def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], width: int) -> list[KeyedState]:
-    """Keys with their values, each in the replica that is named for it, in order of the parts.
+    """Divide keys with their values among the given replicas, in order of the parts.
 
     Args:
         parts: of the replicas so far, of one type.
@@ -121,7 +121,7 @@ def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], wi
 
 
 def keyed(like: KeyedState, tables: Sequence[pa.Table]) -> KeyedState:
-    """A state of the same type with the keys and values of some tables; raises as `divide_keyed`."""
+    """Return a state of the same type with the keys and values of some tables; raises as `divide_keyed`."""
     whole = pa.concat_tables(tables).combine_chunks()
     keys = whole.select(like.keys_schema.names)
     if sum(bool(table.num_rows) for table in tables) > 1 and _repeats(keys):
@@ -166,12 +166,12 @@ def names_in(*expressions: str) -> AnyCase:
 
 
 def renamed(keys: pa.Table | pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
-    """Key columns under the names of the attributes that they are."""
+    """Return key columns under the names of their attributes."""
     return pa.RecordBatch.from_arrays([_whole(column) for column in keys.columns], names=list(names))
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """One array, which is not copied where it is one."""
+    """Return one array; a single chunk is not copied."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -154,7 +154,7 @@ def _encode_plain(state: State) -> _Plain:
 
 
 def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since: int | None) -> bytes:
-    """One file: a header in JSON, and the tables one after another in Arrow's stream format."""
+    """Return one file: a header in JSON, then the tables in Arrow's stream format."""
     tables = {name: len(data) for name, data in plain.tables.items()}
     header: dict[str, Any] = {"version": version, "since": since, "values": plain.values, "tables": tables, "parts": {}}
     incremental = []
@@ -172,7 +172,7 @@ def _encode(parts: Mapping[str, Incremental], plain: _Plain, version: int, since
 
 
 def _decode(data: bytes) -> tuple[dict[str, Any], pa.BufferReader]:
-    """The header, and the tables behind it."""
+    """Return the header, and the tables behind it."""
     start = len(_MAGIC) + 4
     content = memoryview(data)[start:]
     if (

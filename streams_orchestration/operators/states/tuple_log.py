@@ -99,7 +99,7 @@ class TupleLog(Incremental):
         return np.flatnonzero(self.alive[: self.size])
 
     def take(self, places: np.ndarray) -> pa.RecordBatch:
-        """The tuples at these places, in this order."""
+        """Return the tuples at these places, in this order."""
         if not len(places):
             return pa.RecordBatch.from_pylist([], schema=self.schema)
         begins = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)])
@@ -153,7 +153,7 @@ class TupleLog(Incremental):
         return {"facts": facts, "tuples": pa.Table.from_batches([self.take(places)])}
 
     def changes(self, since: int) -> Pieces:
-        """The tuples that came and are there, the numbers of those that went, and of those whose flag was set."""
+        """Return added tuples that still exist, and the numbers of removed and of newly flagged ones."""
         first = self._nexts[since]
         begin = int(np.searchsorted(self.numbers[: self.size], first))
         came = begin + np.flatnonzero(self.alive[begin : self.size])
@@ -168,7 +168,7 @@ class TupleLog(Incremental):
 
     @classmethod
     def load(cls, pieces: Pieces) -> TupleLog:
-        """The tuples that were stored; without notes."""
+        """Return the tuples that were stored; without notes."""
         log = cls(pieces["tuples"].schema)
         log._put(pieces)
         return log

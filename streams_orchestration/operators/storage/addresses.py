@@ -36,7 +36,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """An address, taken apart.
+    """Return an address, taken apart.
 
     Raises:
         ValueError: it is none that can be used, or has credentials in it, which the message does not repeat.
@@ -58,7 +58,7 @@ def parse_address(text: str) -> Address:
     _, mark, query = rest.partition("?")
     if login or masked(mark + query) != mark + query:
         message = (
-            f"{written}://: credentials stand in the address, and would stand in plans and logs, too; "
+            f"{written}://: the address contains credentials, which plans and logs would show; "
             "give them in storage, as {accessKey: ${env:NAME}}, or in the library's own way"
         )
         raise ValueError(message)

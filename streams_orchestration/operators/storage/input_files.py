@@ -78,7 +78,7 @@ def resolve_inputs(path: str, base: Path) -> list[Path]:
 
 @contextmanager
 def open_decompressed(path: File) -> Iterator[IO[bytes]]:
-    """The file's bytes; `.gz` and one-member `.zip` files are unpacked on the way.
+    """Yield the file's bytes; `.gz` and one-member `.zip` files are unpacked on the way.
 
     Raises:
         DataError: the file is damaged, or an archive with no member, several, or one that needs a password.

@@ -22,11 +22,11 @@ class LocalStorage:
     """Relative paths start from here."""
 
     def files(self, place: str) -> Sequence[File]:
-        """The files that a path, a directory or a pattern names; `package://` is known, too."""
+        """Return the files that a path, a directory or a pattern names; `package://` is known, too."""
         return resolve_inputs(place, self.base)
 
     def file(self, place: str) -> Path:
-        """The file of this name."""
+        """Return the file of this name."""
         return self.base / place
 
     def below(self, place: str) -> Sequence[File]:
@@ -53,13 +53,13 @@ class LocalStorage:
         return (self.base / place).read_bytes()
 
     def put(self, place: str, data: Any) -> None:
-        """Written aside, then named."""
+        """Write a file aside, then rename it."""
         path = self.base / place
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, data)
 
     def copy(self, place: str, other: str) -> None:
-        """Written aside, then named."""
+        """Copy a file aside, then rename it."""
         self.put(other, self.get(place))
 
     def publish(self, pending: Path, final: str) -> None:

@@ -55,7 +55,7 @@ class StorageOptions(BaseModel):
     @classmethod
     def _check_endpoint(cls, endpoint: str | None) -> str | None:
         if endpoint is not None and masked(endpoint) != endpoint:
-            message = "endpoint: a user or password stands in it; name them in accessKey and secretKey, as ${env:NAME}"
+            message = "endpoint: it contains a user or password; name them in accessKey and secretKey, as ${env:NAME}"
             raise ValueError(message)
         return endpoint
 
@@ -65,7 +65,7 @@ class StorageOptions(BaseModel):
         for name in SECRETS:
             if name in there and not is_reference(there[name]):
                 message = (
-                    f"{name}: a secret stands in it, and would stand in plans and logs, too; name where it is: "
+                    f"{name}: it contains a secret, which plans and logs would show; name where it is: "
                     "${env:NAME} or ${file:PATH}"
                 )
                 raise ValueError(message)
@@ -80,7 +80,7 @@ class StorageOptions(BaseModel):
                 raise ValueError(message)
 
     def resolved(self) -> dict[str, str]:
-        """The options that there are, by name, with the values of references.
+        """Return the options that there are, by name, with the values of references.
 
         Raises:
             ReferenceError: a reference cannot be resolved.
@@ -89,7 +89,7 @@ class StorageOptions(BaseModel):
         return {name: resolved(str(value), f"storage: {name}") for name, value in there.items()}
 
     def without_secrets(self, text: str) -> str:
-        """A text of a library without the values that references stand for."""
+        """Return a text of a library without the values that references stand for."""
         try:
             values = self.resolved()
         except ReferenceError:

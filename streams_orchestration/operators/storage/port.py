@@ -73,7 +73,7 @@ class Storage(Protocol):
         ...
 
     def file(self, place: str) -> File:
-        """The file of this name, whether it is there or not."""
+        """Return the file of this name, whether it is there or not."""
         ...
 
     def below(self, place: str) -> Sequence[File]:
@@ -81,7 +81,7 @@ class Storage(Protocol):
         ...
 
     def listed(self, place: str) -> Sequence[Listed]:
-        """The files in a directory, not those in directories in it, in no order; in an object store perhaps none.
+        """Return the files directly in a directory, unordered; in an object store perhaps none.
 
         Raises:
             NotADirectoryError, FileNotFoundError: this machine has no such directory.
@@ -128,5 +128,5 @@ class Storage(Protocol):
 
 
 def is_address(text: str) -> bool:
-    """Whether a path names a place by a scheme, as `s3://bucket/directory`, but not `package://`."""
+    """Return True if a path has a scheme, as `s3://bucket/directory`, other than `package://`."""
     return _ADDRESS.match(text) is not None and not text.startswith("package://")

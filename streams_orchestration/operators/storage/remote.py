@@ -66,7 +66,7 @@ class RemoteStorage:
 
     @contextmanager
     def translated(self, address: str) -> Iterator[None]:
-        """Errors of the library within the block, in words that name the address."""
+        """Translate the library's errors within the block to messages that name the address."""
         try:
             yield
         except FileNotFoundError:
@@ -85,11 +85,11 @@ class RemoteStorage:
             raise StorageAwayError(message) from None
 
     def file(self, place: str) -> RemoteFile:
-        """The file of this address."""
+        """Return the file of this address."""
         return RemoteFile(self, parse_address(place))
 
     def files(self, place: str) -> Sequence[File]:
-        """Objects as `resolve_inputs` has files: one, those of a directory, or those of a pattern.
+        """Return objects as `resolve_inputs` returns files: one, those of a directory, or those of a pattern.
 
         In a directory, names that begin with a dot or an underscore are left out, and so are directories in it.
         """
@@ -116,7 +116,7 @@ class RemoteStorage:
         return [RemoteFile(self, each) for each in self._below(parse_address(place))]
 
     def listed(self, place: str) -> Sequence[Listed]:
-        """The objects whose names begin with a directory's, and have no further slash."""
+        """Return the objects whose names begin with a directory's, and have no further slash."""
         infos = self._infos(parse_address(place), recursive=False)
         return [Listed(info.base_name, info.size, info.mtime_ns or 0) for info in infos]
 
@@ -287,7 +287,7 @@ class _Raw(io.RawIOBase):
 
 
 def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a key matches a `glob` pattern: `**` matches any directories; no mark matches a leading dot."""
+    """Return True if a key matches a `glob` pattern: `**` matches any directories; no mark matches a leading dot."""
     if not pattern or not key:
         return not pattern and not key
     hidden = key[0].startswith(".") and not pattern[0].startswith(".")
@@ -297,7 +297,7 @@ def _matches(key: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _connected(address: Address, options: dict[str, str]) -> Any:
-    """The library's file system of an address."""
+    """Return the library's file system of an address."""
     from pyarrow import fs
 
     scheme, host = _endpoint(options.get("endpoint"))
@@ -328,7 +328,7 @@ def _connected(address: Address, options: dict[str, str]) -> Any:
 
 
 def _endpoint(text: str | None) -> tuple[str | None, str | None]:
-    """Scheme and host of `http://host:port`."""
+    """Return scheme and host of `http://host:port`."""
     if text is None:
         return None, None
     scheme, mark, host = text.rpartition("://")

@@ -13,7 +13,7 @@ from streams_orchestration.operators.storage.remote import RemoteStorage
 
 
 def storage_of(place: str, base: Path = Path(), options: StorageOptions | None = None) -> Storage:
-    """The storage in which a path lies; nothing is connected.
+    """Return the storage in which a path lies; nothing is connected.
 
     Args:
         place: a path of this machine or an address.
@@ -36,5 +36,5 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
 
 @functools.lru_cache(maxsize=64)
 def _remote(root: str, options: str) -> Storage:
-    """One connection a process for each place."""
+    """Return the one connection of this process to a store."""
     return RemoteStorage(root, StorageOptions.model_validate_json(options))

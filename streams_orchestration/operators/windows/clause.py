@@ -99,7 +99,7 @@ class PartitionPolicy:
     """Of an age, once it is `resolved`."""
 
     def times(self, batch: pa.RecordBatch) -> np.ndarray | None:
-        """The times of tuples, where partitions have an age; raises as `Policy.values`."""
+        """Return the times of tuples, where partitions have an age; raises as `Policy.values`."""
         return None if self.attribute is None else Policy("time", self.size, self.attribute).values(batch)
 
 
@@ -116,7 +116,7 @@ class Window:
     """When they are given up, if ever."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
-        """The same for the tuples of one stream; raises as `Policy.resolved`."""
+        """Return this window for the tuples of one stream; raises as `Policy.resolved`."""
         eviction = self.eviction.resolved(schema, time_attribute)
         trigger = self.trigger.resolved(schema, time_attribute)
         partitions = self.partitions

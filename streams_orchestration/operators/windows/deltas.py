@@ -18,7 +18,7 @@ _LARGEST = (1 << 63) - 1
 
 
 def comparable(values: np.ndarray) -> np.ndarray:
-    """Values whose differences are exact: Python's integers where those could be beyond 64 bits."""
+    """Return values whose differences are exact: Python integers if those may exceed 64 bits."""
     if values.dtype.kind != "i" or not len(values):
         return values
     span = int(values.max()) - int(values.min())
@@ -114,12 +114,12 @@ def _reaching(tops: np.ndarray, arriving: np.ndarray, size: float) -> np.ndarray
 
 
 def _shifted(values: np.ndarray, by: float) -> np.ndarray:
-    """About the values that are so much larger: what is beyond 64 bits comes out anywhere."""
+    """Return approximately shifted values; beyond 64 bits the result is arbitrary."""
     return values + (int(max(min(by, _LARGEST), -_LARGEST)) if values.dtype.kind == "i" else by)
 
 
 def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
-    """The first places that do not come `before`, where rounding has led to others."""
+    """Return the first places that do not come `before`, where rounding has led to others."""
     which, low, high = np.arange(len(guess)), np.maximum(guess - 1, 0), np.minimum(guess, max(end - 1, 0))
     if not end:
         return guess
@@ -131,7 +131,7 @@ def _corrected(guess: np.ndarray, end: int, before: Before) -> np.ndarray:
 
 
 def _first(low: np.ndarray, high: np.ndarray, before: Before) -> np.ndarray:
-    """Binary searches, all at once: of each range the first place that does not come `before` what is looked for."""
+    """Search all ranges by bisection for the first place that is not `before` the wanted one."""
     low, high = low.copy(), high.copy()
     open_ = np.flatnonzero(low < high)
     while len(open_):

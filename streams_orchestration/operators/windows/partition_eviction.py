@@ -47,7 +47,7 @@ class _Held:
         self.total = 0
 
     def arrive(self, number: int, value: Any) -> None:
-        """A tuple comes to a partition; others may leave its window."""
+        """Add a tuple to a partition; others may leave its window."""
         held = self.values.setdefault(number, deque())
         before, size = len(held), self.policy.size
         if self.policy.kind in ("delta", "time"):
@@ -100,7 +100,7 @@ class PartitionEviction:
         self._held.clear()
 
     def _read(self) -> None:
-        """The rows of partitions, those first that no tuple has come to for longest."""
+        """Read the rows of partitions, the least recently used first."""
         rows = self.known.rows()
         columns = [self.known.column(name)[rows].tolist() for name in ("number", "used", "time")]
         uses = sorted(zip(*columns, rows.tolist(), strict=True), key=lambda use: use[1])
@@ -162,12 +162,12 @@ class PartitionEviction:
         self.known.delete_rows(np.array(sorted({row for row in gone if row not in self._uses}), np.int64))
 
     def numbers_of(self, keys: pa.RecordBatch) -> np.ndarray:
-        """The numbers of partitions; -1 for those that are not there."""
+        """Return the numbers of partitions; -1 for those that are not there."""
         rows = self.known.index.find(keys)
         return np.where(rows >= 0, self.known.column("number")[rows], -1) if len(self.known) else rows
 
     def dump(self) -> dict[str, Any]:
-        """The partitions, for a checkpoint."""
+        """Return the partitions, for a checkpoint."""
         return {"known": self.known, "known.next": self.next, "known.clock": self.clock, "known.now": self.now}
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -177,7 +177,7 @@ class PartitionEviction:
         self._read()
 
     def recall(self, tuples: Iterable[tuple[int, Any]]) -> None:
-        """Tuples that are in windows, after loading: number of the partition and value, in order of arrival."""
+        """Add the tuples of restored windows: partition number and value, in order of arrival."""
         if self.policy.kind == "tupleCount":
             for number, value in tuples:
                 self._held.values.setdefault(number, deque()).append(value)

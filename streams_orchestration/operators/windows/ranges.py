@@ -23,7 +23,7 @@ class Groups(NamedTuple):
 
 
 def whole_windows(starts: np.ndarray, ends: np.ndarray) -> Groups:
-    """One group in every window."""
+    """Return one group for every window."""
     windows = np.flatnonzero(ends > starts)
     return Groups(windows, starts[windows], starts[windows], ends[windows])
 
@@ -59,7 +59,7 @@ def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_o
 
 
 def reduce_ranges(operation: Any, values: np.ndarray, starts: np.ndarray, ends: np.ndarray, initial: Any) -> np.ndarray:
-    """The value of a binary ufunc over ranges that may overlap, each from left to right: sums have the same bits.
+    """Reduce ranges that may overlap by a binary ufunc from left to right, so that sums have the same bits.
 
     Goes over the ranges or over the places in them, whatever are fewer.
     """
@@ -88,7 +88,7 @@ def _laid_out(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _chunks(lengths: np.ndarray, rows_at_once: int) -> Iterator[tuple[int, int]]:
-    """Windows, in runs of about so many rows."""
+    """Yield runs of windows with about a given number of rows."""
     first, upto = 0, np.cumsum(lengths)
     while first < len(lengths):
         done = upto[first - 1] if first else 0

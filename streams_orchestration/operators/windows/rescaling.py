@@ -32,7 +32,7 @@ class WindowShape(NamedTuple):
     """Name of a group's result -> how to merge it."""
 
     def divide(self, states: Sequence[State], route: Route) -> list[dict[str, Any]]:
-        """The states of the replicas so far, at least one, divided among others."""
+        """Return the states of the replicas so far, at least one, divided among others."""
         if self.marked:
             channels = [self._group_channels(state, number, route) for number, state in enumerate(states)]
             return merge_marked(states, channels, len(self.partition), self.merges, route.width)
@@ -49,7 +49,7 @@ class WindowShape(NamedTuple):
         return [windows | partitions for windows, partitions in zip(divided, known, strict=True)]
 
     def partition_keys(self, state: State) -> pa.RecordBatch | None:
-        """The partitions in a state, None where windows may lie anywhere."""
+        """Return the partitions in a state, None where windows may lie anywhere."""
         if self.marked or not self.partition:
             return None
         part = "known" if self.given_up else "windows" if self.tumbling else "partitions"
@@ -83,7 +83,7 @@ class Numbers(NamedTuple):
 def renumbered(
     numbers: Sequence[np.ndarray], channels: Sequence[np.ndarray], order: Sequence[np.ndarray], width: int
 ) -> list[Numbers]:
-    """New numbers from 0 on in every channel.
+    """Return new numbers from 0 on in every channel.
 
     Args:
         numbers: that there are so far, by replica.
@@ -201,7 +201,7 @@ def merge_marked(
 
 
 def _cells(column: pa.ChunkedArray) -> np.ndarray:
-    """Values as a `KeyedState` holds them: Python objects where they are nested."""
+    """Return values as a `KeyedState` holds them: Python objects if they are nested."""
     return (
         np.fromiter(column.to_pylist(), object, len(column)) if pa.types.is_nested(column.type) else column.to_numpy()
     )
@@ -213,7 +213,7 @@ def divide_sliding(
     route: Route,
     partitions: Sequence[Numbers] | None,
 ) -> list[dict[str, Any]]:
-    """Tuples in sliding windows of partitions, and where triggers stand.
+    """Divide the tuples in sliding windows of partitions, and the trigger positions.
 
     Args:
         states: of the replicas so far.
@@ -246,7 +246,7 @@ class Logged(NamedTuple):
 
 
 def divide_log(log: TupleLog, route: Route, port: int) -> list[Logged]:
-    """The tuples of a log, in order, by the replica that they go to."""
+    """Return the tuples of a log, in order, by the replica that they go to."""
     places = log.places()
     tuples, flags = log.take(places), log.flags[places]
     channels = route.channels(tuples, port)
@@ -268,7 +268,7 @@ def _divided(like: KeyedState, tables: Sequence[pa.Table], moved: Sequence[Numbe
 
 
 def _moved_keys(table: pa.Table, partitions: Numbers) -> pa.Table:
-    """Keys that are numbers of partitions."""
+    """Return keys that are numbers of partitions, renumbered."""
     return _replaced(table, "0", partitions.after[partitions.find(table.column("0").to_numpy())])
 
 

@@ -124,7 +124,7 @@ class SlidingWindows:
         return left_by(values, arrivals.bounds, arrivals.new, self.eviction.size)
 
     def _counted(self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray) -> tuple[np.ndarray, ...]:
-        """A trigger by count: the tuples that fire, and the ranges of what is in their windows, with themselves."""
+        """Return the tuples that fire a trigger by count, and the ranges of their windows, themselves included."""
         step, column, counts = int(self.trigger.size), self.partitions.column("since"), np.diff(arrivals.news)
         ranks = np.arange(len(arrivals.new)) - arrivals.news[arrivals.owners] + 1
         fires = np.flatnonzero((column[rows][arrivals.owners] + ranks) % step == 0)
@@ -134,7 +134,7 @@ class SlidingWindows:
     def _moved(
         self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray, triggers: np.ndarray, first: int
     ) -> tuple[np.ndarray, ...]:
-        """A trigger by delta: likewise, but of what was in their windows before them."""
+        """Return a trigger by delta: likewise, but of what was in their windows before them."""
         marks, marked = self.partitions.column("mark"), self.partitions.column("marked")
         held, values = marked[rows], triggers[arrivals.places[arrivals.new] - first]
         mixed = comparable(np.concatenate([marks[rows][held], values]))
@@ -151,7 +151,7 @@ class SlidingWindows:
         return positions, before[positions], arrivals.new[positions]
 
     def _firings(self, places: np.ndarray, starts: np.ndarray, ends: np.ndarray, at: np.ndarray) -> Firings:
-        """The tuples that are in any of these ranges of places."""
+        """Return the tuples that are in any of these ranges of places."""
         steps = np.bincount(starts, minlength=len(places) + 1) - np.bincount(ends, minlength=len(places) + 1)
         seen = np.cumsum(steps[:-1]) > 0
         moved = np.r_[0, np.cumsum(seen)]
@@ -182,7 +182,7 @@ class SlidingWindows:
         return zip(numbers.tolist(), self.log.notes["value"][places].tolist(), strict=True)
 
     def dump(self) -> dict[str, Any]:
-        """The tuples and where triggers stand, for a checkpoint."""
+        """Return the tuples and where triggers stand, for a checkpoint."""
         return {"tuples": self.log, "partitions": self.partitions}
 
     def load(self, state: Mapping[str, Any]) -> None:

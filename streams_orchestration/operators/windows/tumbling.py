@@ -67,7 +67,7 @@ class TumblingWindows:
         self.next = 0
 
     def assign(self, keys: pa.RecordBatch, codes: np.ndarray, batch: pa.RecordBatch) -> Assigned:
-        """The window of every tuple, and the windows that were closed.
+        """Return the window of every tuple, and the windows that were closed.
 
         Args:
             keys: the partitions.
@@ -87,7 +87,7 @@ class TumblingWindows:
         return self._by_delta(rows, arrivals, values)
 
     def _by_mark(self, rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Windows that a marker closes: all tuples of a partition go into the one that is open."""
+        """Assign all tuples of a partition to its open window, since only a marker closes it."""
         numbers, counts = self.open.column("number"), self.open.column("count")
         new = rows[counts[rows] == 0]
         numbers[new] = self.next + np.arange(len(new))
@@ -109,7 +109,7 @@ class TumblingWindows:
         return Assigned(numbers, numbers[closes], np.flatnonzero(closes))
 
     def _by_delta(self, rows: np.ndarray, arrivals: _Arrivals, values: np.ndarray) -> Assigned:
-        """Windows that a tuple closes which is too far from the first one."""
+        """Assign tuples to windows; a tuple too far from a window's first one closes it."""
         before, counts, firsts = (self.open.column(name)[rows] for name in ("number", "count", "first"))
         starts = arrivals.bounds[:-1]
         mixed = comparable(np.concatenate([firsts[counts > 0], values[arrivals.order]]))
@@ -132,7 +132,7 @@ class TumblingWindows:
         return Assigned(numbers, closed[in_order], closers[in_order])
 
     def _numbers(self, rows: np.ndarray, arrivals: _Arrivals, opens: np.ndarray) -> np.ndarray:
-        """The window of every tuple, and that of every partition from now on; `opens` goes partition by partition."""
+        """Return the window of every tuple and each partition's new one; `opens` is ordered by partition."""
         column, order = self.open.column("number"), arrivals.order
         opening = np.zeros(len(order), bool)
         opening[order] = opens
@@ -167,7 +167,7 @@ class TumblingWindows:
             yield from [(number, first)] * count
 
     def dump(self) -> dict[str, Any]:
-        """The open windows, for a checkpoint."""
+        """Return the open windows, for a checkpoint."""
         return {"windows": self.open, "next": self.next}
 
     def load(self, state: Mapping[str, Any]) -> None:

@@ -173,14 +173,16 @@ def test_a_log_that_was_deleted_and_made_anew_is_named_or_read_from_its_beginnin
     with receiving(source):
         reported(source, "refused")
     offset = made.produce().offset
-    with pytest.raises(DataError, match=r"it was deleted since it was read, or made anew; .*onLostData: skip reads"):
+    with pytest.raises(
+        DataError, match=r"it was deleted since it was read, or created again; .*onLostData: skip reads"
+    ):
         made.produce(offset)
     files_of(source).report({})
     made, source = bench(keeping, tmp_path, onLostData="skip")
     with receiving(source):
         reported(source, "place")
         wait_for_messages(source, 4)
-        assert reported(source, "counts") == {"made anew": 1}
+        assert reported(source, "counts") == {"created again": 1}
     assert numbers(made) == Counter([1, 2, 2, 3])
 
 
@@ -222,9 +224,9 @@ def test_credentials_that_are_refused_stop_and_are_nowhere(tmp_path: Path, monke
 
 WRONG = [
     ({"url": "http://host"}, "is no address of the form"),
-    ({"url": "{scheme}://me:secret@host"}, "a user or password stands in the address"),
+    ({"url": "{scheme}://me:secret@host"}, "the address contains a user or password"),
     ({"url": "{scheme}://host:99999"}, "is no address"),
-    ({"password": "secret"}, "a secret stands in it"),
+    ({"password": "secret"}, "it contains a secret"),
 ]
 
 

@@ -281,7 +281,7 @@ def test_bodies_that_are_read_at_once_have_a_limit_together(tmp_path: Path):
 
 
 WRONG = [
-    ({"token": SECRET}, "a secret stands in it"),
+    ({"token": SECRET}, "it contains a secret"),
     ({"path": "in"}, "path"),
     ({"path": "/{x}"}, "path"),
     ({"certificate": "a.pem"}, "certificate and privateKey go together"),

@@ -240,7 +240,9 @@ def test_a_topic_that_is_made_anew_fails_by_name_or_is_read_from_its_beginning(
     if not is_open:
         failing, skipping = (source(kafka, tmp_path / policy, topic, onLostData=policy, **given) for policy in POLICIES)
         offsets = dict(zip((failing, skipping), offsets.values(), strict=True))
-    wanted = rf"topic {topic} at \S+ was deleted and made anew since it was read up to offset 20 of partition 0.*skip"
+    wanted = (
+        rf"topic {topic} at \S+ was deleted and created again since it was read up to offset 20 of partition 0.*skip"
+    )
     with pytest.raises(DataError, match=wanted):
         upto(failing, 21, offsets[failing])
     already = len(skipping.rows())

@@ -42,8 +42,8 @@ def test_an_application_compiles_and_its_deployment_names_the_extra(tmp_path: Pa
 @pytest.mark.parametrize(
     ("before", "after", "wanted"),
     [
-        ("${env:PASSWORD}", "planted", "a secret stands in it"),
-        ("localhost:9092", "me:planted@localhost:9092", "a user or password stands in the address"),
+        ("${env:PASSWORD}", "planted", "it contains a secret"),
+        ("localhost:9092", "me:planted@localhost:9092", "the address contains a user or password"),
         ("sasl.password", "group.id", "group.id is set by the operator itself"),
         ("topic: a", "pattern: '['", "is no regular expression"),
         ("topic: a,", "", "name what is read with topic or with pattern"),

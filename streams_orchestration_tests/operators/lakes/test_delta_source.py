@@ -177,7 +177,7 @@ def test_a_table_that_was_made_anew_is_named(table: Path):
     offset = read(bench)
     shutil.rmtree(table)
     add(table, ("a", 1))
-    with pytest.raises(DataError, match="has version 0 only, but 2 was read; was it made anew"):
+    with pytest.raises(DataError, match="has version 0 only, but 2 was read; was it created again"):
         read(bench, offset)
 
 
@@ -222,5 +222,5 @@ def test_a_version_that_is_not_there_yet_is_named(table: Path):
 
 
 def test_attributes_of_changes_need_the_feed(table: Path):
-    with pytest.raises(ValueError, match="_change_type is known of changes only: say onChange: feed"):
+    with pytest.raises(ValueError, match="_change_type is known of changes only: set onChange: feed"):
         source(table, f"{SCHEMA}, _change_type string")

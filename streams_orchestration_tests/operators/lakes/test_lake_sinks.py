@@ -180,7 +180,7 @@ def test_values_become_wider_ones_of_the_table(lake: Delta, key: list[str]):
 
 REQUIRED = pa.schema([pa.field("k", pa.string()), pa.field("n", pa.int64()), pa.field("z", pa.int64(), nullable=False)])
 TABLES: list[tuple[dict[str, Any], pa.Table | None, list[str], str]] = [
-    ({"createTable": False}, None, [], "there is no .*; say createTable: true"),
+    ({"createTable": False}, None, [], "there is no .*; set createTable: true"),
     ({}, pa.table({"kk": ["x"], "n": [1]}), [], "has no column k; the nearest is kk;"),
     ({}, pa.table({"K": ["x"], "n": [1]}), [], "has a column K, and the tuples have k"),
     (
@@ -193,7 +193,7 @@ TABLES: list[tuple[dict[str, Any], pa.Table | None, list[str], str]] = [
         {},
         pa.table({"k": ["x"], "n": [1]}),
         ["k"],
-        r"is partitioned by k, the operator by nothing; say partitionBy: \[k",
+        r"is partitioned by k, the operator by nothing; set partitionBy: \[k",
     ),
     ({"partitionBy": ["n"]}, pa.table({"k": ["x"], "n": [1]}), ["k"], "is partitioned by k, the operator by n;"),
     (
@@ -342,11 +342,11 @@ def test_parameters_that_do_not_fit_are_named(lake: Delta, parameters: dict[str,
 
 CATALOGS: list[tuple[dict[str, str], str]] = [
     ({"type": "sql"}, "catalog: uri is missing"),
-    ({"uri": "http://x", "token": "gertrude"}, "catalog: token: a secret stands in it"),
-    ({"uri": "http://x", "s3.secret-access-key": "gertrude"}, "catalog: s3.secret-access-key: a secret stands in it"),
-    ({"uri": "http://x", "header.Authorization": "Bearer gertrude"}, "header.Authorization: a secret stands in it"),
-    ({"uri": "http://x", "adls.connection-string": "AccountKey=gertrude"}, "connection-string: a secret stands in it"),
-    ({"uri": "postgresql://me:gertrude@x/db"}, "catalog: uri: a password stands in it"),
+    ({"uri": "http://x", "token": "gertrude"}, "catalog: token: it contains a secret"),
+    ({"uri": "http://x", "s3.secret-access-key": "gertrude"}, "catalog: s3.secret-access-key: it contains a secret"),
+    ({"uri": "http://x", "header.Authorization": "Bearer gertrude"}, "header.Authorization: it contains a secret"),
+    ({"uri": "http://x", "adls.connection-string": "AccountKey=gertrude"}, "connection-string: it contains a secret"),
+    ({"uri": "postgresql://me:gertrude@x/db"}, "catalog: uri: it contains a password"),
 ]
 
 

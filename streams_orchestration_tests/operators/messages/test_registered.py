@@ -308,7 +308,7 @@ def test_a_registry_that_refuses_is_named(server: SmallRegistry, registry: Regis
 
 
 def test_credentials_are_references_and_in_no_error(server: SmallRegistry, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(ValueError, match="a secret stands in it"):
+    with pytest.raises(ValueError, match="it contains a secret"):
         RegistryParameters(url=server.address, user="me", password="planted")
     parameters = RegistryParameters(url=server.address, user="me", password="${env:PLANTED}")
     monkeypatch.delenv("PLANTED", raising=False)

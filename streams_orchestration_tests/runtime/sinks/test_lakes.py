@@ -222,7 +222,7 @@ def test_what_a_reset_takes_back_never_comes_into_the_table(lake: Delta):
 def test_a_table_that_is_missing_stops_and_when_it_is_there_everything_is_delivered(lake: Delta):
     local = application(lake, createTable=False)
     local.commit(boundary=True)
-    with pytest.raises(OutputError, match=r"operator Out: there is no .*; say createTable: true, or make it") as error:
+    with pytest.raises(OutputError, match=r"operator Out: there is no .*; set createTable: true, or make it") as error:
         local.publish()
     assert error.value.permanent
     lake.make_empty()

@@ -125,7 +125,7 @@ def test_a_storage_that_is_away_is_tried_again_and_then_named(tmp_path: Path, mo
         ("", "region=x", "STREAMS_STORAGE_OPTIONS is set and STREAMS_STORAGE is not"),
         ("s4://bucket/a", "", "no such kind of storage is known"),
         ("s3://bucket/a", "region", "options are words as"),
-        ("s3://bucket/a", "secretKey=planted", "a secret stands in it"),
+        ("s3://bucket/a", "secretKey=planted", "it contains a secret"),
         ("s3://bucket/a", "regoin=x", "Extra inputs"),
         ("gs://bucket/a", "region=x", "region does not go with gs://"),
     ],
