@@ -63,7 +63,7 @@ class BrokerPosition:
             if not self._skips:
                 message = f"{what}; onLostData: skip reads what is there from its beginning, --fresh begins anew"
                 raise RefusedError(message)
-            self._intake.count("created again", "%s; what is there is read from its beginning", what)
+            self._intake.count("made anew", "%s; what is there is read from its beginning", what)
             self._note({"identity": identity, "keys": f"@{uuid.uuid4().hex[:8]}"})
         elif known is None:
             self._note({"identity": identity, "keys": ""})
