@@ -20,7 +20,7 @@ from streams_orchestration.compiler.decoupling.effort import solve_task
 from streams_orchestration.compiler.decoupling.evaluation import evaluate
 from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
-from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
+from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
 from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.options import Options
@@ -40,9 +40,6 @@ PES = ((50, 6), (500, 20), (5000, 60))
 """Operators and PEs of the graphs that are fused."""
 DECOUPLING_PARTS: dict[str, dict[str, Any]] = {
     "all parts": {},
-    "starts from two decisions": {"search._ALONE": 1.0},
-    "later starts from decisions": {"search.Search._keep": lambda *_: None},
-    "later starts from nothing": {"search._ANEW": 0.0},
     "coarse clusters": {"search.coarser": lambda *_: None},
     "annealing": {"search.anneal": lambda placed, *_: list(placed.home)},
     "first packing": {"search.Search.pack": lambda _: None},
@@ -95,7 +92,7 @@ def decoupled(document: dict[str, Any], seconds: float, *, forward: bool) -> tup
     search.pack()
     bounds = [simple_bound(contraction)]
 
-    def report(progress: Progress) -> None:
+    def report(progress: SolverProgress) -> None:
         bounds.append(progress.bound)
         if progress.assignment is not None:
             search.offer(progress.assignment)

@@ -11,7 +11,7 @@ import click
 from streams_orchestration.compiler.options import Options
 
 
-class Assignment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+class AssignmentOption(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     """`NAME=VALUE`; gives (name, text)."""
 
     name = "NAME=VALUE"
@@ -24,7 +24,7 @@ class Assignment(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         return name, text
 
 
-class Width(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
+class WidthOption(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     """`PATTERN=N`; gives (pattern of region names, width)."""
 
     name = "PATTERN=N"
@@ -54,8 +54,8 @@ def _choices(field: str) -> click.Choice[str]:
     return click.Choice(list(dict.fromkeys(values)))
 
 
-ASSIGNMENT = Assignment()
-WIDTH = Width()
+ASSIGNMENT = AssignmentOption()
+WIDTH = WidthOption()
 CHOICES = {field: _choices(field) for field in ("fusion", "channel_fusion", "threading")}
 """Field of `Options` -> the words that its option accepts."""
 PES = click.IntRange(min=1)

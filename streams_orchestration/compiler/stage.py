@@ -21,14 +21,14 @@ DEPLOYMENT = "deployment_plan"
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SummaryRows:
     """A table of a summary."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[object, ...]]
 
 
-Summary = dict[str, int | str | Mapping[str, Any] | Rows]
+Summary = dict[str, int | str | Mapping[str, Any] | SummaryRows]
 """The facts of a stage's result that Dagster and `streams explain` show, by name."""
 
 

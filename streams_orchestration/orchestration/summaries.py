@@ -14,7 +14,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.compilation import Compilation, Progress, Stages, need
 from streams_orchestration.compiler.drawing.drawing import draw_svg
-from streams_orchestration.compiler.stage import Rows, Stage
+from streams_orchestration.compiler.stage import Stage, SummaryRows
 from streams_orchestration.compiler.stages import STAGES
 from streams_orchestration.model.diagnostics import Diagnostic
 
@@ -89,22 +89,22 @@ def diagnostics_table(diagnostics: Iterable[Diagnostic]) -> dg.MetadataValue:
     """Errors and warnings with what to do about them."""
     columns = ("severity", "code", "operator", "message", "location", "remedy")
     rows = [(each.severity, each.code, each.operator, each.message, each.place, each.remedy) for each in diagnostics]
-    return _table(Rows(columns, rows))
+    return _table(SummaryRows(columns, rows))
 
 
-def _value(entry: int | str | Mapping[str, Any] | Rows) -> dg.MetadataValue:
+def _value(entry: int | str | Mapping[str, Any] | SummaryRows) -> dg.MetadataValue:
     match entry:
         case int():
             return dg.MetadataValue.int(entry)
         case str():
             return dg.MetadataValue.text(entry)
-        case Rows():
+        case SummaryRows():
             return _table(entry)
         case _:
             return dg.MetadataValue.json(entry)
 
 
-def _table(table: Rows) -> dg.MetadataValue:
+def _table(table: SummaryRows) -> dg.MetadataValue:
     columns, kept = table.columns, table.rows[:MOST_ROWS]
     kinds = {
         column: "int" if kept and all(type(row[place]) is int for row in kept) else "string"

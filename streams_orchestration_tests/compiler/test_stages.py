@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streams_orchestration.compiler.compilation import Compilation, Progress
 from streams_orchestration.compiler.compiling import compile_application, compute
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.compiler.stage import Rows, Stage
+from streams_orchestration.compiler.stage import Stage, SummaryRows
 from streams_orchestration.compiler.stages import BY_NAME, STAGES
 from streams_orchestration.model.application import Application
 from streams_orchestration_tests.compiler.nested_applications import applications
@@ -57,6 +57,6 @@ def test_a_stage_whose_inputs_are_missing_is_not_computed() -> None:
 @examples(15)
 def test_tables_of_a_summary_are_as_wide_as_their_heads(application: Application) -> None:
     whole = compile_application(application)
-    tables = [entry for stage in STAGES for entry in stage.summary(whole).values() if isinstance(entry, Rows)]
+    tables = [entry for stage in STAGES for entry in stage.summary(whole).values() if isinstance(entry, SummaryRows)]
     assert {len(table.columns) for table in tables} >= {4}
     assert all(len(row) == len(table.columns) for table in tables for row in table.rows)

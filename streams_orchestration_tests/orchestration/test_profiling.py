@@ -13,7 +13,7 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from streams_orchestration.compiler.compilation import Compilation
-from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
+from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment, RunTimeNumbers, UnitAction
 from streams_orchestration.model.profile import (
     OperatorProfile,
     PassageCost,
@@ -224,7 +224,7 @@ def test_a_decision_is_applied_with_the_state_kept(
     runtime.status = running()
     runtime.redeployment = Redeployment(
         "demo", "a", "b", (UnitAction("pe-0", "restart"),),
-        (OperatorAction("Even", "moved", 1, 2, "from PE 0 to PE 1", "Even"),), (), Numbering({}, {}, {}),
+        (OperatorAction("Even", "moved", 1, 2, "from PE 0 to PE 1", "Even"),), (), RunTimeNumbers({}, {}, {}),
     )  # fmt: skip
     runtime.calls.clear()
     result = run(defs, "demo__decouple")

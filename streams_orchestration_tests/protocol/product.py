@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
-from streams_orchestration.compiler.redeployment.outcome import Numbering, OperatorAction, Redeployment, UnitAction
+from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment, RunTimeNumbers, UnitAction
 from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -168,7 +168,7 @@ class Product:
             units=tuple(actions),
             operators=tuple(OperatorAction(name, "kept", 0, 0, "", name) for name in operators),
             moves=(),
-            numbering=Numbering(numbers, {0: 0}, {name: name for name in self.topology.units}),
+            numbering=RunTimeNumbers(numbers, {0: 0}, {name: name for name in self.topology.units}),
         )  # fmt: skip
         carried = Carried(offsets=dict(self.cut.sources), exhausted=set(self.cut.exhausted))
         for pe, items in states.items():

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 from streams_orchestration.compiler.compilation import Progress, Stages, need
 from streams_orchestration.compiler.copies.copies import plan_copies
 from streams_orchestration.compiler.physical_graph import Connection, PhysicalGraph
-from streams_orchestration.compiler.sections.tables import Column, Fields, Table
+from streams_orchestration.compiler.sections.tables import Fields, PlanColumn, Table
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
-from streams_orchestration.compiler.stage import COPIES, FUSION, LOGICAL, PARALLEL, THREADS, Rows, Stage, Summary
+from streams_orchestration.compiler.stage import COPIES, FUSION, LOGICAL, PARALLEL, THREADS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import CopyPlan, Passing
 from streams_orchestration.model.diagnostics import Diagnostic
 
@@ -97,9 +97,9 @@ def _copy_plan(stages: Stages, terms: Terms) -> Section:
     return {
         "connections": Table(
             {
-                "from": Column(terms.source, plan.order),
-                "to": Column(terms.target, plan.order),
-                "passing": Column(Fields(_passing), map(plan.connections.__getitem__, plan.order)),
+                "from": PlanColumn(terms.source, plan.order),
+                "to": PlanColumn(terms.target, plan.order),
+                "passing": PlanColumn(Fields(_passing), map(plan.connections.__getitem__, plan.order)),
             }
         ),
         "senderCopies": plan.sender_copies,
@@ -134,7 +134,7 @@ def _summary(done: Stages) -> Summary:
         "sender_copies": copies.sender_copies,
         "enqueue_copies": copies.enqueue_copies,
         "copies_eliminated": copies.eliminated,
-        "passing_table": Rows(("from", "to", "passing", "reason"), rows),
+        "passing_table": SummaryRows(("from", "to", "passing", "reason"), rows),
     }
 
 

@@ -44,7 +44,7 @@ class Outlet:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class JoinedOperators:
     """Operators that stay in one PE."""
 
     operators: tuple[int, ...]
@@ -63,7 +63,7 @@ class ApplicationProblem:
     loads: tuple[float, ...]
     """The fixed load of each operator: its own, and that of exchanges with operators outside of the problem."""
     outlets: tuple[Outlet, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[JoinedOperators, ...]
     """Sets of several operators that stay together (rule Q12)."""
 
 
@@ -211,7 +211,7 @@ class _Builder:
             load += self.scale * self.costs.transport.receive.of(came, 0.0)
         return load
 
-    def groups(self, scope: Sequence[int]) -> Iterator[Group]:
+    def groups(self, scope: Sequence[int]) -> Iterator[JoinedOperators]:
         """Yield the sets of operators that no decision may part."""
         sets = DisjointSets(len(self.physical.operators))
         reasons: dict[int, list[str]] = defaultdict(list)
@@ -235,10 +235,12 @@ class _Builder:
         for tag, members in tagged.items():
             join(members, f"atomic {tag} (rule Q12)")
         for members in sets.larger_groups():
-            yield Group(tuple(members), tuple(dict.fromkeys(text for each in members for text in reasons[each])))
+            yield JoinedOperators(
+                tuple(members), tuple(dict.fromkeys(text for each in members for text in reasons[each]))
+            )
 
     def operations(
-        self, scope: Sequence[int], loads: Sequence[float], outlets: Sequence[Outlet], groups: Sequence[Group]
+        self, scope: Sequence[int], loads: Sequence[float], outlets: Sequence[Outlet], groups: Sequence[JoinedOperators]
     ) -> Iterator[Operation]:
         """Yield a node for each operator, and one for each outlet of an operator with several.
 

@@ -55,13 +55,6 @@ def coarser(pieces: Pieces, heaviest: float, chance: Random) -> tuple[Pieces, li
     return _merged(pieces, numbers, count), numbers
 
 
-def common(pieces: Pieces, first: Sequence[int], second: Sequence[int]) -> tuple[Pieces, list[int]]:
-    """Join pieces that share a machine in both of two decisions; return the clusters, and every piece's cluster."""
-    clusters: dict[tuple[int, int], int] = {}
-    numbers = [clusters.setdefault(pair, len(clusters)) for pair in zip(first, second, strict=True)]
-    return _merged(pieces, numbers, len(clusters)), numbers
-
-
 def _fit(first: int, second: int) -> bool:
     return first < 0 or second < 0 or first == second
 

@@ -17,7 +17,7 @@ LEAST_LOAD = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class FlowNode:
     """An operator of the document, or an implicit tee."""
 
     operation: Operation
@@ -49,7 +49,7 @@ class Dataflow:
     """The graph of a problem; nodes of the document come first, in its order."""
 
     params: Parameters
-    nodes: tuple[Node, ...]
+    nodes: tuple[FlowNode, ...]
     readers: tuple[tuple[int, ...], ...]
     """The readers of each node."""
     written: int
@@ -108,7 +108,7 @@ def dataflow(problem: Problem) -> Dataflow:
     readers = _readers(parents)
     frozen = _frozen(kinds, readers) if problem.params.freeze_edb else set[int]()
     streams = _streams(owners, kinds, parents)
-    nodes: list[Node] = []
+    nodes: list[FlowNode] = []
     for number, owner in enumerate(owners):
         implicit = number >= len(operations)
         stays = ""
@@ -121,7 +121,7 @@ def dataflow(problem: Problem) -> Dataflow:
         costs = (0.0, 0.0) if implicit else (owner.cpu, owner.recv_cpu)
         send, receive = streams[number].prices(problem.params)
         send = 0.0 if owner.sent and not implicit and kinds[number] != "tee" else send
-        nodes.append(Node(owner, kinds[number], tuple(parents[number]), *costs, send, receive, stays, implicit))
+        nodes.append(FlowNode(owner, kinds[number], tuple(parents[number]), *costs, send, receive, stays, implicit))
     apart = tuple(tuple(dict.fromkeys(numbers[each] for each in members)) for members in problem.apart)
     return Dataflow(problem.params, tuple(nodes), readers, len(operations), apart)
 

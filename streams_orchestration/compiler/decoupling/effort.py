@@ -9,7 +9,7 @@ from collections.abc import Callable
 from streams_orchestration.compiler.decoupling.integer_program import solve_exactly
 from streams_orchestration.compiler.decoupling.lower_bounds import block_bound
 from streams_orchestration.compiler.decoupling.search import Search
-from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
+from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
 
 _STARTS = 1000
@@ -18,7 +18,7 @@ _SOME_STARTS = 6
 """The most starts of a search that an integer program follows."""
 
 
-def solve_task(task: SolverTask, report: Callable[[Progress], None]) -> None:
+def solve_task(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
     """Search, prove cheap bounds, then solve the integer program if it is small enough.
 
     Every better decision or bound is reported at once, since the time may end at any moment. Problems of two machines
@@ -40,7 +40,7 @@ def solve_task(task: SolverTask, report: Callable[[Progress], None]) -> None:
 class _Effort:
     """A search from above and a bound from below."""
 
-    def __init__(self, task: SolverTask, report: Callable[[Progress], None]) -> None:
+    def __init__(self, task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
         self.task = task
         self.search = Search(task.contraction)
         if task.start is not None:
@@ -95,4 +95,4 @@ class _Effort:
         self._report_progress()
 
     def _report_progress(self) -> None:
-        self._report(Progress(None if self.search.best is None else tuple(self.search.best), self._bound))
+        self._report(SolverProgress(None if self.search.best is None else tuple(self.search.best), self._bound))

@@ -67,7 +67,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class AddedNetwork:
     """A pair of send and receive that a decision adds: one for each producer and destination (rule Q6)."""
 
     operator: int | str
@@ -89,7 +89,7 @@ class Evaluation:
     """The sum over groups of the load of a single machine."""
     objective: float
     """The largest load, plus the sum with its weight (rule Q9)."""
-    networks: tuple[Network, ...]
+    networks: tuple[AddedNetwork, ...]
 
     def better_than(self, other: Evaluation) -> bool:
         """Return True if the objective is lower, or equal with a lower sum (rule Q9)."""
@@ -148,7 +148,7 @@ def evaluate(flow: Dataflow, outputs: Sequence[int]) -> Evaluation:
         counts = machine_counts(loads, used, divisible, params.machine_budget, params.lex_epsilon)
     single = [load / max(1, count) for load, count in zip(loads, counts, strict=True)]
     worst, total = max(single), math.fsum(single)
-    added = tuple(Network(flow.nodes[node].operation.id, *ends) for node, *ends in sorted(networks))
+    added = tuple(AddedNetwork(flow.nodes[node].operation.id, *ends) for node, *ends in sorted(networks))
     return Evaluation(tuple(loads), counts, worst, total, worst + params.lex_epsilon * total, added)
 
 

@@ -10,7 +10,7 @@ import pulp
 
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.formulation import Formulation
-from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
+from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
 
 Values = Mapping[str, float]
 _ABSOLUTE = 1e-7
@@ -30,7 +30,7 @@ class SolverAnswer(NamedTuple):
     """`optimal` means within the wanted gap."""
 
 
-def solve_exactly(task: SolverTask, report: Callable[[Progress], None]) -> None:
+def solve_exactly(task: SolverTask, report: Callable[[SolverProgress], None]) -> None:
     """Solve in two steps, and report every better decision and bound at once."""
     begin = time.monotonic()
     deadline = begin + task.seconds
@@ -48,7 +48,7 @@ def solve_exactly(task: SolverTask, report: Callable[[Progress], None]) -> None:
 
     def report_first(answer: SolverAnswer) -> None:
         new = None if answer.values is None else formulation.assignment(answer.values)
-        report(Progress(tuple(new) if new is not None and take(new) else None, answer.bound))
+        report(SolverProgress(tuple(new) if new is not None and take(new) else None, answer.bound))
 
     if task.start is not None:
         take(task.start)
@@ -58,7 +58,7 @@ def solve_exactly(task: SolverTask, report: Callable[[Progress], None]) -> None:
         start = None if task.start is None else formulation.start(task.start)
         answer = run(formulation, start, task.gap, task.seconds, report_first)
     if answer.outcome == "infeasible":
-        report(Progress(None, answer.bound, infeasible=task.start is None))
+        report(SolverProgress(None, answer.bound, infeasible=task.start is None))
         return
     report_first(answer)
     now = time.monotonic()
@@ -71,7 +71,7 @@ def solve_exactly(task: SolverTask, report: Callable[[Progress], None]) -> None:
 
     def report_second(answer: SolverAnswer) -> None:
         new = None if answer.values is None else formulation.assignment(answer.values)
-        report(Progress(tuple(new) if new is not None and take(new) else None, bound))
+        report(SolverProgress(tuple(new) if new is not None and take(new) else None, bound))
 
     formulation = Formulation(contraction, at_most=best[0].objective * (1 + 1e-9))
     report_second(run(formulation, formulation.start(best[1]), task.gap, left, report_second))

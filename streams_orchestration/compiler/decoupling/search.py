@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 
 from streams_orchestration.compiler.decoupling.annealing import Target, anneal
-from streams_orchestration.compiler.decoupling.coarsening import coarser, common
+from streams_orchestration.compiler.decoupling.coarsening import coarser
 from streams_orchestration.compiler.decoupling.contraction import Contraction
 from streams_orchestration.compiler.decoupling.evaluation import Evaluation, evaluate
 from streams_orchestration.compiler.decoupling.legality import violations
@@ -88,16 +88,6 @@ _ORDERED_STEPS = 400
 """Moves to try for each class if moves are restricted."""
 _STEPS = 150
 """Moves to try for each piece and level."""
-_KEPT = 6
-"""The most decisions that are kept for later starts."""
-_FIRST = 3
-"""The number of kept decisions from which on later starts use them."""
-_ANEW = 0.15
-"""The part of the later starts that still begin from nothing."""
-_ALONE = 0.3
-"""The part of the other starts that begin from one decision, not from two."""
-_WARM = 0.05
-"""The temperature at which annealing preserves most of a good decision."""
 
 
 class Search:
@@ -107,8 +97,6 @@ class Search:
         self.contraction = contraction
         self.best: list[int] | None = None
         self.evaluation: Evaluation | None = None
-        self._kept: list[tuple[float, float, list[int]]] = []
-        """The best results of starts, all different: peak load, sum, decision."""
         params = contraction.flow.params
         hops = params.latency_budget
         machines = len(contraction.machines)
@@ -144,7 +132,7 @@ class Search:
         self.offer(home)
 
     def run_start(self, seed: int, deadline: float) -> None:
-        """Look for a better decision: from nothing, from a known one, or from the common clusters of two known ones.
+        """Look for a better decision: anneal coarse clusters, then finer ones, then classes.
 
         Args:
             seed: the seed of its random numbers.
@@ -155,15 +143,7 @@ class Search:
         if self._ordered:
             self.improve_filling(seed, _ORDERED_STEPS * self.contraction.size, deadline)
             return
-        chance = Random(seed)
-        if len(self._kept) < _FIRST or chance.random() < _ANEW:
-            home = self._from_coarse(chance, deadline)
-        elif chance.random() < _ALONE:
-            home = self._warmed(chance.choice(self._kept)[2], chance, 4 * _STEPS, deadline)
-        else:
-            home = self._from_two(chance, deadline)
-        self.offer(home)
-        self._keep(TrackedAssignment(self._pieces, home))
+        self.offer(self._from_coarse(Random(seed), deadline))
 
     def improve_filling(self, seed: int, steps: int, deadline: float = math.inf) -> None:
         """Anneal one of the best fillings, or the best decision if there is none, by moves that keep it legal.
@@ -202,26 +182,6 @@ class Search:
                 legal.append((evaluation.objective, evaluation.total, filling))
         self._fillings = [filling for _, _, filling in sorted(legal)[:_FILLINGS]]
         return self._fillings
-
-    def _keep(self, placed: TrackedAssignment) -> None:
-        worst, total = max(placed.loads), sum(placed.loads)
-        same = 1e-9 * total
-        if all(abs(worst - other) > same or abs(total - others) > same for other, others, _ in self._kept):
-            self._kept = sorted([*self._kept, (worst, total, list(placed.home))])[:_KEPT]
-
-    def _warmed(self, home: Sequence[int], chance: Random, effort: int, deadline: float) -> list[int]:
-        """Return a decision near a known one."""
-        return anneal(TrackedAssignment(self._pieces, home), chance, effort * len(home), _WARM, deadline)
-
-    def _from_two(self, chance: Random, deadline: float) -> list[int]:
-        """Anneal clusters of classes that two decisions have on one machine, then the classes; return the result."""
-        first, second = sorted(chance.sample(self._kept, 2))
-        clusters, numbers = common(self._pieces, first[2], second[2])
-        home = [0] * len(clusters.weights)
-        for piece, number in enumerate(numbers):
-            home[number] = first[2][piece]
-        home = anneal(TrackedAssignment(clusters, home), chance, 4 * _STEPS * max(100, len(home)), 1.0, deadline)
-        return self._warmed([home[number] for number in numbers], chance, _STEPS, deadline)
 
     def _clusters(self, chance: Random) -> tuple[list[Pieces], list[list[int]]]:
         """Return levels of ever coarser clusters, and for each piece of a level its number in the next one."""

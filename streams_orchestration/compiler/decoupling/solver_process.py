@@ -13,7 +13,7 @@ from contextlib import suppress
 from threading import Event, Thread
 
 from streams_orchestration.compiler.decoupling.effort import solve_task
-from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
+from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
 
 _COMMAND = [sys.executable, "-m", "streams_orchestration.compiler.decoupling.solver_process"]
 _MARGIN = 0.05
@@ -26,7 +26,7 @@ class SolverFailedError(Exception):
     """A solver ended without an answer; the message is the last line of its error output."""
 
 
-def solve_apart(task: SolverTask, seconds: float, report: Callable[[Progress], None]) -> None:
+def solve_apart(task: SolverTask, seconds: float, report: Callable[[SolverProgress], None]) -> None:
     """Run `solve_task` in a process of its own, which is killed when the time is over.
 
     Args:
@@ -50,7 +50,7 @@ def solve_apart(task: SolverTask, seconds: float, report: Callable[[Progress], N
 class _Solver:
     """One process, and the threads that write to it and read from it."""
 
-    def __init__(self, task: SolverTask, deadline: float, report: Callable[[Progress], None]) -> None:
+    def __init__(self, task: SolverTask, deadline: float, report: Callable[[SolverProgress], None]) -> None:
         self._request = task, deadline
         self._report = report
         self.finished = Event()
@@ -101,7 +101,7 @@ class _Solver:
             for line in (self._process and self._process.stdout) or ():
                 with suppress(ValueError):
                     assignment, bound, infeasible = json.loads(line)
-                    self._report(Progress(None if assignment is None else tuple(assignment), bound, infeasible))
+                    self._report(SolverProgress(None if assignment is None else tuple(assignment), bound, infeasible))
         finally:
             self.finished.set()
 
@@ -114,7 +114,7 @@ def _main() -> None:
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # solvers that print must not get between our lines
 
-    def write(progress: Progress) -> None:
+    def write(progress: SolverProgress) -> None:
         output.write(json.dumps(progress) + "\n")
         output.flush()
 

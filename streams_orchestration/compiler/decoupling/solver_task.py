@@ -41,7 +41,7 @@ class SolverTask(NamedTuple):
         return self.contraction.size * (1 if self.two else len(self.contraction.machines))
 
 
-class Progress(NamedTuple):
+class SolverProgress(NamedTuple):
     """The best decision and bound so far."""
 
     assignment: tuple[int, ...] | None

@@ -12,7 +12,7 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate
 from streams_orchestration.compiler.decoupling.lower_bounds import simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
 from streams_orchestration.compiler.decoupling.solver_process import SolverFailedError, solve_apart
-from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverChoice, SolverTask
+from streams_orchestration.compiler.decoupling.solver_task import SolverChoice, SolverProgress, SolverTask
 from streams_orchestration.model.decoupling import Problem
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
@@ -77,7 +77,7 @@ class _Run:
         """Seconds."""
         return max(0.0, self.deadline - time.monotonic())
 
-    def take(self, progress: Progress) -> None:
+    def take(self, progress: SolverProgress) -> None:
         """Keep a better decision, and a better bound."""
         self.infeasible |= progress.infeasible
         if not progress.infeasible:

@@ -42,9 +42,9 @@ from streams_orchestration.compiler.stage import (
     PARALLEL,
     REGIONS,
     THREADS,
-    Rows,
     Stage,
     Summary,
+    SummaryRows,
 )
 from streams_orchestration.model.diagnostics import Diagnostic
 
@@ -126,9 +126,9 @@ def _summary(done: Stages) -> Summary:
         "hosts": len(plan.hosts),
         "units": len(units),
         "sinks": len(sinks),
-        "pe_table": Rows(("PE", "unit", "host", "tasks", "levels"), pes),
-        "unit_table": Rows(("unit", "PEs", "start PEs"), units),
-        "sink_table": Rows(("operator", "kind", "address"), sinks),
+        "pe_table": SummaryRows(("PE", "unit", "host", "tasks", "levels"), pes),
+        "unit_table": SummaryRows(("unit", "PEs", "start PEs"), units),
+        "sink_table": SummaryRows(("operator", "kind", "address"), sinks),
     }
 
 

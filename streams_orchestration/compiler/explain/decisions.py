@@ -8,7 +8,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.explain.deployment import recovery_facts
 from streams_orchestration.compiler.explain.explanation import Fact, Section, count, listed
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.parts import parallel_explanation
 from streams_orchestration.compiler.explain.passing import splitter_facts
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons
@@ -24,7 +24,7 @@ Decision = tuple[str, tuple[Fact, ...]]
 
 def decisions(compilation: Compilation) -> dict[str, tuple[Section, ...]]:
     """Return for every stage its decisions: a section for each subject, or for all subjects with equal decisions."""
-    lookup = Lookup(compilation)
+    lookup = CompilationIndex(compilation)
     return {stage: tuple(_grouped(decided(lookup))) for stage, decided in _DECIDED.items()}
 
 
@@ -45,13 +45,13 @@ def _grouped(decided: Iterable[Decision]) -> Iterator[Section]:
         yield Section("More", (Fact(f"{count(more, 'decision')} not listed"),))
 
 
-def _logical(lookup: Lookup) -> Iterator[Decision]:
+def _logical(lookup: CompilationIndex) -> Iterator[Decision]:
     for name in lookup.logical.submission:
         how = "as set" if name in lookup.options.submission else "as declared"
         yield f"Submission-time value {name}", (Fact(how),)
 
 
-def _parallel(lookup: Lookup) -> Iterator[Decision]:
+def _parallel(lookup: CompilationIndex) -> Iterator[Decision]:
     for region in lookup.logical.regions:
         explanation = parallel_explanation(lookup, region.index)
         yield explanation.question, tuple(fact for each in explanation.sections for fact in each.facts)
@@ -59,20 +59,20 @@ def _parallel(lookup: Lookup) -> Iterator[Decision]:
         yield f"Splitter {splitter.id}", tuple(splitter_facts(lookup, splitter))
 
 
-def _regions(lookup: Lookup) -> Iterator[Decision]:
+def _regions(lookup: CompilationIndex) -> Iterator[Decision]:
     for region in lookup.compilation.regions.expanded[: MOST + 1]:
         explanation = region_explanation(lookup, region.index)
         yield explanation.question, tuple(fact for each in explanation.sections for fact in each.facts)
 
 
-def _fusion(lookup: Lookup) -> Iterator[Decision]:
+def _fusion(lookup: CompilationIndex) -> Iterator[Decision]:
     for number in [*lookup.pes][: MOST + 1]:
         operators = lookup.names(lookup.pes[number].operators)
         why = (*pe_reasons(lookup, number), *host_reasons(lookup, number))
         yield f"PE {number}", (Fact(listed(operators, _SHOWN)), *why)
 
 
-def _threads(lookup: Lookup) -> Iterator[Decision]:
+def _threads(lookup: CompilationIndex) -> Iterator[Decision]:
     for queue in lookup.compilation.threads.queues[: 4 * MOST]:
         where = f"Queue before {lookup.name(queue.operator)}.{queue.port}"
         yield where, tuple(queue_facts(lookup, queue.operator, queue.port))
@@ -83,7 +83,7 @@ def _threads(lookup: Lookup) -> Iterator[Decision]:
         yield f"Lock around {lookup.name(operator)}", tuple(lock_facts(lookup, operator))
 
 
-def _copies(lookup: Lookup) -> Iterator[Decision]:
+def _copies(lookup: CompilationIndex) -> Iterator[Decision]:
     ways: dict[tuple[str, str], list[str]] = {}
     for each, how in zip(lookup.physical.connections, lookup.compilation.copies.connections, strict=True):
         name = f"{lookup.name(each.source)}.{each.source_port} to {lookup.name(each.target)}.{each.target_port}"
@@ -93,7 +93,7 @@ def _copies(lookup: Lookup) -> Iterator[Decision]:
         yield f"{passing}: {count(len(names), 'connection')}", facts
 
 
-def _deployment(lookup: Lookup) -> Iterator[Decision]:
+def _deployment(lookup: CompilationIndex) -> Iterator[Decision]:
     plan = lookup.compilation.deployment
     if plan is not None and plan.refusal:
         yield "It cannot run here", (Fact(plan.refusal),)
@@ -101,7 +101,7 @@ def _deployment(lookup: Lookup) -> Iterator[Decision]:
         yield f"PE {number}", tuple(recovery_facts(lookup, number))
 
 
-_DECIDED: dict[str, Callable[[Lookup], Iterable[Decision]]] = {
+_DECIDED: dict[str, Callable[[CompilationIndex], Iterable[Decision]]] = {
     LOGICAL: _logical,
     PARALLEL: _parallel,
     REGIONS: _regions,

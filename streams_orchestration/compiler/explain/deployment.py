@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, listed, section
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.stage import Stage
 
 
-def recovery_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
+def recovery_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     """Yield the unit of recovery of a PE and the reason; nothing for an application that cannot run here."""
     plan = lookup.compilation.deployment
     unit = next((unit for unit in plan.units if pe in unit.pes), None) if plan is not None else None
@@ -39,7 +39,7 @@ def _numbers(regions: list[int]) -> str:
     return f"{'region' if len(regions) == 1 else 'regions'} {listed([str(region) for region in regions])}"
 
 
-def stage_explanation(lookup: Lookup, stage: Stage) -> Explanation:
+def stage_explanation(lookup: CompilationIndex, stage: Stage) -> Explanation:
     """Explain a stage: its task, its inputs, and its result in figures."""
     summary = stage.summary(lookup.compilation)
     figures = [

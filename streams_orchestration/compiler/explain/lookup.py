@@ -26,7 +26,7 @@ from streams_orchestration.compiler.threads.origins import ThreadOrigins, find_o
 Port = tuple[int, int]
 
 
-class Lookup:
+class CompilationIndex:
     """The indexes of one compilation. Intermediate results are computed again by the stages' functions on first use."""
 
     def __init__(self, compilation: Compilation) -> None:

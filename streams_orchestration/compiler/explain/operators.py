@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, Section, count, listed, section
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.passing import connection_facts, path
 from streams_orchestration.compiler.explain.placement import host_reasons, pe_reasons, together_or_apart
 from streams_orchestration.compiler.explain.regions import membership_facts
@@ -16,7 +16,7 @@ from streams_orchestration.compiler.logical.parallel_annotations import width_pa
 from streams_orchestration.compiler.logical_graph import ParallelRegion
 
 
-def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
+def operator_explanation(lookup: CompilationIndex, operators: list[int]) -> Explanation:
     """Explain an operator; of several replicas the first one, with the places of the others."""
     operator, *others = operators
     model = lookup.model(operator)
@@ -43,7 +43,7 @@ def operator_explanation(lookup: Lookup, operators: list[int]) -> Explanation:
     return Explanation(f"Operator {lookup.name(operator)}", tuple(each for each in sections if each.facts))
 
 
-def width_reason(lookup: Lookup, region: ParallelRegion) -> str:
+def width_reason(lookup: CompilationIndex, region: ParallelRegion) -> str:
     """Say where a region's width comes from (rule 6)."""
     for pattern, _ in lookup.options.widths:
         if width_pattern(pattern).fullmatch(region.name):
@@ -51,7 +51,7 @@ def width_reason(lookup: Lookup, region: ParallelRegion) -> str:
     return f"from the submission-time value {region.width_submission}" if region.width_submission else "as written"
 
 
-def _channels(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def _channels(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     replica = lookup.physical.operators[operator]
     if not replica.channels:
         yield Fact("in no parallel region: channel -1", "29")
@@ -64,7 +64,7 @@ def _channels(lookup: Lookup, operator: int) -> Iterator[Fact]:
         yield Fact(where + (f", global channel {channel}" if channel != local else ""), "6, 27")
 
 
-def _partitions(lookup: Lookup, operator: int) -> Fact | None:
+def _partitions(lookup: CompilationIndex, operator: int) -> Fact | None:
     """Say how Spark partitions a query of its own."""
     if lookup.model(operator).engine != "dataframe":
         return None
@@ -73,14 +73,14 @@ def _partitions(lookup: Lookup, operator: int) -> Fact | None:
     return Fact("one query of Spark's, whose partitions are its own: one for each core of its host")
 
 
-def _inputs(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def _inputs(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     for port, model in enumerate(lookup.model(operator).inputs):
         control = ", a control port" if model.control else ""
         for fact in (*feed_facts(lookup, operator, port), *queue_facts(lookup, operator, port)):
             yield Fact(f"{port} ({model.name}{control}): {fact.text}", fact.rules, fact.location)
 
 
-def _outputs(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def _outputs(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     streams = lookup.physical.operators[operator].streams
     for port, stream in enumerate(streams):
         numbers = lookup.outgoing.get((operator, port), [])
@@ -95,7 +95,7 @@ def _outputs(lookup: Lookup, operator: int) -> Iterator[Fact]:
             yield Fact(f"{port} (stream {stream}) to {listed(names)} by {way}: {reason}", "81, 82")
 
 
-def pair_explanation(lookup: Lookup, first: list[int], second: list[int]) -> Explanation:
+def pair_explanation(lookup: CompilationIndex, first: list[int], second: list[int]) -> Explanation:
     """Explain two operators: why they share a PE or not, and how tuples pass between them."""
     one, other = _connected(lookup, first, second)
     pes = lookup.fusion.pe_of[one], lookup.fusion.pe_of[other]
@@ -105,7 +105,7 @@ def pair_explanation(lookup: Lookup, first: list[int], second: list[int]) -> Exp
     return Explanation(f"Operators {lookup.name(one)} and {lookup.name(other)}", tuple(sections))
 
 
-def _connected(lookup: Lookup, first: list[int], second: list[int]) -> tuple[int, int]:
+def _connected(lookup: CompilationIndex, first: list[int], second: list[int]) -> tuple[int, int]:
     """Return two connected replicas, forwards before backwards; the first ones if none are connected."""
     firsts, seconds = set(first), set(second)
     backwards: tuple[int, int] | None = None
@@ -117,7 +117,7 @@ def _connected(lookup: Lookup, first: list[int], second: list[int]) -> tuple[int
     return backwards or (first[0], next((each for each in second if each != first[0]), second[0]))
 
 
-def _between(lookup: Lookup, one: int, other: int) -> Iterator[Section]:
+def _between(lookup: CompilationIndex, one: int, other: int) -> Iterator[Section]:
     connected = False
     for number, each in enumerate(lookup.physical.connections):
         if (each.source, each.target) in ((one, other), (other, one)):
@@ -139,7 +139,7 @@ def _between(lookup: Lookup, one: int, other: int) -> Iterator[Section]:
     yield section("Connection", Fact(text))
 
 
-def port_explanation(lookup: Lookup, operator: int, port: int) -> Explanation:
+def port_explanation(lookup: CompilationIndex, operator: int, port: int) -> Explanation:
     """Explain an input port: its producers, its queue, and the lock behind it."""
     sections = [
         section("What feeds it", *feed_facts(lookup, operator, port)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact, listed
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.stage_results import Network
 
 
-def part_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
+def part_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     """Name the PE that a PE is a part of, and its other parts."""
     element = lookup.pes[pe]
     if element.origin < 0:
@@ -22,7 +22,7 @@ def part_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
     yield Fact(f"the other parts: {listed(parts)}; to the operators all of them are PE {element.origin} still", "Q12")
 
 
-def parted_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+def parted_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
     """Explain why two operators that were fused into one PE are apart."""
     one, other = (lookup.pes[lookup.fusion.pe_of[each]] for each in (first, second))
     if one.id != other.id and one.origin == other.origin >= 0:
@@ -33,7 +33,7 @@ def parted_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
         )
 
 
-def network_fact(lookup: Lookup, network: Network) -> Fact:
+def network_fact(lookup: CompilationIndex, network: Network) -> Fact:
     """Describe one pair of Network operators."""
     output = network.outputs[0]
     channels = sorted({each.channel for each in network.outputs}) if network.outputs[0].splitter >= 0 else []
@@ -45,7 +45,7 @@ def network_fact(lookup: Lookup, network: Network) -> Fact:
     return Fact(f"{text}, for {listed(ports)}", "Q5, Q6")
 
 
-def network_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
+def network_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     """Describe the Network operators in a PE, senders first."""
     for network in lookup.fusion.networks:
         if network.sender == pe:
@@ -55,7 +55,7 @@ def network_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
             yield network_fact(lookup, network)
 
 
-def connection_network(lookup: Lookup, number: int) -> Iterator[Fact]:
+def connection_network(lookup: CompilationIndex, number: int) -> Iterator[Fact]:
     """Yield the pair of Network operators that a connection passes, None if there is none."""
     each = lookup.physical.connections[number]
     key = each.source, each.source_port, lookup.fusion.pe_of[each.target]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.deployment import recovery_facts
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, count, listed, section
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.operators import width_reason
 from streams_orchestration.compiler.explain.parting import network_facts
 from streams_orchestration.compiler.explain.passing import connection_facts, splitter_facts
@@ -15,7 +15,7 @@ from streams_orchestration.compiler.explain.placement import host_reasons, pe_fl
 _SHOWN = 12
 
 
-def pe_explanation(lookup: Lookup, pe: int) -> Explanation:
+def pe_explanation(lookup: CompilationIndex, pe: int) -> Explanation:
     """Explain a PE."""
     element = lookup.pes[pe]
     sections = [
@@ -35,7 +35,7 @@ def pe_explanation(lookup: Lookup, pe: int) -> Explanation:
     )
 
 
-def _ports(lookup: Lookup, pe: int) -> Iterator[Fact]:
+def _ports(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     element = lookup.pes[pe]
     inputs = [f"{lookup.name(each.operator)}.{each.port}" for each in element.inputs]
     if inputs:
@@ -51,7 +51,7 @@ def _ports(lookup: Lookup, pe: int) -> Iterator[Fact]:
         yield Fact(f"{count(len(outputs), 'PE output port')}, {how}: {listed(outputs)}", "62")
 
 
-def stream_explanation(lookup: Lookup, name: str) -> Explanation:
+def stream_explanation(lookup: CompilationIndex, name: str) -> Explanation:
     """Explain a stream: its producers, and how each consumer gets it."""
     ports = lookup.streams[name]
     operator, port = ports[0]
@@ -77,7 +77,7 @@ def stream_explanation(lookup: Lookup, name: str) -> Explanation:
     return Explanation(f"Stream {name}", tuple(sections))
 
 
-def splitter_explanation(lookup: Lookup, index: int) -> Explanation:
+def splitter_explanation(lookup: CompilationIndex, index: int) -> Explanation:
     """Explain a splitter."""
     splitter = lookup.physical.splitters[index]
     channels: dict[int, list[str]] = {}
@@ -92,7 +92,7 @@ def splitter_explanation(lookup: Lookup, index: int) -> Explanation:
     return Explanation(f"Splitter {splitter.id}", sections)
 
 
-def parallel_explanation(lookup: Lookup, index: int) -> Explanation:
+def parallel_explanation(lookup: CompilationIndex, index: int) -> Explanation:
     """Explain a parallel region."""
     region = lookup.logical.regions[index]
     members = [each.name for each in lookup.logical.operators if index in each.regions]

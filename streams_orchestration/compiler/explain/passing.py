@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from streams_orchestration.compiler.copies.copies import RULES
 from streams_orchestration.compiler.explain.explanation import Fact, listed
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.parting import connection_network
 from streams_orchestration.compiler.physical_graph import Splitter
 
@@ -18,7 +18,7 @@ _WAYS = {
 }
 
 
-def connection_facts(lookup: Lookup, number: int) -> Iterator[Fact]:
+def connection_facts(lookup: CompilationIndex, number: int) -> Iterator[Fact]:
     """Yield everything that decides how tuples pass one connection."""
     connection = lookup.physical.connections[number]
     passing = lookup.compilation.copies.connections[number]
@@ -61,7 +61,7 @@ def connection_facts(lookup: Lookup, number: int) -> Iterator[Fact]:
         yield from splitter_facts(lookup, splitter)
 
 
-def splitter_facts(lookup: Lookup, splitter: Splitter) -> Iterator[Fact]:
+def splitter_facts(lookup: CompilationIndex, splitter: Splitter) -> Iterator[Fact]:
     """Explain why a splitter exists and how it routes."""
     yield Fact(
         f"output port {splitter.port} of {lookup.name(splitter.operator)} feeds the port {splitter.region_port} "
@@ -82,7 +82,7 @@ def splitter_facts(lookup: Lookup, splitter: Splitter) -> Iterator[Fact]:
         yield Fact("punctuation goes to all channels", "22")
 
 
-def path(lookup: Lookup, first: int, second: int) -> list[int]:
+def path(lookup: CompilationIndex, first: int, second: int) -> list[int]:
     """Return the operators on a shortest path along the streams, with both ends; empty if there is none."""
     followers: dict[int, list[int]] = {}
     for each in lookup.physical.connections:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.parting import part_facts, parted_facts
 from streams_orchestration.compiler.fusion.load_fusion import PERCENT
 from streams_orchestration.compiler.logical_graph import PlacementGroup
@@ -13,7 +13,7 @@ from streams_orchestration.compiler.placement.fusable_units import HostSpec
 from streams_orchestration.compiler.placement.tags import resolve_tag
 
 
-def way_around(lookup: Lookup, first: int, second: int) -> list[int]:
+def way_around(lookup: CompilationIndex, first: int, second: int) -> list[int]:
     """Return the PEs on a path from one PE to another through others, empty if there is none."""
     came = {first: -1}
     waiting = [pe for pe in sorted(lookup.feeds[first]) if pe != second]
@@ -31,7 +31,7 @@ def way_around(lookup: Lookup, first: int, second: int) -> list[int]:
     return []
 
 
-def loop_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+def loop_facts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
     """Explain why two PEs would form a loop if they were one."""
     if lookup.options.fusion == "legacy" or lookup.options.faithful or lookup.costs is not None:
         return
@@ -40,7 +40,7 @@ def loop_facts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
         yield Fact(f"as one PE they would feed {pes} and be fed by it, and PEs in a loop never end", "56")
 
 
-def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
+def load_facts(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     """Say how many processors a PE keeps busy."""
     if lookup.costs is None:
         return
@@ -53,7 +53,7 @@ def load_facts(lookup: Lookup, pe: int) -> Iterator[Fact]:
     yield Fact(text, "56")
 
 
-def number_facts(lookup: Lookup) -> Iterator[Fact]:
+def number_facts(lookup: CompilationIndex) -> Iterator[Fact]:
     """Explain the number of PEs."""
     if lookup.costs is None:
         return
@@ -74,7 +74,7 @@ def place(group: PlacementGroup) -> str:
     return str(group.location or "")
 
 
-def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+def together_or_apart(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
     """Explain why two operators share a PE, or why they do not."""
     if parted := list(parted_facts(lookup, first, second)):
         yield from parted
@@ -105,7 +105,7 @@ def together_or_apart(lookup: Lookup, first: int, second: int) -> Iterator[Fact]
         yield Fact(f"{sizes}; {filled}", "55")
 
 
-def _chain(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+def _chain(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
     """Yield the colocation tags that lead from one operator to another."""
     members = lookup.units[lookup.unit_of[first]].operators
     tags = {member: colocation_tags(lookup, member) for member in members}
@@ -141,13 +141,13 @@ def _chain(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
         yield Fact("colocation is transitive, and no scheme splits what it joins", "45, 52")
 
 
-def colocation_tags(lookup: Lookup, operator: int) -> tuple[str, ...]:
+def colocation_tags(lookup: CompilationIndex, operator: int) -> tuple[str, ...]:
     """Return the resolved colocation tags of one replica."""
     replica = lookup.physical.operators[operator]
     return tuple(dict.fromkeys(resolve_tag(tag, replica) for tag in lookup.model(operator).partition.colocation))
 
 
-def conflicts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
+def conflicts(lookup: CompilationIndex, first: int, second: int) -> Iterator[Fact]:
     """Yield what keeps the units of two operators out of one PE under the manual and automatic schemes (rule 53)."""
     units = lookup.units[lookup.unit_of[first]], lookup.units[lookup.unit_of[second]]
     one, other = lookup.name(first), lookup.name(second)
@@ -183,7 +183,7 @@ def conflicts(lookup: Lookup, first: int, second: int) -> Iterator[Fact]:
         yield Fact("host exlocation or host isolation puts them on different hosts", "53")
 
 
-def _isolation(lookup: Lookup, members: tuple[int, ...], name: str) -> Iterator[Fact]:
+def _isolation(lookup: CompilationIndex, members: tuple[int, ...], name: str) -> Iterator[Fact]:
     isolated = [member for member in members if member in lookup.placements.isolated]
     for member in isolated[:1]:
         group = lookup.model(member).partition
@@ -195,7 +195,7 @@ def _isolation(lookup: Lookup, members: tuple[int, ...], name: str) -> Iterator[
         )
 
 
-def _exlocation(lookup: Lookup, first: tuple[int, ...], second: tuple[int, ...], tag: str) -> Iterator[Fact]:
+def _exlocation(lookup: CompilationIndex, first: tuple[int, ...], second: tuple[int, ...], tag: str) -> Iterator[Fact]:
     holders = [
         next(member for member in members if tag in lookup.placements.exlocation.get(member, ()))
         for members in (first, second)
@@ -215,7 +215,7 @@ def _spec(spec: HostSpec | None) -> str:
     return f"host {spec.host}" if spec.host is not None else f"pool {spec.pool}"
 
 
-def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def _share(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     """Say how many PEs the scheme makes of the units that may share a PE with an operator, and why."""
     if lookup.costs is not None:
         yield from number_facts(lookup)
@@ -237,7 +237,7 @@ def _share(lookup: Lookup, operator: int) -> Iterator[Fact]:
             yield Fact(f"they are spread so that few tuples cross PEs, by {_weights(lookup)}", "55")
 
 
-def _weights(lookup: Lookup) -> str:
+def _weights(lookup: CompilationIndex) -> str:
     """Say where the traffic of connections comes from."""
     if lookup.options.profile is not None:
         return "the rates of the profile"
@@ -245,7 +245,7 @@ def _weights(lookup: Lookup) -> str:
     return "declared rates" if declared else "the number of connections"
 
 
-def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
+def pe_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     """Explain why a PE has its operators."""
     element = lookup.pes[pe]
     yield from part_facts(lookup, pe)
@@ -274,7 +274,7 @@ def pe_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
                     yield Fact(f"PE {other.id} is apart: {fact.text}", fact.rules)
 
 
-def pe_flags(lookup: Lookup, pe: int) -> Fact:
+def pe_flags(lookup: CompilationIndex, pe: int) -> Fact:
     """Explain if a PE is restartable and relocatable."""
     element = lookup.pes[pe]
     flags = [("restartable", element.restartable), ("relocatable", element.relocatable)]
@@ -282,7 +282,7 @@ def pe_flags(lookup: Lookup, pe: int) -> Fact:
     return Fact(f"{text}: a PE is what all of its operators are", "61")
 
 
-def host_reasons(lookup: Lookup, pe: int) -> Iterator[Fact]:
+def host_reasons(lookup: CompilationIndex, pe: int) -> Iterator[Fact]:
     """Explain why a PE is on its host."""
     element = lookup.pes[pe]
     placements = lookup.placements

@@ -8,7 +8,7 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.explain.codes import code_explanation, is_code
 from streams_orchestration.compiler.explain.deployment import stage_explanation
 from streams_orchestration.compiler.explain.explanation import Explanation, UnknownSubjectError
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.operators import operator_explanation, pair_explanation, port_explanation
 from streams_orchestration.compiler.explain.parts import (
     parallel_explanation,
@@ -39,11 +39,11 @@ def explain(compilation: Compilation, what: str) -> Explanation:
     Raises:
         UnknownSubjectError: there is nothing of that name.
     """
-    return _Question(Lookup(compilation)).answer(" ".join(what.split()))
+    return _Question(CompilationIndex(compilation)).answer(" ".join(what.split()))
 
 
 class _Question:
-    def __init__(self, lookup: Lookup) -> None:
+    def __init__(self, lookup: CompilationIndex) -> None:
         self._lookup = lookup
         self._regions = {region.name: region.index for region in lookup.logical.regions}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Explanation, Fact, count, listed, section
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.logical_graph import ConsistentAnnotation
 from streams_orchestration.compiler.regions.starts import deciding_annotation
 from streams_orchestration.compiler.regions.values import DEFAULTS
@@ -15,7 +15,7 @@ _SHOWN = 12
 """The most members and paths that an explanation names one by one."""
 
 
-def membership_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def membership_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     """Explain why an operator is in its region, or in none."""
     index = lookup.compilation.regions.region_of[operator]
     if index < 0:
@@ -32,7 +32,7 @@ def membership_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
         yield Fact(f"input {which} autonomous: no operator of the region feeds it", "A33")
 
 
-def _reached(lookup: Lookup, operator: int) -> Fact:
+def _reached(lookup: CompilationIndex, operator: int) -> Fact:
     """Say how the region reached a member: as a start, or along the streams from one."""
     model = lookup.model(operator)
     if model.index in lookup.starts.starts:
@@ -52,7 +52,7 @@ def _reached(lookup: Lookup, operator: int) -> Fact:
     return Fact(f"reached from a start: {' -> '.join(names)}", "A23")
 
 
-def _autonomous(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def _autonomous(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     model = lookup.model(operator)
     yield Fact("in no consistent region: autonomous", "A25")
     if model.index in lookup.starts.barriers:
@@ -72,7 +72,7 @@ def _autonomous(lookup: Lookup, operator: int) -> Iterator[Fact]:
         yield Fact("nothing in the application feeds it, and no consistent annotation makes it a start", "A16, A25")
 
 
-def region_explanation(lookup: Lookup, index: int) -> Explanation:
+def region_explanation(lookup: CompilationIndex, index: int) -> Explanation:
     """Explain one region of the expanded graph."""
     region = lookup.compilation.regions.expanded[index]
     kinds = [
@@ -87,13 +87,13 @@ def region_explanation(lookup: Lookup, index: int) -> Explanation:
     return Explanation(question, tuple(each for each in kinds if each.facts))
 
 
-def _annotations(lookup: Lookup, region: ConsistentRegion) -> list[ConsistentAnnotation]:
+def _annotations(lookup: CompilationIndex, region: ConsistentRegion) -> list[ConsistentAnnotation]:
     """Return the annotations that the region was made of, in the order of creation."""
     merged = list(lookup.logical_growth[0].merged.values())[region.logical_index]
     return [lookup.starts.created[number] for number in merged]
 
 
-def _founding(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
+def _founding(lookup: CompilationIndex, region: ConsistentRegion) -> Iterator[Fact]:
     annotations = _annotations(lookup, region)
     for annotation in annotations:
         text = f"founded by the consistent annotation of {annotation.scope}"
@@ -116,7 +116,7 @@ def _founding(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
         yield Fact("the channels of its starts meet, so they are one region", "A40")
 
 
-def _values(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
+def _values(lookup: CompilationIndex, region: ConsistentRegion) -> Iterator[Fact]:
     annotations = _annotations(lookup, region)
     trigger = "the start operator says when" if region.trigger == "operatorDriven" else f"every {region.period:g} s"
     yield Fact(f"a cut is taken: {trigger}", "A1")
@@ -152,7 +152,7 @@ def _number(value: float | int | None) -> str:
     return "none" if value is None else f"{value:g}"
 
 
-def _starts(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
+def _starts(lookup: CompilationIndex, region: ConsistentRegion) -> Iterator[Fact]:
     for start in region.starts[:_SHOWN]:
         reached = _reached(lookup, start)
         yield Fact(f"{lookup.name(start)}: {reached.text}", reached.rules, reached.location)
@@ -160,7 +160,7 @@ def _starts(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
         yield Fact(f"and {len(region.starts) - _SHOWN} more")
 
 
-def _members(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
+def _members(lookup: CompilationIndex, region: ConsistentRegion) -> Iterator[Fact]:
     members = [member for member in region.operators if member not in region.starts]
     for member in members[:_SHOWN]:
         reached = _reached(lookup, member)
@@ -169,12 +169,12 @@ def _members(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
         yield Fact(f"and {len(members) - _SHOWN} more", "A23")
 
 
-def _ends(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
+def _ends(lookup: CompilationIndex, region: ConsistentRegion) -> Iterator[Fact]:
     text = f"{listed(lookup.names(region.ends), _SHOWN)}: no operator of the region reads from "
     yield Fact(text + ("it" if len(region.ends) == 1 else "them"), "A32")
 
 
-def _ports(lookup: Lookup, region: ConsistentRegion) -> Iterator[Fact]:
+def _ports(lookup: CompilationIndex, region: ConsistentRegion) -> Iterator[Fact]:
     for operator, ports in region.autonomous_ports[:_SHOWN]:
         for port in ports:
             feeds = [

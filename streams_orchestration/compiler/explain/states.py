@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.implementations import load_operator
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 from streams_orchestration.compiler.pe_program import OperatorProgram
@@ -22,7 +22,7 @@ from streams_orchestration.compiler.redeployment.states import (
 from streams_orchestration.operators.contract import Operator, SourceOperator
 
 
-def state_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def state_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     """Say what state is kept and what a redeploy does to it; nothing for an application that only compiles."""
     program = _program(lookup, operator)
     if program is None:
@@ -41,7 +41,7 @@ def state_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
     yield Fact(f"left out of the spec it loses that: {GONE}. {remedy_of_gone(model.identity, model.name)}")
 
 
-def _program(lookup: Lookup, operator: int) -> OperatorProgram | None:
+def _program(lookup: CompilationIndex, operator: int) -> OperatorProgram | None:
     plan = lookup.compilation.deployment
     programs = () if plan is None else plan.programs
     return next((each.operators[operator] for each in programs if operator in each.operators), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from streams_orchestration.compiler.explain.explanation import Fact, count, listed
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.threads.origins import threading_model, threads_at
 from streams_orchestration.compiler.threads.queues import added_for
 
@@ -13,7 +13,7 @@ _SHOWN = 8
 """The most threads that an explanation names one by one."""
 
 
-def threads_into(lookup: Lookup, operator: int) -> list[str]:
+def threads_into(lookup: CompilationIndex, operator: int) -> list[str]:
     """Return the threads that enter an operator, each with its origin (rules 73, 74)."""
     upstream: dict[int, list[int]] = {}
     for each in lookup.origins.followed:
@@ -36,7 +36,7 @@ def threads_into(lookup: Lookup, operator: int) -> list[str]:
     return threads
 
 
-def _begin(lookup: Lookup, kind: str, operator: int, port: int) -> str:
+def _begin(lookup: CompilationIndex, kind: str, operator: int, port: int) -> str:
     name = lookup.name(operator)
     if kind == "source":
         return f"the source {name}"
@@ -47,7 +47,7 @@ def _begin(lookup: Lookup, kind: str, operator: int, port: int) -> str:
     return f"input port {port} of {name}, which is not under the manual model"
 
 
-def model_fact(lookup: Lookup, operator: int) -> Fact:
+def model_fact(lookup: CompilationIndex, operator: int) -> Fact:
     """Say the threading model of an operator and where it comes from."""
     threading = lookup.model(operator).threading
     model = threading_model(lookup.model(operator), lookup.options)
@@ -58,7 +58,7 @@ def model_fact(lookup: Lookup, operator: int) -> Fact:
     return Fact(f"threading model {model}, {source}; no annotation is around it", "68")
 
 
-def lock_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
+def lock_facts(lookup: CompilationIndex, operator: int) -> Iterator[Fact]:
     """Name the threads that enter an operator, and say if it is locked therefore."""
     threads = lookup.compilation.threads.operators[operator]
     begins = threads_into(lookup, operator)
@@ -84,7 +84,7 @@ def lock_facts(lookup: Lookup, operator: int) -> Iterator[Fact]:
         yield Fact(f"no lock: at most one thread can enter it, and {why}", "75, 77")
 
 
-def queue_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
+def queue_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[Fact]:
     """Explain the queue on an input port, or why there is none."""
     queue = lookup.queues.get((operator, port))
     connections = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
@@ -114,7 +114,7 @@ def queue_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
     yield Fact("one thread puts tuples in" if queue.single_producer else "several threads put tuples in", "65, 75")
 
 
-def feed_facts(lookup: Lookup, operator: int, port: int) -> Iterator[Fact]:
+def feed_facts(lookup: CompilationIndex, operator: int, port: int) -> Iterator[Fact]:
     """Name the producers of an input port."""
     sources = [lookup.physical.connections[number] for number in lookup.incoming.get((operator, port), ())]
     pe = lookup.fusion.pe_of[operator]

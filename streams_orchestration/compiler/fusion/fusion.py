@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from streams_orchestration.compiler.fusion.load_fusion import LoadFusion, Share, costs_of, room
+from streams_orchestration.compiler.fusion.load_fusion import ClassProblem, LoadFusion, costs_of, room
 from streams_orchestration.compiler.fusion.packing import Packing
 from streams_orchestration.compiler.fusion.pe_loops import looped_pes, without_loops
 from streams_orchestration.compiler.fusion.pe_ports import pe_ports
@@ -119,7 +119,7 @@ def _packed(
         packing.isolate(number)
     loads = None if costs is None else LoadFusion(logical, physical, units, costs)
     decided: list[list[int]] = []
-    shares: list[tuple[Share, int]] = []
+    shares: list[tuple[ClassProblem, int]] = []
     for each, size in zip(allotment.classes, allotment.sizes, strict=True):
         share = loads.share(each) if loads is not None else None
         if share is not None:

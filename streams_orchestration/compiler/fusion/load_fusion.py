@@ -44,7 +44,7 @@ def room(costs: MeasuredCosts, capacity: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ClassProblem:
     """The units of a class, as the problem of sharing them out among PEs."""
 
     units: tuple[int, ...]
@@ -62,7 +62,7 @@ class LoadFusion:
         self._units = units
         self._costs = costs
 
-    def share(self, each: Class) -> Share | None:
+    def share(self, each: Class) -> ClassProblem | None:
         """Return a class as a problem; None if its loads are unknown, or if host configs constrain its PEs."""
         from streams_orchestration.compiler.decoupling.application_problem import application_problem
 
@@ -75,7 +75,7 @@ class LoadFusion:
             return None
         graphs = self._logical, self._physical, self._costs
         problem = application_problem(*graphs, operators, parts=len(each.units)).problem
-        return Share(each.units, problem.model_copy(update={"apart": tuple(apart)}))
+        return ClassProblem(each.units, problem.model_copy(update={"apart": tuple(apart)}))
 
     def _apart(self, each: Class) -> Iterator[tuple[str, ...]]:
         """Yield names of operators that different claims keep apart."""
@@ -95,7 +95,7 @@ class LoadFusion:
     def _name(self, unit: int) -> str:
         return self._physical.operators[self._units[unit].operators[0]].name
 
-    def within(self, share: Share, capacity: float) -> list[list[int]] | None:
+    def within(self, share: ClassProblem, capacity: float) -> list[list[int]] | None:
         """Return the operators of the fewest PEs that keep at most so many processors busy each.
 
         None if operators that the model keeps together, such as an atomic group, are to be apart.
@@ -108,7 +108,7 @@ class LoadFusion:
             return None
         return self._pes(share, decision.document())
 
-    def best_use(self, shares: Sequence[Share], wanted: int) -> list[list[int]] | None:
+    def best_use(self, shares: Sequence[ClassProblem], wanted: int) -> list[list[int]] | None:
         """Return the operators of a number of PEs, with the smallest peak load. None as in `within`.
 
         Args:
@@ -120,7 +120,7 @@ class LoadFusion:
         except ApplicationError:
             return None
 
-    def _best_use(self, shares: Sequence[Share], wanted: int) -> list[list[int]]:
+    def _best_use(self, shares: Sequence[ClassProblem], wanted: int) -> list[list[int]]:
         from streams_orchestration.compiler.decoupling.fewest import best_use, least_machines
 
         counts = [least_machines(each.problem) for each in shares]
@@ -135,7 +135,7 @@ class LoadFusion:
         decided = zip(shares, decisions, strict=True)
         return [operators for share, decision in decided for operators in self._pes(share, decision.document())]
 
-    def _pes(self, share: Share, decision: dict[str, dict[str, int]]) -> list[list[int]]:
+    def _pes(self, share: ClassProblem, decision: dict[str, dict[str, int]]) -> list[list[int]]:
         machines = decision["execAt"]
         pes: dict[int, list[int]] = {}
         for number in share.units:

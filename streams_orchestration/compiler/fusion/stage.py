@@ -34,9 +34,9 @@ from operator import itemgetter
 from streams_orchestration.compiler.compilation import Progress, Stages, need
 from streams_orchestration.compiler.fusion.fusion import fuse
 from streams_orchestration.compiler.fusion.rewriting import decouple
-from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, VALUE, Column, Extended, Listed, Table
+from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, VALUE, Extended, Listed, PlanColumn, Table
 from streams_orchestration.compiler.sections.terms import Section, Terms
-from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, REGIONS, Rows, Stage, Summary
+from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, REGIONS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import FusionPlan
 from streams_orchestration.model.diagnostics import Diagnostic, errors_of
 
@@ -83,13 +83,13 @@ def _fusion_plan(stages: Stages, terms: Terms) -> Section:
         "scheme": plan.scheme,
         "pes": Table(
             {
-                "id": Column(INTEGER, (pe.id for pe in plan.pes)),
-                "operators": Column(Listed(terms.name), (pe.operators for pe in plan.pes)),
-                "host": Column(INTEGER, (pe.host for pe in plan.pes)),
-                "restartable": Column(BOOLEAN, (pe.restartable for pe in plan.pes)),
-                "relocatable": Column(BOOLEAN, (pe.relocatable for pe in plan.pes)),
-                "inputPorts": Column(Listed(terms.end), (pe.inputs for pe in plan.pes)),
-                "outputPorts": Column(
+                "id": PlanColumn(INTEGER, (pe.id for pe in plan.pes)),
+                "operators": PlanColumn(Listed(terms.name), (pe.operators for pe in plan.pes)),
+                "host": PlanColumn(INTEGER, (pe.host for pe in plan.pes)),
+                "restartable": PlanColumn(BOOLEAN, (pe.restartable for pe in plan.pes)),
+                "relocatable": PlanColumn(BOOLEAN, (pe.relocatable for pe in plan.pes)),
+                "inputPorts": PlanColumn(Listed(terms.end), (pe.inputs for pe in plan.pes)),
+                "outputPorts": PlanColumn(
                     Listed(Extended(terms.end, "splitter", terms.channel)), (pe.outputs for pe in plan.pes)
                 ),
                 **(_parts(plan) if parted else {}),
@@ -99,10 +99,10 @@ def _fusion_plan(stages: Stages, terms: Terms) -> Section:
     }
 
 
-def _parts(plan: FusionPlan) -> dict[str, Column]:
+def _parts(plan: FusionPlan) -> dict[str, PlanColumn]:
     """Return the columns of the original PE and of the machine of each part."""
     parts = [(pe.origin, pe.machine) if pe.origin >= 0 else (None, None) for pe in plan.pes]
-    return {name: Column(VALUE, map(itemgetter(place), parts)) for place, name in enumerate(("origin", "machine"))}
+    return {name: PlanColumn(VALUE, map(itemgetter(place), parts)) for place, name in enumerate(("origin", "machine"))}
 
 
 def _networks(plan: FusionPlan, terms: Terms) -> Table:
@@ -110,12 +110,12 @@ def _networks(plan: FusionPlan, terms: Terms) -> Table:
     channels = [[each[2:] for each in row.outputs if each.splitter >= 0] for row in rows]
     return Table(
         {
-            "id": Column(INTEGER, range(len(rows))),
-            "from": Column(terms.end, (row.outputs[0][:2] for row in rows)),
-            "channels": Column(Listed(terms.channel), channels),
-            "sendPe": Column(INTEGER, (row.sender for row in rows)),
-            "receivePe": Column(INTEGER, (row.receiver for row in rows)),
-            "to": Column(Listed(terms.end), (row.inputs for row in rows)),
+            "id": PlanColumn(INTEGER, range(len(rows))),
+            "from": PlanColumn(terms.end, (row.outputs[0][:2] for row in rows)),
+            "channels": PlanColumn(Listed(terms.channel), channels),
+            "sendPe": PlanColumn(INTEGER, (row.sender for row in rows)),
+            "receivePe": PlanColumn(INTEGER, (row.receiver for row in rows)),
+            "to": PlanColumn(Listed(terms.end), (row.inputs for row in rows)),
         }
     )
 
@@ -136,15 +136,15 @@ def _summary(done: Stages) -> Summary:
         for each in fusion.networks
     ]
     decoupled: Summary = {
-        "parts_table": Rows(("was PE", "machine", "PE", "operators"), parts),
-        "network_table": Rows(("sent from", "by PE", "to PE"), networks),
+        "parts_table": SummaryRows(("was PE", "machine", "PE", "operators"), parts),
+        "network_table": SummaryRows(("sent from", "by PE", "to PE"), networks),
     }
     return {
         **(decoupled if parts else {}),
         "pes": len(fusion.pes),
         "hosts": len({pe.host for pe in fusion.pes}),
         "scheme": fusion.scheme,
-        "pe_table": Rows(("PE", "host", "input ports", "output ports", "operators"), rows),
+        "pe_table": SummaryRows(("PE", "host", "input ports", "output ports", "operators"), rows),
     }
 
 

@@ -33,7 +33,7 @@ from operator import attrgetter
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.logical.logical import build_logical_graph
 from streams_orchestration.compiler.logical_graph import LogicalGraph
-from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Column, Listed, Table
+from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Listed, PlanColumn, Table
 from streams_orchestration.compiler.sections.terms import Section, Terms
 from streams_orchestration.compiler.stage import LOGICAL, Stage, Summary
 from streams_orchestration.model.secrets import without_secrets
@@ -69,17 +69,17 @@ def _logical_graph(stages: Stages, terms: Terms) -> Section:
     return {
         "operators": Table(
             {
-                "name": Column(TEXT, (each.name for each in operators)),
-                "kind": Column(TEXT, (each.kind for each in operators)),
-                "inputs": Column(INTEGER, (len(each.inputs) for each in operators)),
-                "outputs": Column(INTEGER, (len(each.outputs) for each in operators)),
+                "name": PlanColumn(TEXT, (each.name for each in operators)),
+                "kind": PlanColumn(TEXT, (each.kind for each in operators)),
+                "inputs": PlanColumn(INTEGER, (len(each.inputs) for each in operators)),
+                "outputs": PlanColumn(INTEGER, (len(each.outputs) for each in operators)),
             }
         ),
         "streams": Table(
             {
-                "name": Column(TEXT, (stream for stream, *_ in streams)),
-                "from": Column(own.port, ports),
-                "to": Column(Listed(own.end), (targets.get(port, ()) for port in ports)),
+                "name": PlanColumn(TEXT, (stream for stream, *_ in streams)),
+                "from": PlanColumn(own.port, ports),
+                "to": PlanColumn(Listed(own.end), (targets.get(port, ()) for port in ports)),
             }
         ),
     }

@@ -32,7 +32,7 @@ class Entry(NamedTuple):
         return self.region.routing.get(self.port, _ROUND_ROBIN)
 
 
-class Crossing(NamedTuple):
+class RegionCrossing(NamedTuple):
     """The regions that one logical connection leaves and enters."""
 
     common: int
@@ -43,7 +43,7 @@ class Crossing(NamedTuple):
     """Regions entered, outermost first."""
 
 
-def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[str, ParallelRegion]) -> Crossing:
+def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[str, ParallelRegion]) -> RegionCrossing:
     """Return the regions that a connection leaves and enters; its path decides which are common (rule 16)."""
     source, _, target, target_port, path = connection
     start, end = graph.operators[source], graph.operators[target]
@@ -64,7 +64,7 @@ def crossing(graph: LogicalGraph, connection: LogicalConnection, regions: dict[s
         place = f"{end.name}.{port}"
         incoming = _incoming(connection, path, len(path))
         entries.append(Entry(regions[end.name], port, (place, *path), (place, *incoming)))
-    return Crossing(len(start.regions) - leaves, leaves, tuple(entries))
+    return RegionCrossing(len(start.regions) - leaves, leaves, tuple(entries))
 
 
 def _incoming(connection: LogicalConnection, path: Sequence[str], position: int) -> tuple[object, ...]:
@@ -74,7 +74,7 @@ def _incoming(connection: LogicalConnection, path: Sequence[str], position: int)
     return (connection.source, connection.source_port, *path[:position])
 
 
-def dropping_splitters(crossings: Sequence[Crossing]) -> frozenset[tuple[object, ...]]:
+def dropping_splitters(crossings: Sequence[RegionCrossing]) -> frozenset[tuple[object, ...]]:
     """Return the logical splitters that a merge feeds, directly or through composite ports: shuffles (rule 23)."""
     return frozenset(each.entries[0].splitter for each in crossings if each.leaves and each.entries)
 
@@ -125,7 +125,7 @@ class PortTemplate:
     def add(
         self,
         connection: LogicalConnection,
-        crossing_: Crossing,
+        crossing_: RegionCrossing,
         source_widths: Sequence[int],
         dropping: frozenset[tuple[object, ...]],
     ) -> None:

@@ -39,14 +39,14 @@ from streams_orchestration.compiler.sections.tables import (
     INTEGER,
     TEXT,
     VALUE,
-    Column,
     Listed,
     Numbered,
+    PlanColumn,
     Table,
     columns_of,
 )
 from streams_orchestration.compiler.sections.terms import Section, Terms
-from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, Rows, Stage, Summary
+from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, Stage, Summary, SummaryRows
 
 
 def expansion_is_complete(done: Stages) -> Iterator[str]:
@@ -113,22 +113,24 @@ def _physical_graph(stages: Stages, terms: Terms) -> Section:
         ),
         "connections": Table(
             {
-                "from": Column(terms.source, range(len(graph.connections))),
-                "to": Column(terms.target, range(len(graph.connections))),
-                "splitter": Column(terms.channel, map(itemgetter(4, 5), graph.connections)),
+                "from": PlanColumn(terms.source, range(len(graph.connections))),
+                "to": PlanColumn(terms.target, range(len(graph.connections))),
+                "splitter": PlanColumn(terms.channel, map(itemgetter(4, 5), graph.connections)),
             }
         ),
         "splitters": Table(
             {
-                "id": Column(TEXT, (each.id for each in graph.splitters)),
-                "operator": Column(terms.name, (each.operator for each in graph.splitters)),
-                "port": Column(INTEGER, (each.port for each in graph.splitters)),
-                "regionPort": Column(TEXT, (each.region_port for each in graph.splitters)),
-                "policy": Column(TEXT, (each.policy for each in graph.splitters)),
-                "attributes": Column(Listed(TEXT), (each.attributes for each in graph.splitters)),
-                "width": Column(INTEGER, (each.width for each in graph.splitters)),
-                "parent": Column(terms.channel, ((each.parent, each.parent_channel) for each in graph.splitters)),
-                "dropsWindowPunctuation": Column(BOOLEAN, (each.drops_window_punctuation for each in graph.splitters)),
+                "id": PlanColumn(TEXT, (each.id for each in graph.splitters)),
+                "operator": PlanColumn(terms.name, (each.operator for each in graph.splitters)),
+                "port": PlanColumn(INTEGER, (each.port for each in graph.splitters)),
+                "regionPort": PlanColumn(TEXT, (each.region_port for each in graph.splitters)),
+                "policy": PlanColumn(TEXT, (each.policy for each in graph.splitters)),
+                "attributes": PlanColumn(Listed(TEXT), (each.attributes for each in graph.splitters)),
+                "width": PlanColumn(INTEGER, (each.width for each in graph.splitters)),
+                "parent": PlanColumn(terms.channel, ((each.parent, each.parent_channel) for each in graph.splitters)),
+                "dropsWindowPunctuation": PlanColumn(
+                    BOOLEAN, (each.drops_window_punctuation for each in graph.splitters)
+                ),
             }
         ),
         "imports": _links(graph, terms, graph.imports),
@@ -158,7 +160,7 @@ def _summary(done: Stages) -> Summary:
     }
     if need(done.logical).regions:
         rows = [(region.name, region.width) for region in need(done.logical).regions]
-        summary["widths"] = Rows(("region", "width"), rows)
+        summary["widths"] = SummaryRows(("region", "width"), rows)
     if graph.splitters:
         rows = [
             (
@@ -172,7 +174,7 @@ def _summary(done: Stages) -> Summary:
             for splitter in graph.splitters
         ]
         columns = ("splitter", "output port", "region port", "policy", "attributes", "width")
-        summary["splitter_table"] = Rows(columns, rows)
+        summary["splitter_table"] = SummaryRows(columns, rows)
     return summary
 
 

@@ -9,12 +9,12 @@ from typing import TypeVar
 from streams_orchestration.compiler.compilation import Compilation, Stages, need
 from streams_orchestration.compiler.deployment_plan import DeploymentPlan, Unit
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.compiler.redeployment.outcome import Numbering
+from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers
 from streams_orchestration.compiler.redeployment.plans import pe_numbers
 from streams_orchestration.compiler.stage_results import FusionPlan
 
 
-def at_run_time(compilation: Compilation, numbers: Numbering) -> Compilation:
+def at_run_time(compilation: Compilation, numbers: RunTimeNumbers) -> Compilation:
     """Return the application with run-time numbers and names: parts that continue deployed ones keep theirs.
 
     Args:
@@ -45,7 +45,7 @@ def as_deployed(done: Done, deployed: Stages | None) -> Done:
     pes, hosts = pe_numbers(deployed, done)
     plan = done.deployment
     units = {} if plan is None else {each.name: _unit_name(each, pes) for each in plan.units}
-    numbers = Numbering(pes, hosts, units)
+    numbers = RunTimeNumbers(pes, hosts, units)
     return replace(
         done, fusion=_fusion(done.fusion, numbers), deployment=None if plan is None else numbered(plan, numbers)
     )
@@ -55,7 +55,7 @@ def _unit_name(unit: Unit, pes: Mapping[int, int]) -> str:
     return unit.name if unit.region is not None else f"pe-{pes[unit.pes[0]]}"
 
 
-def _fusion(fusion: FusionPlan, numbers: Numbering) -> FusionPlan:
+def _fusion(fusion: FusionPlan, numbers: RunTimeNumbers) -> FusionPlan:
     pes = [pe._replace(id=numbers.pes[pe.id], host=numbers.hosts[pe.host], compiled=pe.id) for pe in fusion.pes]
     networks = [
         each._replace(sender=numbers.pes[each.sender], receiver=numbers.pes[each.receiver]) for each in fusion.networks
@@ -68,7 +68,7 @@ def _fusion(fusion: FusionPlan, numbers: Numbering) -> FusionPlan:
     )
 
 
-def numbered(plan: DeploymentPlan, numbers: Numbering) -> DeploymentPlan:
+def numbered(plan: DeploymentPlan, numbers: RunTimeNumbers) -> DeploymentPlan:
     """Return the plan with the run-time numbers of PEs and hosts and names of units.
 
     Operators keep their numbers in the plan, which have a meaning only within a program. So does the PE number that an
@@ -88,7 +88,7 @@ def numbered(plan: DeploymentPlan, numbers: Numbering) -> DeploymentPlan:
     return replace(plan, pes=pes, units=units, wishes=tuple(sorted(wishes, key=lambda wish: wish.host)))
 
 
-def _program(program: PeProgram, numbers: Numbering) -> PeProgram:
+def _program(program: PeProgram, numbers: RunTimeNumbers) -> PeProgram:
     tasks = tuple(
         replace(task, inputs=tuple(replace(each, producer=numbers.pes[each.producer]) for each in task.inputs))
         for task in program.tasks

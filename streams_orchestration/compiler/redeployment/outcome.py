@@ -73,7 +73,7 @@ class RouteLevel(NamedTuple):
     width: int
 
 
-class Routing(NamedTuple):
+class StateRouting(NamedTuple):
     """The splitters that choose among several replicas, outermost first, for every input port."""
 
     ports: tuple[tuple[RouteLevel, ...], ...]
@@ -87,14 +87,14 @@ class StateMove:
 
     sources: tuple[StatePlace, ...]
     targets: tuple[StatePlace, ...]
-    before: Routing | None = None
+    before: StateRouting | None = None
     """The old routing of tuples; None if each state moves unchanged, the first one to the first target."""
-    after: Routing | None = None
+    after: StateRouting | None = None
     source: bool = False
     """True if the state is the offset of a source."""
 
 
-class Numbering(NamedTuple):
+class RunTimeNumbers(NamedTuple):
     """The run-time numbers and names of the parts of the new plan; parts that stay keep theirs."""
 
     pes: Mapping[int, int]
@@ -116,7 +116,7 @@ class Redeployment:
     """The operators of the new plan in its order, then the removed ones."""
     moves: tuple[StateMove, ...]
     """The moves of all kept states that change or change their place."""
-    numbering: Numbering
+    numbering: RunTimeNumbers
     allowed: frozenset[str] = field(default_factory=frozenset[str])
     """Physical names of the operators whose state may be lost."""
     predicted_seconds: float | None = None

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.deployment_plan import DeployedPe, Deploymen
 from streams_orchestration.compiler.logical_graph import LogicalGraph, LogicalOperator
 from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.feeds import Feeds, Level
-from streams_orchestration.compiler.redeployment.outcome import Numbering, StatePlace
+from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, StatePlace
 
 
 class Operators:
@@ -106,7 +106,7 @@ def _identities(deployed: LogicalGraph, wanted: LogicalGraph) -> dict[str, str]:
     return identities
 
 
-def numbering(old: Operators, new: Operators) -> Numbering:
+def numbering(old: Operators, new: Operators) -> RunTimeNumbers:
     """Return the run-time numbers: parts that stay keep theirs, new parts get fresh numbers and names."""
     pes, hosts = pe_numbers(old.compilation, new.compilation)
     groups = [
@@ -128,7 +128,7 @@ def numbering(old: Operators, new: Operators) -> Numbering:
         else:
             names[unit.name] = _free(unit.name, taken)
             taken.add(names[unit.name])
-    return Numbering(pes, hosts, names)
+    return RunTimeNumbers(pes, hosts, names)
 
 
 def pe_numbers(deployed: Stages, wanted: Stages) -> tuple[dict[int, int], dict[int, int]]:

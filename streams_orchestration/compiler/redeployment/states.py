@@ -13,12 +13,12 @@ from streams_orchestration.compiler.pe_program import OperatorProgram
 from streams_orchestration.compiler.redeployment.feeds import Feed, Level
 from streams_orchestration.compiler.redeployment.meaning import conversions, lost_meaning
 from streams_orchestration.compiler.redeployment.outcome import (
-    Numbering,
     OperatorAction,
     OperatorVerb,
     RouteLevel,
-    Routing,
+    RunTimeNumbers,
     StateMove,
+    StateRouting,
 )
 from streams_orchestration.compiler.redeployment.plans import Operators
 from streams_orchestration.compiler.redeployment.sharding import divisible, sharding_of
@@ -84,7 +84,7 @@ class Decisions:
     """The decisions about every operator of two plans."""
 
     def __init__(
-        self, old: Operators, new: Operators, numbers: Numbering, states: Mapping[str, StateFacts] | None
+        self, old: Operators, new: Operators, numbers: RunTimeNumbers, states: Mapping[str, StateFacts] | None
     ) -> None:
         """Prepare the decisions.
 
@@ -315,10 +315,10 @@ def _regions(levels: tuple[Sequence[Level], Sequence[Level]], changed: Sequence[
     return ", ".join(after or before)
 
 
-def _routing(levels: Sequence[Level], changed: Sequence[int]) -> Routing:
+def _routing(levels: Sequence[Level], changed: Sequence[int]) -> StateRouting:
     chosen = [levels[place] for place in changed if place < len(levels)]
     ports = len(chosen[0].ports) if chosen else 0
-    return Routing(
+    return StateRouting(
         tuple(tuple(RouteLevel(_feed(level, port), level.width) for level in chosen) for port in range(ports)),
         prod(level.width for level in chosen),
     )

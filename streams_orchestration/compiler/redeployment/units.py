@@ -19,11 +19,11 @@ from streams_orchestration.compiler.pe_program import (
     Split,
     Task,
 )
-from streams_orchestration.compiler.redeployment.outcome import Numbering, UnitAction
+from streams_orchestration.compiler.redeployment.outcome import RunTimeNumbers, UnitAction
 from streams_orchestration.compiler.redeployment.plans import Operators
 
 
-def unit_actions(old: Operators, new: Operators, numbers: Numbering) -> tuple[UnitAction, ...]:
+def unit_actions(old: Operators, new: Operators, numbers: RunTimeNumbers) -> tuple[UnitAction, ...]:
     """Return the change of every unit, by run-time names: units of the new plan, then units that stop.
 
     Programs may differ in the numbers of operators, connections, PEs and regions, which are only references within the
@@ -59,7 +59,7 @@ def circle_of_changed(old: Operators, actions: tuple[UnitAction, ...]) -> tuple[
     return tuple(sorted(units[number].name for number in circle))
 
 
-def _with_moved_readers(old: Operators, new: Operators, numbers: Numbering) -> set[int]:
+def _with_moved_readers(old: Operators, new: Operators, numbers: RunTimeNumbers) -> set[int]:
     """Return the PEs, by run-time numbers, with a stream whose reader moves to another PE."""
     before = dict(_readings(old))
     return {
@@ -77,7 +77,7 @@ def _readings(operators: Operators) -> Iterator[tuple[tuple[Replica, int, str], 
             yield (reader, stream.port, stream.stream), (stream.producer, pe.program.pe)
 
 
-def _facts(operators: Operators, unit: Unit, numbers: Numbering | None) -> tuple[Any, ...]:
+def _facts(operators: Operators, unit: Unit, numbers: RunTimeNumbers | None) -> tuple[Any, ...]:
     """Return all facts of a unit, with run-time numbers."""
     pes: Mapping[int, int] = {} if numbers is None else numbers.pes
     members = {pes.get(pe.program.pe, pe.program.pe): pe for pe in operators.unit_pes(unit)}
@@ -91,7 +91,7 @@ def _facts(operators: Operators, unit: Unit, numbers: Numbering | None) -> tuple
     return plain, {number: _pe_facts(operators, pe, numbers) for number, pe in members.items()}
 
 
-def _pe_facts(operators: Operators, pe: DeployedPe, numbers: Numbering | None) -> tuple[Any, ...]:
+def _pe_facts(operators: Operators, pe: DeployedPe, numbers: RunTimeNumbers | None) -> tuple[Any, ...]:
     host = pe.host if numbers is None else numbers.hosts[pe.host]
     identities = {program.name: operators.replicas[program.name] for program in pe.program.operators.values()}
     return host, pe.restartable, identities, _Plain(pe.program, {} if numbers is None else numbers.pes).program()

@@ -31,7 +31,7 @@ from dataclasses import asdict
 from streams_orchestration.compiler.compilation import Stages, need
 from streams_orchestration.compiler.regions.regions import map_regions
 from streams_orchestration.compiler.sections.terms import Document, Section, Terms
-from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, REGIONS, Rows, Stage, Summary
+from streams_orchestration.compiler.stage import LOGICAL, PARALLEL, REGIONS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import DEFAULT_RESTART, ConsistentRegion, RegionMap
 
 
@@ -110,7 +110,7 @@ def _summary(done: Stages) -> Summary:
     return {
         "regions": len(regions.expanded),
         "autonomous_operators": sum(region < 0 for region in regions.region_of),
-        "region_table": Rows(columns, rows),
+        "region_table": SummaryRows(columns, rows),
     }
 
 

@@ -85,7 +85,7 @@ class Numbered:
         return self.texts().__getitem__
 
 
-class Record:
+class RecordCell:
     """A tuple of values that stands for an object with fixed keys."""
 
     def __init__(self, cells: Mapping[str, Cell]) -> None:
@@ -199,7 +199,7 @@ def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class Column(NamedTuple):
+class PlanColumn(NamedTuple):
     """One key of all rows, with its values."""
 
     cell: Cell
@@ -210,7 +210,7 @@ class Column(NamedTuple):
 class Table:
     """A list of objects with the same keys, for a single use."""
 
-    def __init__(self, columns: Mapping[str, Column]) -> None:
+    def __init__(self, columns: Mapping[str, PlanColumn]) -> None:
         self._columns = columns
 
     def document(self) -> list[dict[str, Any]]:
@@ -243,7 +243,7 @@ class Table:
 
 def columns_of(rows: Sequence[Any], cells: Mapping[str, tuple[Cell, str]]) -> Table:
     """Return a table of attributes of objects; `cells` maps each key to its cell and attribute."""
-    return Table({key: Column(cell, map(attrgetter(name), rows)) for key, (cell, name) in cells.items()})
+    return Table({key: PlanColumn(cell, map(attrgetter(name), rows)) for key, (cell, name) in cells.items()})
 
 
 def dumps(value: Any, margin: str = "") -> str:

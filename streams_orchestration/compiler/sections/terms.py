@@ -7,7 +7,7 @@ from typing import Any
 
 from streams_orchestration.compiler.logical_graph import LogicalGraph
 from streams_orchestration.compiler.physical_graph import PhysicalGraph
-from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Nullable, Numbered, Record, Shared
+from streams_orchestration.compiler.sections.tables import INTEGER, TEXT, Nullable, Numbered, RecordCell, Shared
 
 Document = dict[str, Any]
 Section = dict[str, Any]
@@ -19,7 +19,7 @@ class Terms:
 
     def __init__(self, graph: PhysicalGraph | LogicalGraph | None) -> None:
         self.name = Numbered(TEXT, [operator.name for operator in graph.operators] if graph is not None else [])
-        self.port = Record({"operator": self.name, "port": INTEGER})
+        self.port = RecordCell({"operator": self.name, "port": INTEGER})
         self.end = Shared(self.port)
         """A cell for (operator, port)."""
         connections = graph.connections if graph is not None else ()
@@ -27,5 +27,5 @@ class Terms:
         self.target = Numbered(self.end, connections, itemgetter(2, 3))
         """A cell for the number of a connection."""
         ids = [splitter.id for splitter in graph.splitters] if isinstance(graph, PhysicalGraph) else []
-        self.channel = Nullable(Record({"id": Numbered(TEXT, ids), "channel": INTEGER}))
+        self.channel = Nullable(RecordCell({"id": Numbered(TEXT, ids), "channel": INTEGER}))
         """A cell for (splitter, channel)."""

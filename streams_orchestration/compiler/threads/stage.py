@@ -28,9 +28,9 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from streams_orchestration.compiler.compilation import Progress, Stages, need
-from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, TEXT, Column, Table, columns_of
+from streams_orchestration.compiler.sections.tables import BOOLEAN, INTEGER, TEXT, PlanColumn, Table, columns_of
 from streams_orchestration.compiler.sections.terms import Section, Terms
-from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, THREADS, Rows, Stage, Summary
+from streams_orchestration.compiler.stage import FUSION, LOGICAL, PARALLEL, THREADS, Stage, Summary, SummaryRows
 from streams_orchestration.compiler.stage_results import ThreadPlan
 from streams_orchestration.compiler.threads.origins import threading_model
 from streams_orchestration.compiler.threads.threads import plan_threads
@@ -79,13 +79,15 @@ def _thread_plan(stages: Stages, terms: Terms) -> Section:
         ),
         "operators": Table(
             {
-                "operator": Column(terms.name, range(len(plan.operators))),
-                "threads": Column(INTEGER, map(attrgetter("threads"), plan.operators)),
-                "singleThreadedOnInputs": Column(BOOLEAN, map(attrgetter("single_threaded_on_inputs"), plan.operators)),
-                "singleThreadedOnOutputs": Column(
+                "operator": PlanColumn(terms.name, range(len(plan.operators))),
+                "threads": PlanColumn(INTEGER, map(attrgetter("threads"), plan.operators)),
+                "singleThreadedOnInputs": PlanColumn(
+                    BOOLEAN, map(attrgetter("single_threaded_on_inputs"), plan.operators)
+                ),
+                "singleThreadedOnOutputs": PlanColumn(
                     BOOLEAN, map(attrgetter("single_threaded_on_outputs"), plan.operators)
                 ),
-                "locked": Column(BOOLEAN, map(attrgetter("locked"), plan.operators)),
+                "locked": PlanColumn(BOOLEAN, map(attrgetter("locked"), plan.operators)),
             }
         ),
     }
@@ -107,7 +109,7 @@ def _summary(done: Stages) -> Summary:
         )
         for number, op in enumerate(threads.operators)
     ]
-    summary["thread_table"] = Rows(("operator", "threads", "single-threaded", "locked"), rows)
+    summary["thread_table"] = SummaryRows(("operator", "threads", "single-threaded", "locked"), rows)
     return summary
 
 

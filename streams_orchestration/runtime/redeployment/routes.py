@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from streams_orchestration.compiler.redeployment.outcome import Routing
+from streams_orchestration.compiler.redeployment.outcome import StateRouting
 from streams_orchestration.runtime.tasks.routing import hash_channels
 
 
 class SplitterRoute:
     """Computes which of several replicas tuples go to: a `Route`, by the hash of the splitters themselves."""
 
-    def __init__(self, routing: Routing) -> None:
+    def __init__(self, routing: StateRouting) -> None:
         self.width = routing.width
         self._routing = routing
 

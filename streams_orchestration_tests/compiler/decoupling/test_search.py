@@ -20,7 +20,7 @@ from streams_orchestration.compiler.decoupling.evaluation import evaluate
 from streams_orchestration.compiler.decoupling.legality import violations
 from streams_orchestration.compiler.decoupling.lower_bounds import block_bound, simple_bound
 from streams_orchestration.compiler.decoupling.search import Search
-from streams_orchestration.compiler.decoupling.solver_task import Progress, SolverTask
+from streams_orchestration.compiler.decoupling.solver_task import SolverProgress, SolverTask
 from streams_orchestration.compiler.decoupling.spreading import spreading_bound
 from streams_orchestration.compiler.decoupling.tracked_assignment import Pieces, TrackedAssignment
 from streams_orchestration.model.decoupling_document import problem_from_mapping
@@ -173,7 +173,7 @@ def task(seconds: float, operators: int = 150) -> SolverTask:
 @pytest.mark.parametrize("operators", [150, 3000])  # the description of the larger one fills a pipe
 def test_a_solver_that_does_not_stop_is_ended(operators: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(solver_process, "_COMMAND", [sys.executable, "-c", "import time; time.sleep(600)"])
-    heard: list[Progress] = []
+    heard: list[SolverProgress] = []
     solver_process.solve_apart(task(0.0, operators), 0.5, heard.append)
     assert heard == []
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_application, compile_spec
 from streams_orchestration.compiler.explain import Explanation, UnknownSubjectError, code_explanation, explain
-from streams_orchestration.compiler.explain.lookup import Lookup
+from streams_orchestration.compiler.explain.lookup import CompilationIndex
 from streams_orchestration.compiler.explain.placement import together_or_apart
 from streams_orchestration.compiler.explain.threads import threads_into
 from streams_orchestration.compiler.options import Options
@@ -166,7 +166,7 @@ def test_nothing_is_unexplained(application: Any, data: st.DataObject):
         channel_fusion=data.draw(st.sampled_from(["noChannelInfluence", "channelIsolation", "channelExlocation"])),
     )
     plan = compile_application(application, options)
-    lookup = Lookup(plan)
+    lookup = CompilationIndex(plan)
     operators = plan.physical.operators
     for operator in operators[:20]:
         # the threads that an explanation lists are those that the thread plan counts

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from streams_orchestration.compiler.redeployment.feeds import Feed
-from streams_orchestration.compiler.redeployment.outcome import RouteLevel, Routing, StateMove, StatePlace
+from streams_orchestration.compiler.redeployment.outcome import RouteLevel, StateMove, StatePlace, StateRouting
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Punctuation
 from streams_orchestration.operators.states.state import dump_state, load_state
@@ -87,10 +87,10 @@ class Channels:
             replica.restart(((1, dump_state(state, 1).data),))
         return rescaled
 
-    def routing(self) -> Routing:
+    def routing(self) -> StateRouting:
         """The splitters in front of it."""
         feeds = [Feed("hash", tuple(names)) if names else Feed("roundRobin") for names in self.by]
-        return Routing(tuple((RouteLevel(feed, self.width),) for feed in feeds), self.width)
+        return StateRouting(tuple((RouteLevel(feed, self.width),) for feed in feeds), self.width)
 
     def take(self) -> list[Row]:
         """The tuples that were submitted since the last call, in whatever order."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.compiler.redeployment.feeds import Feed
-from streams_orchestration.compiler.redeployment.outcome import RouteLevel, Routing
+from streams_orchestration.compiler.redeployment.outcome import RouteLevel, StateRouting
 from streams_orchestration.operators.states.keyed_state import KeyedState
 from streams_orchestration.operators.states.rescaling import PortKeys, StateKeys
 from streams_orchestration.operators.states.state import State
@@ -92,7 +92,7 @@ def test_several_splitters_one_behind_another_give_the_channel_of_the_innermost(
         width *= channels_
         here = hash_channels(batch, names, channels_).tolist()
         expected = [one * channels_ + other for one, other in zip(expected, here, strict=True)]
-    route = SplitterRoute(Routing((tuple(RouteLevel(Feed("hash", names), n) for names, n in levels),), width))
+    route = SplitterRoute(StateRouting((tuple(RouteLevel(Feed("hash", names), n) for names, n in levels),), width))
     assert route.channels(batch).tolist() == expected
     assert set(route.attributes() or ()) == {name for names, n in levels if n > 1 for name in names}
     for channel in range(width):
@@ -101,6 +101,6 @@ def test_several_splitters_one_behind_another_give_the_channel_of_the_innermost(
 
 
 def test_what_goes_round_is_not_proved():
-    route = SplitterRoute(Routing(((RouteLevel(Feed("roundRobin"), 2),),), 2))
+    route = SplitterRoute(StateRouting(((RouteLevel(Feed("roundRobin"), 2),),), 2))
     assert route.attributes() is None
     prove("Op", [PortKeys(0, pa.RecordBatch.from_pylist([{"k": "a"}]))], route, 0)
