@@ -18,6 +18,7 @@ from streams_orchestration.orchestration.cut_checks import (
     Judgement,
     judge,
 )
+from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.summaries import check_result
 from streams_orchestration.runtime import clock
@@ -56,6 +57,6 @@ def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluatio
             if judgement.name in (FRESH, MACHINES, STORAGE, PLACED, WORKING)
             else dg.AssetCheckSeverity.ERROR
         ),
-        description="; ".join(judgement.problems) or judgement.note or None,
+        description=in_dagster("; ".join(judgement.problems), application) or judgement.note or None,
         metadata={f"streams/cut_age_seconds/{unit}": age for unit, age in judgement.ages.items()},
     )

@@ -5,15 +5,13 @@
 import functools
 import json
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.model.printable import printable
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
@@ -23,6 +21,7 @@ from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.plan_events import plan_event
 from streams_orchestration.orchestration.previews import put_in_place
 from streams_orchestration.orchestration.progress import deployment_event, deployment_events, news, part_events
+from streams_orchestration.orchestration.readable_errors import readable_errors
 from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
 from streams_orchestration.orchestration.run_events import log_events
 from streams_orchestration.orchestration.summaries import image
@@ -119,29 +118,14 @@ class ResetUnit(dg.Config):
     force: bool = Field(default=False, description="Reset even if no attempt is left; as many as configured are added.")
 
 
-@contextmanager
-def printable_errors() -> Generator[None]:
-    """Show control characters in the errors of the block: Dagster writes them to its log, and so to a terminal."""
-    try:
-        yield
-    except Exception as error:
-        each: BaseException | None = error
-        while each is not None:
-            each.args = tuple(printable(part) if isinstance(part, str) else part for part in each.args)
-            if isinstance(each, dg.Failure):
-                each.description = printable(each.description or "")
-            each = each.__cause__ or each.__context__
-        raise
-
-
 def _patient(op: Callable[..., Result]) -> Callable[..., Result]:
     """An op that may be repeated: it is, when the catalog could not be used."""
 
     @functools.wraps(op)
-    def tried(*arguments: Any, **named: Any) -> Result:
+    def tried(context: dg.OpExecutionContext, *arguments: Any, **named: Any) -> Result:
         try:
-            with printable_errors():
-                return op(*arguments, **named)
+            with readable_errors(application_of(context)):
+                return op(context, *arguments, **named)
         except CatalogUnavailableError as error:
             raise dg.RetryRequested(max_retries=2, seconds_to_wait=RETRY_SECONDS) from error
 
@@ -269,7 +253,7 @@ def claim(context: dg.OpExecutionContext, config: ResetUnit, streams: StreamsRes
     When the cause is gone - the unit was reset and works, or its application was stopped, completed or deployed anew -
     the steps behind this one are skipped, and the log says why.
     """
-    with printable_errors():
+    with readable_errors(application_of(context)):
         units = _claimed(context, config, streams.deployments)
     if units:
         context.instance.add_run_tags(context.run_id, {CLAIMED_TAG: json.dumps(units)})

@@ -8,7 +8,7 @@ import dagster as dg
 
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction, Redeployment
 from streams_orchestration.orchestration.asset_keys import asset_key
-from streams_orchestration.orchestration.definition_names import job_name
+from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.runtime.errors import RedeployRefusedError, RevertedError
 
 KEEPS_STATE = "redeploy_keeps_state"
@@ -36,14 +36,16 @@ def put_in_place(context: dg.OpExecutionContext, put: Callable[[], Redeployment 
     except RedeployRefusedError as error:
         _record(context, error.redeployment)
         raise dg.Failure(
-            description=f"{error}\n{in_launchpad(error.redeployment.application)}",
+            description=in_dagster(str(error), error.redeployment.application),
             metadata=redeploy_metadata(error.redeployment),
             allow_retries=False,
         ) from error
     except RevertedError as error:
         metadata = redeploy_metadata(error.redeployment) | {"streams/reverted": dg.MetadataValue.text(error.cause)}
         context.instance.add_run_tags(context.run_id, {VERDICT_TAG: "reverted"})
-        raise dg.Failure(description=str(error), metadata=metadata, allow_retries=False) from error
+        raise dg.Failure(
+            description=in_dagster(str(error), error.redeployment.application), metadata=metadata, allow_retries=False
+        ) from error
     if outcome is None:
         return
     context.add_output_metadata(redeploy_metadata(outcome))
@@ -89,18 +91,10 @@ def severity(outcome: Redeployment) -> dg.AssetCheckSeverity:
 
 
 def problems(outcome: Redeployment) -> str:
-    """Describe each operator whose state would be lost, and where the remedy is."""
+    """Describe each operator whose state would be lost, with the remedy."""
     reasons = {each.text: each.operator for each in outcome.operators if _is_lost(each, outcome.allowed)}
     lost = "; ".join(f"{operator}: {reason}" for reason, operator in reasons.items())
-    return f"{lost}. {in_launchpad(outcome.application)}"
-
-
-def in_launchpad(application: str) -> str:
-    """Describe where Dagster has the options that remedies name as on the command line."""
-    step = f"write_wanted_state of {application}__deployment"
-    return (
-        f"In the launchpad of {job_name(application, 'redeploy')} drop_state of {step} takes the names of --drop-state."
-    )
+    return in_dagster(f"{lost}.", outcome.application)
 
 
 def _is_lost(action: OperatorAction, allowed: Collection[str]) -> bool:

@@ -21,6 +21,7 @@ from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.ops import ResetUnit
 from streams_orchestration.orchestration.progress import progress_events
+from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.reset_runs import failure_tags, run_under_way
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.run_events import Event
@@ -213,7 +214,7 @@ class _Tick:
         if seen.memory.remark != before.remark:
             for failure in seen.exhausted:
                 said = f"{failure.reason}{failure.log_hint}"
-                self.context.log.error("%s: %s. %s", failure.unit, said, failure.remedy)
+                self.context.log.error("%s: %s. %s", failure.unit, said, in_dagster(failure.remedy, application))
             if seen.exhausted:
                 self.deployments.report_failure(application)
         all_checked = False
@@ -273,7 +274,7 @@ class _Tick:
                     remarks.append(f"{application}: {unit} is being reset by run {run}")
             self.memories[application] = replace(memory, owed=waiting)
             if memory.remark and application in self.deployed:
-                remarks.append(memory.remark)
+                remarks.append(in_dagster(memory.remark, application))
         quiet = "nothing has failed" if self.deployed & self.memories.keys() else "nothing is deployed"
         kept = {name: memory for name, memory in self.memories.items() if name in self.deployed or self.away}
         return dg.SensorResult(

@@ -23,6 +23,7 @@ from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_key
 from streams_orchestration.orchestration.deployments import Deployments
+from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
 from streams_orchestration.orchestration.settings import CompileOptions
 from streams_orchestration.orchestration.summaries import Metadata, check_result, diagnostics_table, summarise
@@ -220,7 +221,7 @@ def failure(source: ApplicationSource, diagnostics: tuple[Diagnostic, ...]) -> d
     """The failure of a run, with every diagnostic; no retry can mend a spec."""
     errors = [str(error) for error in errors_of(diagnostics)]
     return dg.Failure(
-        description=f"{source.spec}: {len(errors)} error(s)\n" + "\n".join(errors),
+        description=f"{source.spec}: {len(errors)} error(s)\n" + in_dagster("\n".join(errors), source.name),
         metadata={"streams/diagnostics": diagnostics_table(diagnostics)},
         allow_retries=False,
     )

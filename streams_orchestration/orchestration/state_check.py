@@ -9,6 +9,7 @@ from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
+from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.spec_state import in_time
 from streams_orchestration.orchestration.stage_assets import ApplicationSource, kept_options
@@ -40,7 +41,9 @@ def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
             errors = [str(each) for each in errors_of(error.diagnostics)]
             return dg.AssetCheckResult(passed=False, description="; ".join(["the spec has errors", *errors[:5]]))
         except StreamsRuntimeError as error:  # the check of a run that has deployed must not fail that run
-            return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=str(error))
+            return dg.AssetCheckResult(
+                passed=False, severity=dg.AssetCheckSeverity.WARN, description=in_dagster(str(error), source.name)
+            )
         return dg.AssetCheckResult(
             passed=outcome.acceptable,
             severity=severity(outcome),

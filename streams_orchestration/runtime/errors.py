@@ -165,8 +165,7 @@ class NothingFailedError(StreamsRuntimeError):
 
     def __init__(self, application: str, units: tuple[str, ...]) -> None:
         super().__init__(
-            f"{application}: nothing has failed. Name what to reset all the same with --unit, or `unit` in Dagster: "
-            f"{', '.join(units)}."
+            f"{application}: nothing has failed. Name what to reset all the same with --unit: {', '.join(units)}."
         )
 
 
@@ -178,8 +177,8 @@ class ApplicationChangedError(StreamsRuntimeError):
             "It is complete, so that nothing of it can go on with the new plan: start anew with --fresh, which drops "
             "its state and its published results, or go back to the former spec and options."
             if complete
-            else "`streams redeploy SPEC` brings the state to the new one, and with --dry-run shows what becomes of "
-            "it. Or drop the state with --fresh, or go back to the former spec and options."
+            else "`streams redeploy SPEC` brings the state to the new one, `streams redeploy SPEC --dry-run` shows "
+            "what becomes of it. Or drop the state with --fresh, or go back to the former spec and options."
         )
         super().__init__(
             f"{application}: the application differs from the one whose state is kept ({difference}). {remedy}"

@@ -22,7 +22,6 @@ from streams_orchestration.runtime.errors import (
     HostLaunchError,
     NotDeployableError,
     NotDeployedError,
-    NothingFailedError,
 )
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
@@ -292,7 +291,7 @@ def test_a_reset_without_a_unit_is_of_all_that_have_failed(defs: dg.Definitions,
 
 def test_a_reset_without_a_unit_and_without_a_failure_names_the_units(defs: dg.Definitions, runtime: Runtime):
     runtime.status = running(state="STOPPED")
-    with pytest.raises(NothingFailedError, match=r"nothing has failed\. .*: region-0\."):
+    with pytest.raises(dg.Failure, match=r"nothing has failed\. .*`unit`: region-0\."):
         run(defs, "demo__reset")
     assert "reset" not in runtime.names
 

@@ -112,7 +112,6 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
         data = failure.step_failure_data.user_failure_data
         assert data is not None
         assert "New[0]: state of New is gone. Leave that as it is" in (data.description or "")
-        assert "In the launchpad of demo__redeploy drop_state of write_wanted_state" in (data.description or "")
         assert data.metadata["streams/redeploy"].value == refused.document()
         check = checked(instance)
         run = instance.get_run_by_id(result.run_id)

@@ -29,7 +29,7 @@ def refuse_running(home: Home, application: str) -> None:
     if status.state in ("RUNNING", "WAITING") and alive:
         message = (
             f"{application} is running ({', '.join(alive)}), and --fresh would drop its state. "
-            f"Stop it first: streams cancel {application}"
+            f"Stop it first: `streams cancel {application}`."
         )
         raise NotDeployableError(message)
 

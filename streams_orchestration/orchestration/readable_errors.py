@@ -1,0 +1,35 @@
+"""Errors of a run as a user of Dagster is to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import dagster as dg
+
+from streams_orchestration.model.printable import printable
+from streams_orchestration.orchestration.remedies import in_dagster
+from streams_orchestration.runtime.errors import CatalogUnavailableError, StreamsRuntimeError
+
+
+@contextmanager
+def readable_errors(application: str) -> Generator[None]:
+    """Raise the errors of the block as a user of Dagster is to read them.
+
+    Their control characters are shown, since Dagster's log goes to terminals. A remedy that is an option of the command
+    line becomes that of a run; the command itself finds its own words in the cause.
+    """
+    try:
+        yield
+    except Exception as error:
+        each: BaseException | None = error
+        while each is not None:
+            each.args = tuple(printable(part) if isinstance(part, str) else part for part in each.args)
+            if isinstance(each, dg.Failure):
+                each.description = printable(each.description or "")
+            each = each.__cause__ or each.__context__
+        if isinstance(error, StreamsRuntimeError) and not isinstance(error, CatalogUnavailableError):
+            remedied = in_dagster(str(error), application)
+            if remedied != str(error):
+                raise dg.Failure(description=remedied) from error
+        raise
