@@ -38,7 +38,7 @@ def durable(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
     """Open a new file whose content is on disk when the block ends. If it cannot be written, it is removed.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         synced: otherwise `sync_contents` has its content on disk later.
 
     Raises:
@@ -76,8 +76,8 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
     """Write a file that others see with all of its content, or as it was before; several processes may do so at once.
 
     Args:
-        path: of the file.
-        data: its content, bytes or a text.
+        path: the path of the file.
+        data: the content, bytes or a text.
         durably: it survives a loss of power, too; otherwise only the end of this process.
 
     Raises:

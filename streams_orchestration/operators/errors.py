@@ -36,9 +36,9 @@ class FaultyExpressionError(ValueError):
     """An expression that cannot be read, or does not fit its stream or its parameter.
 
     Attributes:
-        parameter: in which it stands.
-        text: of the parameter.
-        offset: of the faulty character in the text, from 0; None where the whole expression is meant.
+        parameter: the name of the parameter that contains it.
+        text: the text of the parameter.
+        offset: the offset of the faulty character in the text, from 0; None where the whole expression is meant.
     """
 
     def __init__(self, message: str, parameter: str = "", text: str = "", offset: int | None = None) -> None:

@@ -45,8 +45,8 @@ class Expression:
     """An expression that fits a stream.
 
     Attributes:
-        text: as it is written.
-        parameter: in which it stands; named in errors.
+        text: the text in the spec.
+        parameter: the name of the parameter that contains it, for errors.
         node: its typed tree; NULL for one that is faulty.
         zone: the time zone of its clocks.
         faulty: its fault was reported, and whatever else does not fit it may be the effect of that fault.
@@ -197,7 +197,7 @@ def read_expression(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinf
 
     Args:
         text: such as `dep_delay IS NOT NULL AND dep_delay > 15`.
-        schema: of the stream whose attributes it may use.
+        schema: the schema of the stream whose attributes it may use.
         parameter: named in errors.
         zone: the time zone of the application, as the context of an operator has it.
 

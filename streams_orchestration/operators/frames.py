@@ -132,7 +132,7 @@ class FrameOperator(Operator):
         Args:
             spark: a session with a view of the name of every input port and table.
             inputs: by the names of the input ports.
-            tables: that do not stream, by name.
+            tables: the tables that do not stream, by name.
         """
         raise NotImplementedError
 
@@ -142,7 +142,7 @@ def as_frames(result: Any, outputs: int) -> list[DataFrame]:
 
     Args:
         result: a DataFrame, or DataFrames by the number of the port.
-        outputs: how many ports there are.
+        outputs: the number of output ports.
 
     Raises:
         TypeError: it is something else, or not one for each port.

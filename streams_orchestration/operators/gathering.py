@@ -55,8 +55,8 @@ class GatheringSink(Operator):
         """Return the final name of a file that waits: a path of this machine, or an address of `storage`.
 
         Args:
-            pending: where it is.
-            epoch: of its first tuples.
-            batch: of its last tuples.
+            pending: the path.
+            epoch: the epoch of its first tuples.
+            batch: the batch of its last tuples.
         """
         raise NotImplementedError

@@ -87,7 +87,7 @@ class HttpParameters(Parameters):
                 message = f"{name} is set by the operator itself; leave it out"
                 raise ValueError(message)
             if (names_secret(name) or name.lower() == "key") and not REFERENCE.search(value):
-                message = f"{name}: it contains a secret; name its place instead: ${{env:NAME}} or ${{file:PATH}}"
+                message = f"{name}: it contains a secret; use a reference instead: ${{env:NAME}} or ${{file:PATH}}"
                 raise ValueError(message)
         return headers
 
@@ -104,7 +104,7 @@ def check_token(token: str | None) -> str | None:
         ValueError: it is no reference.
     """
     if token is not None and not is_reference(token):
-        message = "it contains a secret, which plans and logs would show; name its place instead: ${env:NAME}"
+        message = "it contains a secret, which plans and logs would show; use a reference instead: ${env:NAME}"
         raise ValueError(message)
     return token
 
@@ -142,8 +142,8 @@ class HttpTarget:
         """Make one request, and see that it was taken.
 
         Args:
-            body: of the request.
-            kind: its media type.
+            body: the body of the request.
+            kind: the media type.
             key: the same whenever the request is repeated.
 
         Raises:
@@ -157,10 +157,10 @@ class HttpTarget:
         """Make one request and return the answer, whatever its status.
 
         Args:
-            method: of HTTP.
-            path: behind the address.
-            body: of the request.
-            headers: besides those of all requests.
+            method: the method of HTTP.
+            path: the path behind the address.
+            body: the body of the request.
+            headers: further headers, besides those of all requests.
 
         Raises:
             HttpAwayError: there was no answer.

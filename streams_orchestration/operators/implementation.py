@@ -38,8 +38,8 @@ def import_name(name: str, kind: type = object) -> Any:
     """Import `package.module:name`.
 
     Args:
-        name: of the module and of what is in it.
-        kind: of the classes whose names may be meant instead.
+        name: the name of the module and of what is in it.
+        kind: the kind of the classes whose names may be meant instead.
 
     Raises:
         ImplementationError: no such module, or nothing of that name in it.
@@ -80,7 +80,7 @@ def wrong_method(kind: type[Operator], inputs: int) -> str | None:
 
     Args:
         kind: the class.
-        inputs: how many input ports it has.
+        inputs: the number of its input ports.
     """
     return _missing_method(kind, inputs) or next(_uncallable_methods(kind), None)
 

@@ -104,7 +104,7 @@ class Matching:
     """The tuples that wait for partners from other ports.
 
     Args:
-        schemas: of the input ports.
+        schemas: the schemas of the input ports.
         keys: attributes of each port by whose values tuples are matched; none for all alike.
     """
 

@@ -49,8 +49,8 @@ def resolved(text: str, parameter: str) -> str:
     """Return the text with the values of its references; what may be a secret among these is hidden from then on.
 
     Args:
-        text: of a parameter.
-        parameter: its name, for errors.
+        text: the text of a parameter.
+        parameter: the name, for errors.
 
     Raises:
         ReferenceError: a variable is not set, or a file cannot be read.

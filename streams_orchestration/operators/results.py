@@ -29,7 +29,7 @@ def parts_of(result: Any, kinds: tuple[type, ...], wanted: str) -> Iterator[Any]
     """Yield the parts of what a function gave: none of None, the result itself, or what it holds or yields.
 
     Args:
-        result: what it gave.
+        result: the value that it returned.
         kinds: the types of a part.
         wanted: what may be returned, for errors.
 

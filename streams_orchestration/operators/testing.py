@@ -57,12 +57,12 @@ class OperatorHarness:
             kind: its class, or a function under `@operator`.
             inputs: the tuple type of every input port, in Spark's DDL.
             outputs: the same of the output ports; None stands for a stream without a schema.
-            parameters: as in a spec.
+            parameters: the parameters as in a spec.
             base: directory that relative input paths start from.
             results: directory that relative output paths start from.
             channel: the replica's channel in a parallel region.
             max_channels: the number of channels.
-            time_zone: of the application, an IANA name.
+            time_zone: the time zone of the application, an IANA name.
             trigger: it drives an operator-driven region; `consistent` counts how often it ended an epoch.
 
         Raises:

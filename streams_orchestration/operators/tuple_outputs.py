@@ -21,7 +21,7 @@ class TupleOutputs:
         self.tuples: dict[int, _Collected] = {}
 
     def add(self, position: int, port: int, part: Mapping[str, Any] | Punctuation) -> None:
-        """Take what the function gave for the input tuple at a position: a tuple's values, or a mark.
+        """Add the function's result for the input tuple at a position: a tuple's values, or a mark.
 
         Raises:
             ResultError: the attributes are not those of the output stream, or there is no such port.

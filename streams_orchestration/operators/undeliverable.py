@@ -23,7 +23,7 @@ OnUndeliverable = Annotated[
     ),
 ]
 DIRECTORY = "undeliverable"
-"""Directory among the results for what was set aside."""
+"""The directory among the results for tuples that were set aside."""
 REMEDY = "onUndeliverable: route sets such tuples aside and delivers the others"
 LOGGED = 5
 """Tuples of a delivery that are logged one by one."""
@@ -37,7 +37,7 @@ class Undeliverable(NamedTuple):
     column: str
     """Column or attribute; empty where the tuple is refused as a whole."""
     reason: str
-    """As the target gives it, without values of the tuple."""
+    """The target's reason, without values of the tuple."""
     values: Mapping[str, Any]
 
     @property

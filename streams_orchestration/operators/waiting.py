@@ -20,7 +20,7 @@ class Waiting:
         """Create without tuples; `notes` as in `TupleLog`."""
         self.log = TupleLog(schema, notes)
         self._marks: list[int] = []
-        """For each mark the number of the first tuple behind it."""
+        """The number of the first tuple behind each mark."""
 
     def __len__(self) -> int:
         return len(self.log)

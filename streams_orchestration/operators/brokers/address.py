@@ -89,8 +89,8 @@ async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> Non
     """Write deliveries into the journal, each once by its key; they may be acknowledged then.
 
     Args:
-        intake: of the journal.
-        deliveries: in order.
+        intake: the intake of the journal.
+        deliveries: the deliveries, in order.
         most: bytes of a message; a longer one is counted and left out.
     """
     fitting = [each for each in deliveries if len(each.value) <= most]

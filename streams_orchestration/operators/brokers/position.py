@@ -21,7 +21,7 @@ class BrokerPosition:
         """Look the name up in the journal's notes.
 
         Args:
-            intake: of the journal.
+            intake: the intake of the journal.
             log: name of the log at the broker.
             name: as the user gives it; None for one that is unique to catalog, application and operator.
             on_lost_data: fail or skip.

@@ -73,8 +73,8 @@ class Changes:
         """Return the next changes, about `limit` of them, and the position behind them.
 
         Args:
-            position: to go on from.
-            limit: of changes; a transaction is divided.
+            position: the position to go on from.
+            limit: the limit of changes; a transaction is divided.
             end: position in the log; transactions that were committed behind it are left for later.
 
         Raises:

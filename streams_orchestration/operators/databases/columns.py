@@ -26,7 +26,7 @@ def column_type(kind: pa.DataType, *, key: bool = False) -> TypeEngine[Any]:
     """Return the SQL type of an attribute.
 
     Args:
-        kind: of the attribute.
+        kind: the type of the attribute.
         key: the column is part of a unique key.
 
     Raises:
@@ -93,7 +93,7 @@ def rows_of(batch: TupleBatch, columns: dict[str, str], kind: str) -> Iterator[l
     Args:
         batch: the tuples.
         columns: attribute -> column.
-        kind: of the database. SQLite has no decimal numbers, so that these are texts.
+        kind: the kind of the database. SQLite has no decimal numbers, so that these are texts.
     """
     for start in range(0, len(batch), CHUNK):
         part = batch.arrow.slice(start, CHUNK).select(list(columns))

@@ -31,7 +31,7 @@ def engine_of(url: URL) -> Engine:
     """Return an engine that has connected to nothing yet.
 
     Args:
-        url: with the values of its references.
+        url: the address with resolved references.
     """
     options = {name: value for name, value in _OPTIONS[url.get_backend_name()].items() if name not in url.query}
     engine = sa.create_engine(url, connect_args=options, hide_parameters=True, pool_pre_ping=True)

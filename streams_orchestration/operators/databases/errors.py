@@ -75,8 +75,8 @@ def explained(error: SQLAlchemyError, place: str, url: URL) -> DatabaseError:
     """Return an error of the database in our own words.
 
     Args:
-        error: as SQLAlchemy raised it.
-        place: what it is about, as `table totals`.
+        error: the exception of SQLAlchemy.
+        place: the thing that it concerns, such as `table totals`.
         url: the address, whose password is taken out.
 
     Returns:

@@ -15,11 +15,11 @@ def check_fit(engine: Engine, existing: sa.Table, name: str, columns: Sequence[s
     """See that tuples can become rows.
 
     Args:
-        engine: of the database.
+        engine: the engine of the database.
         existing: the table as it is.
-        name: as the sink names it.
-        columns: those that are written.
-        key: those that say which row a tuple replaces.
+        name: the name that the sink uses.
+        columns: the written columns.
+        key: the key columns, which say which row a tuple replaces.
 
     Raises:
         DatabaseRefusedError: a column is missing, or needs a value that no attribute has, or there is no such key.

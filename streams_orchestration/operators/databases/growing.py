@@ -58,7 +58,7 @@ class GrowingTable:
         """Check the address; connect later.
 
         Args:
-            url: with references to environment variables.
+            url: the address, with references to environment variables.
             table: its name, with that of its schema in front if need be; or
             query: a statement that selects rows.
             column: the one whose values grow.

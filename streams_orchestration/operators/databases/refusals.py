@@ -45,10 +45,10 @@ def write_rows(
     """Write rows in a transaction; those that the database refuses are found by halving, left out and given out.
 
     Args:
-        connection: in a transaction.
-        statement: that takes rows.
-        rows: by column.
-        number: of the first one.
+        connection: a connection in a transaction.
+        statement: the statement that takes rows.
+        rows: the rows by column.
+        number: the number of the first one.
         table: as it is in the database, where that is known.
         numbers: columns in which numbers are refused that the database does not have.
 

@@ -66,7 +66,7 @@ def is_visible(transaction: int, snapshot: str) -> bool:
 
     Args:
         transaction: the lower 32 bits of its number.
-        snapshot: as PostgreSQL writes it.
+        snapshot: the snapshot in PostgreSQL's notation.
 
     Example:
         >>> is_visible(7, "5:9:5,8"), is_visible(8, "5:9:5,8"), is_visible(9, "5:9:5,8")
@@ -317,7 +317,7 @@ def text_values(connection: Any, types: Sequence[int]) -> list[Any]:
     """Return for each column the function that makes a value of its text, as the driver does for queries.
 
     Args:
-        connection: of psycopg.
+        connection: the connection of psycopg.
         types: numbers of the columns' types.
     """
     from psycopg.adapt import Transformer

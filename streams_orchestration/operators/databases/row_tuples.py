@@ -42,7 +42,7 @@ class RowTuples:
         Args:
             source: submits to its output ports.
             columns: attribute -> column, in the order of the values of a row.
-            on_bad_tuple: what becomes of rows that do not fit.
+            on_bad_tuple: the policy for rows that do not fit.
         """
         schema = source.context.outputs[0]
         assert schema is not None
@@ -63,9 +63,9 @@ class RowTuples:
         """Submit rows.
 
         Args:
-            table: where they are from, for errors.
+            table: the table's name, for errors.
             rows: values as the driver gives them.
-            place: of the row of a number, for errors.
+            place: the place of the row of a number, for errors.
             extra: attribute -> values, for all that come from no column.
             bad: number of a row that is known not to fit -> column and reason.
 

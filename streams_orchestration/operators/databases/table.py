@@ -64,10 +64,10 @@ class DatabaseTable:
         """Check the address; connect later.
 
         Args:
-            url: with references to environment variables.
+            url: the address, with references to environment variables.
             table: its name, with that of its schema in front if need be.
             columns: attribute -> column.
-            schema: of the tuples.
+            schema: the schema of the tuples.
             key: columns that say which row a tuple replaces; none when all are added.
 
         Raises:
@@ -144,8 +144,8 @@ class DatabaseTable:
         """Write a delivery in one transaction, unless it was written before.
 
         Args:
-            key: of the delivery.
-            batches: its tuples.
+            key: the key of the delivery.
+            batches: the tuples of the delivery.
             set_aside: takes the rows that the database refuses for good, before the others are committed. Without it
                 the first such row fails the delivery.
             at_once: check constraints that PostgreSQL would check at the commit with each row, which names the row.

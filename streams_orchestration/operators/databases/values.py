@@ -75,8 +75,8 @@ def attribute_values(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array
     """Return a column as an attribute; null where a value does not fit.
 
     Args:
-        values: as the driver gives them.
-        kind: of the attribute.
+        values: the values from the driver.
+        kind: the type of the attribute.
     """
     convert = _converter(kind)
     converted: list[Any] = []

@@ -35,9 +35,9 @@ def read_columnar(
     """Yield the rows of a file from a group of rows on, that is a record batch in Arrow.
 
     Args:
-        path: of the file.
-        format: of the file.
-        schema: of the tuples.
+        path: the path of the file.
+        format: the format of the file.
+        schema: the schema of the tuples.
         start: number of the group, and of its first row within the file.
         permissive: rows that do not fit are set aside; their line is the number of the row.
 

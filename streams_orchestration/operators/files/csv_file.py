@@ -78,8 +78,8 @@ class CsvFile:
         """Return all rows at once, as attributes of `schema`.
 
         Args:
-            schema: of the tuples.
-            names: of the columns; those of the header when None.
+            schema: the schema of the tuples.
+            names: the names of the columns; those of the header when None.
             begin: byte of the file where the rows begin, after the header if there are names.
 
         Raises:

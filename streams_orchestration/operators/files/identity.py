@@ -67,10 +67,10 @@ def check_same(
     """Check that a file is the one that was read before, with or without appended rows.
 
     Args:
-        file: as it is now.
-        format: of its rows.
-        before: its identity when it was read.
-        now: its identity.
+        file: the file as it is now.
+        format: the format of its rows.
+        before: the identity when it was read.
+        now: the current identity.
         row: the number of rows that were read.
         ended: these were all of it.
 

@@ -22,10 +22,10 @@ def read_json_lines(path: File, schema: pa.Schema, start: FilePosition, *, permi
     A line ends with a line feed and nothing else.
 
     Args:
-        path: of the file.
-        schema: of the tuples.
-        start: where some rows began.
-        permissive: what does not fit is set aside.
+        path: the path of the file.
+        schema: the schema of the tuples.
+        start: the position where some rows began.
+        permissive: whether rows that do not fit are set aside.
 
     Raises:
         DataError: a line does not fit and is not to be set aside; names it.

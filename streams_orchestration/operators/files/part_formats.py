@@ -26,8 +26,8 @@ def write_file(path: Path, format: SinkFormat, table: pa.Table, dialect: CsvDial
     """Write tuples to a new file, whose content the framework has on disk with the commit.
 
     Args:
-        path: of the file.
-        format: of the file.
+        path: the path of the file.
+        format: the format of the file.
         table: the tuples.
         dialect: csv.
 
@@ -52,10 +52,10 @@ def merge_files(files: Sequence[Path], into: Path, format: SinkFormat, header: b
     """Write the tuples of several files of a format, in order, to a new one; its content is on disk when this returns.
 
     Args:
-        files: to be read.
+        files: the files to read.
         into: the new one.
-        format: of all.
-        header: what each begins with, and the new one, too.
+        format: the format of all.
+        header: the header of each file, and of the new one.
 
     Raises:
         OSError: a file cannot be read or written.

@@ -72,12 +72,12 @@ def sift(
     """Tell the malformed rows from the others.
 
     Args:
-        rows: of the file.
+        rows: the rows of the file.
         parse: reads rows; raises when any of them is malformed.
         suspects: those that are probably malformed, and whether they certainly are. The result does not depend
             on the others, but the time does.
         explain: column and reason of a row that `parse` refused.
-        schema: of the tuples.
+        schema: the schema of the tuples.
     """
     errors: dict[int, Exception] = {}
     for number, certain in suspects:

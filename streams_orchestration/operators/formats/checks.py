@@ -20,9 +20,9 @@ class UnfitValueError(DataError):
     """A value that is not of its attribute's type.
 
     Args:
-        row: among the rows that were checked.
-        column: its attribute.
-        reason: what is wrong with it.
+        row: the number of the row among those checked.
+        column: the name of its attribute.
+        reason: the reason.
     """
 
     def __init__(self, row: int, column: str, reason: str) -> None:

@@ -15,7 +15,7 @@ def parse_options(dialect: CsvDialect, *, blank_lines: bool = False) -> pa_csv.P
     """Return Arrow's options for splitting rows and values.
 
     Args:
-        dialect: of the text.
+        dialect: the dialect of the text.
         blank_lines: an empty line is a row.
     """
     # without newlines_in_values a block may end within quotes
@@ -60,9 +60,9 @@ def read_rows(
 
     Args:
         content: the rows.
-        names: of their columns.
-        schema: of the tuples.
-        dialect: of the text.
+        names: the names of their columns.
+        schema: the schema of the tuples.
+        dialect: the dialect of the text.
         blank_lines: an empty line is a row.
 
     Raises:

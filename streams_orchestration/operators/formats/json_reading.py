@@ -54,7 +54,7 @@ def read_objects(texts: Sequence[bytes], schema: pa.Schema) -> Objects:
 
     Args:
         texts: not blank.
-        schema: of the tuples.
+        schema: the schema of the tuples.
     """
     if not texts:
         return Objects(pa.RecordBatch.from_pylist([], schema=schema))
@@ -76,8 +76,8 @@ def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
 
     Args:
         content: ends with a line feed.
-        count: of the lines.
-        schema: of the tuples.
+        count: the count of the lines.
+        schema: the schema of the tuples.
 
     Raises:
         pyarrow.ArrowNotImplementedError, ValueError: one does not fit, or Arrow cannot tell.

@@ -20,7 +20,7 @@ def text_misfit(text: str, kind: pa.DataType, null_texts: tuple[str, ...] = NULL
 
     Args:
         text: bytes that are no UTF-8 are escaped, as `surrogateescape` does.
-        kind: of the attribute.
+        kind: the type of the attribute.
         null_texts: stand for null.
     """
     if reason := utf8_fault(text.encode(errors="surrogateescape")):

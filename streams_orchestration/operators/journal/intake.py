@@ -44,10 +44,10 @@ class Intake:
         """Write messages; they are on disk when this returns.
 
         Args:
-            values: of the messages.
-            origin: who sent them, or the topic that they come from.
-            key: by which the sender says the same again: what is known is not written again.
-            digest: of the content that is to be the same; empty if the key alone decides.
+            values: the values of the messages.
+            origin: the sender, or the topic.
+            key: the sender's idempotency key; messages under a known key are not written again.
+            digest: the digest of the content that is to be the same; empty if the key alone decides.
 
         Raises:
             ConflictError: the key is known with another content; nothing was written.

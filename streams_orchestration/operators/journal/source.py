@@ -228,7 +228,7 @@ class JournalSource(SourceOperator):
 
         Args:
             what: is in the way, and where.
-            count: of the messages, as far as it is known.
+            count: the count of the messages, as far as it is known.
 
         Raises:
             DataError: the application is to stop then.

@@ -38,7 +38,7 @@ class Journal:
         """Open the journal, or create it.
 
         Args:
-            directory: of the journal alone.
+            directory: the directory of the journal alone.
             limit: bytes of all files.
 
         Raises:

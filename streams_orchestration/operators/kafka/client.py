@@ -72,7 +72,7 @@ class KafkaParameters(Parameters):
                 raise ValueError(message)
             if _SECRET.search(name) and not is_reference(str(value)):
                 message = (
-                    f"{name}: it contains a secret, which plans and logs would show; name where it is: "
+                    f"{name}: it contains a secret, which plans and logs would show; use a reference instead: "
                     "${env:NAME} or ${file:PATH}"
                 )
                 raise ValueError(message)
@@ -92,7 +92,7 @@ class Cluster:
         """Return the settings for a client of the library. The user's settings override the operator's defaults.
 
         Args:
-            own: what the operator sets, or would have.
+            own: settings that the operator forces, or its defaults.
 
         Raises:
             KafkaRefusedError: a reference cannot be resolved.
@@ -132,7 +132,7 @@ class Cluster:
 
         Args:
             error: a KafkaError, or a KafkaException that holds one.
-            about: what it is about, as a topic.
+            about: the thing that it concerns, such as a topic.
         """
         from confluent_kafka import KafkaError
 

@@ -49,9 +49,9 @@ def metadata_faults(messages: Sequence[Any], attributes: Mapping[str, str], sche
     """Return why messages cannot have their metadata as attributes, by position: a key or a header is no text.
 
     Args:
-        messages: of topics.
+        messages: the messages of topics.
         attributes: attribute -> what of a message it has.
-        schema: of the tuples.
+        schema: the schema of the tuples.
     """
     faults: dict[int, str] = {}
     for attribute, kind in attributes.items():

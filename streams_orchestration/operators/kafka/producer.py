@@ -57,9 +57,9 @@ class TransactionalProducer:
         """Connect, and fence the producer before.
 
         Args:
-            parameters: how the cluster is reached.
-            topic: that messages are written to.
-            key: of the first delivery.
+            parameters: the connection parameters of the cluster.
+            topic: the topic that messages are written to.
+            key: the key of the first delivery.
             alone: each message is a batch of its own, so that the broker refuses it and no other one with it.
             routes: messages that the client refuses are left out.
         """

@@ -151,7 +151,7 @@ class KafkaReader:
         """Yield the next messages from some positions on in pieces. Each piece moves the positions behind it.
 
         Args:
-            positions: of the partitions.
+            positions: the positions of the partitions.
             limit: messages at most.
             patient: wait a little for each further piece, since there are more and nothing waits for this.
 

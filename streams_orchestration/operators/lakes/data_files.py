@@ -126,7 +126,7 @@ def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Pa
     """Yield the files of an epoch as they become part of the table: small ones of a partition become one.
 
     Args:
-        key: of the delivery.
+        key: the key of the delivery.
         files: as `write_data_files` wrote them.
         waiting: the directory that they are in.
         scratch: a directory for merged ones, which are gone at the end.

@@ -42,7 +42,7 @@ class DeltaStore:
 
         Args:
             place: a path of this machine or an address.
-            storage: how an object store is reached.
+            storage: the options of the object store.
         """
         self.place = place
         self.storage = storage or StorageOptions()

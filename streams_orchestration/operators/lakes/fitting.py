@@ -50,10 +50,10 @@ def fit(table: str, columns: Mapping[str, TableColumn], partitions: Sequence[str
     """Return how tuples are fitted to a table.
 
     Args:
-        table: its name, for errors.
-        columns: of the table.
-        partitions: what the table is partitioned by.
-        wanted: what the sink says of it.
+        table: the name, for errors.
+        columns: the columns of the table.
+        partitions: the columns that the table is partitioned by.
+        wanted: the requirements of the sink.
 
     Raises:
         LakeRefusedError: they do not fit; names both sides and the remedy.

@@ -48,7 +48,7 @@ def check_catalog(properties: Mapping[str, str]) -> None:
         safe = REFERENCE.search(value) if _WITH_SECRET.search(name) else is_reference(value)
         if (_SECRET.search(name) or _WITH_SECRET.search(name)) and name not in _PLAIN and not safe:
             message = (
-                f"catalog: {name}: it contains a secret, which plans and logs would show; name where it is: "
+                f"catalog: {name}: it contains a secret, which plans and logs would show; use a reference instead: "
                 "${env:NAME} or ${file:PATH}"
             )
             raise ValueError(message)

@@ -41,7 +41,7 @@ class IcebergHistory:
 
         Args:
             catalog: its properties, with references.
-            name: of the table, with its namespace.
+            name: the name of the table, with its namespace.
         """
         self.properties = dict(catalog)
         self.place = name

@@ -33,7 +33,7 @@ class PartReader:
         """Return some rows of a data file, `limit` at most; None at its end.
 
         Args:
-            position: of the first of them.
+            position: the position of the first of them.
             part: the data file.
             limit: rows.
 

@@ -46,8 +46,8 @@ class LakeTarget:
         """Add files to the table, unless that was done before.
 
         Args:
-            key: of the delivery.
-            files: of its tuples.
+            key: the key of the delivery.
+            files: the files of its tuples.
             set_aside: takes the tuples that have null where the table does not take it; without it they fail.
 
         Raises:
@@ -105,7 +105,7 @@ class LakeTarget:
         """Return the tuples that have values in certain columns; the others fail, or are set aside.
 
         Args:
-            key: of the delivery.
+            key: the key of the delivery.
             tuples: all of the delivery.
             reasons: column -> why it may not be null.
             set_aside: takes the others; None to fail by the first one.

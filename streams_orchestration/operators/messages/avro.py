@@ -223,8 +223,8 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
     """Return the schema of a record with these attributes, each of which may be null.
 
     Args:
-        schema: of the attributes.
-        name: of the record.
+        schema: the schema of the attributes.
+        name: the name of the record.
         before: a schema whose record has the same name; else readers would not know it again.
 
     Raises:
@@ -238,9 +238,9 @@ def _record(fields: Any, name: str, path: str, used: set[str]) -> Avro:
     """Return a record with a name that no other record of the schema has.
 
     Args:
-        fields: of the record.
-        name: of the record, if it is free.
-        path: of the attribute that it is the type of; empty for that of the message.
+        fields: the fields of the record.
+        name: the name of the record, if it is free.
+        path: the path of the attribute that it is the type of; empty for that of the message.
         used: names of other records.
     """
     while name in used:

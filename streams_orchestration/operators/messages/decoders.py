@@ -61,8 +61,8 @@ def decode(
     """Decode messages to tuples.
 
     Args:
-        values: of the messages; None has no value, a mark that its key was deleted.
-        schema: of what is decoded.
+        values: the values of the messages; None has no value, a mark that its key was deleted.
+        schema: the schema of what is decoded.
         format: of the values. JSON: an object; members that are not there are null, others are ignored. CSV: one row,
             values by position. Raw: the bytes themselves.
         dialect: csv.

@@ -86,8 +86,8 @@ def derived(schema: pa.Schema, name: str, before: RegisteredSchema | None = None
     """Return the schema of a message with these attributes, each of which may be left out.
 
     Args:
-        schema: of the attributes.
-        name: of the message type.
+        schema: the schema of the attributes.
+        name: the name of the message type.
         before: a schema whose fields keep their numbers; those that are gone are reserved.
 
     Raises:
@@ -106,10 +106,10 @@ def _message(fields: Any, name: str, before: Any, path: str) -> list[str]:
     """Return a message type, with the types that only it uses nested within it.
 
     Args:
-        fields: of the message.
-        name: of the type.
+        fields: the fields of the message.
+        name: the name of the type.
         before: the type as it was; None where it is new.
-        path: of the attribute that it is the type of, with a point behind it; empty for that of the message.
+        path: the path of the attribute that it is the type of, with a point behind it; empty for that of the message.
     """
     known = {} if before is None else before.fields_by_name
     names = [field.name for field in fields]
@@ -169,8 +169,8 @@ def _field(kind: pa.DataType, name: str, before: Any, used: set[str]) -> tuple[l
     """Return the message type that a field needs, and its label and type.
 
     Args:
-        kind: of the attribute.
-        name: of the attribute, with those that it is within.
+        kind: the type of the attribute.
+        name: the name of the attribute, with those that it is within.
         before: the field as it was; None where it is new.
         used: names of message types, which another one does not get.
     """

@@ -65,9 +65,9 @@ def derived(schema: pa.Schema, format: SchemaKind, name: str, before: Registered
     """Return the text of a schema for these attributes.
 
     Args:
-        schema: of the attributes.
-        format: of the schema.
-        name: of the record, or message type; what no name can have becomes `_`.
+        schema: the schema of the attributes.
+        format: the format of the schema.
+        name: the name of the record, or message type; what no name can have becomes `_`.
         before: the schema that there is.
 
     Raises:
@@ -170,11 +170,11 @@ class RegisteredEncoder:
     """An encoder of tuples with the schema of one subject.
 
     Args:
-        registry: that has it, or gets it.
-        format: of the messages.
-        schema: of what is written.
+        registry: the registry that holds the schema, or gets it.
+        format: the format of the messages.
+        schema: the schema of what is written.
         subject: whose schema it is.
-        name: of the record, or message type, that is registered.
+        name: the name of the record, or message type, that is registered.
         register: a schema that is made of the attributes; else the latest of the subject is taken.
 
     Raises:

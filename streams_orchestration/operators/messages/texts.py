@@ -12,9 +12,9 @@ def protobuf_text_fault(descriptor: Any, content: bytes, path: str = "") -> str:
     """Return the field of a message of Protobuf that is no UTF-8 text, and why; empty when all are.
 
     Args:
-        descriptor: of the type of the message.
-        content: of the message.
-        path: of the field that has the message, with a point behind it.
+        descriptor: the descriptor of the type of the message.
+        content: the content of the message.
+        path: the path of the field that has the message, with a point behind it.
     """
     for number, piece in _fields(content):
         field = descriptor.fields_by_number.get(number)
@@ -68,7 +68,7 @@ def text_fault(value: Any, path: str) -> str:
 
     Args:
         value: as read with `surrogateescape`, with dicts for records and maps.
-        path: of the value.
+        path: the path of the value.
     """
     if isinstance(value, str):
         reason = utf8_fault(value.encode(errors="surrogateescape"))

@@ -35,9 +35,9 @@ def messages_of(body: bytes, kind: str, format: MessageFormat, names: Sequence[s
     """Return the messages in a body.
 
     Args:
-        body: of the request.
-        kind: its header Content-Type.
-        format: of a message; `raw`: the whole body is one.
+        body: the body of the request.
+        kind: the header Content-Type.
+        format: the format of a message; `raw`: the whole body is one.
         names: attributes that a row of CSV has, for its header line.
         separator: csv.
 

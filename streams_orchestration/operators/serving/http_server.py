@@ -34,7 +34,7 @@ class HttpServer(uvicorn.Server):
 
     Args:
         app: the ASGI application.
-        listener: where connections come from; the server closes it.
+        listener: the listener, which the server closes.
         end_seconds: seconds that requests under way may take when the server is to end.
         options: further arguments of `uvicorn.Config`.
     """

@@ -143,8 +143,8 @@ class Listener(socket.socket):
 
     Args:
         place: address and port to listen at, as `socket.getaddrinfo` gives them.
-        family: of the address.
-        places: that connections take.
+        family: the family of the address.
+        places: the places that connections take.
 
     Raises:
         OSError: the address cannot be used.
@@ -187,7 +187,7 @@ def listen(address: str, port: int, places: Places) -> Listener:
     Args:
         address: a name or an IP address.
         port: TCP port; 0 for a free one.
-        places: that connections take.
+        places: the places that connections take.
 
     Raises:
         OSError: the address cannot be used.

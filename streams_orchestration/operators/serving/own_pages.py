@@ -36,10 +36,10 @@ def foreign_refusal(
     """Return the status and the reason with which a request is refused, or None for a request of an own page.
 
     Args:
-        headers: of the request.
+        headers: the headers of the request.
         is_own_host: whether a value of Host is the server's. A name that somebody else has made an address of this
             machine is not.
-        title: of the server, for the reason.
+        title: the title of the server, for the reason.
         may_link: pages of other addresses may lead to what is asked for, as by a link.
     """
     host = headers.get("host", "")

@@ -319,8 +319,8 @@ class FileSource(SourceOperator):
         """Open a file at a piece of it.
 
         Args:
-            path: of the file.
-            mark: of the piece.
+            path: the path of the file.
+            mark: the mark of the piece.
             check: its columns are to be looked at.
             known: identity that it had when rows of it were read.
             offset: of these rows.

@@ -127,7 +127,7 @@ class HttpSink(EpochSink):
         Args:
             part: the tuples.
             names: attributes that are posted.
-            key: of the request.
+            key: the key of the request.
             first: number of the first tuple in the delivery.
             refused: gets the tuples that are refused.
         """

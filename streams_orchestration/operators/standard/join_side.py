@@ -40,7 +40,7 @@ class JoinSide:
 
         Args:
             keys: the parts of the others' keys.
-            count: of the others.
+            count: the count of the others.
 
         Returns:
             Rows of the others, and places in the log.

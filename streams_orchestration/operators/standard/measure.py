@@ -191,7 +191,7 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> M
 
     Args:
         text: the function with its argument.
-        schema: of the stream whose attributes it may use.
+        schema: the schema of the stream whose attributes it may use.
         parameter: named in errors.
         zone: the time zone of the application.
 

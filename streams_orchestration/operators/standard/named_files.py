@@ -43,7 +43,7 @@ class NamedFiles(Operator):
 
     @staticmethod
     def _attribute(context: OperatorContext) -> str:
-        """Return the one that names the file."""
+        """Return the attribute that names the file."""
         texts = [field.name for field in context.inputs[0] if pa.types.is_string(field.type)]
         if len(texts) != 1:
             message = (

@@ -10,7 +10,7 @@ class OutputFunction:
     """A function over the tuples of a group.
 
     Attributes:
-        name: as it is written.
+        name: the name in the spec.
         arguments: their names.
         forms: the types of the arguments and of the value, as the documentation shows them.
         summary: one sentence for the documentation.

@@ -75,9 +75,9 @@ class Measure(Protocol):
         """Take in a batch whose tuple i belongs to group `groups[i]`.
 
         Args:
-            counts: of every group the tuples so far that count, which is written to; below 0 once it has no value.
+            counts: the counted tuples of every group so far, updated in place; below 0 once it has no value.
             values: the running values, likewise; 0 or None for a group without tuples.
-            groups: of every tuple.
+            groups: the group of every tuple.
             batch: the tuples.
         """
         ...

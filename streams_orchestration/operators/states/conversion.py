@@ -23,8 +23,8 @@ def converted(state: State, initial: State) -> State:
     empty.
 
     Args:
-        state: as it was stored.
-        initial: what the operator's `checkpoint` gives before the first tuple.
+        state: the stored state.
+        initial: the result of `checkpoint` before the first tuple.
 
     Raises:
         ConversionError: a column is gone, or has a type that does not hold all values of the former one.

@@ -43,7 +43,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
 
         Args:
             keys: the attributes that make a key, in Spark's DDL or as Arrow's schema; at least one, none nested.
-            values: those of a value.
+            values: the attributes of a value.
 
         Raises:
             ValueError: the attributes cannot make keys.
@@ -92,7 +92,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         """Set the values of keys. Of a key that occurs twice the last one counts.
 
         Args:
-            keys: as everywhere.
+            keys: keys in any form that the class takes.
             values: columns by name, or anything that keys may be; attributes that it lacks stay as they are.
 
         Raises:
@@ -133,7 +133,7 @@ class KeyedState(Incremental, MutableMapping[Any, Any]):
         """Return the rows of keys in `column`; missing keys are added with 0, false or null as values.
 
         Args:
-            keys: as everywhere.
+            keys: keys in any form that the class takes.
             touch: the values in these rows are about to be written, so they count as changed.
         """
         before = self.index.rows

@@ -78,9 +78,9 @@ def declared_keys(state_keys: StateKeys, state: State, schema: pa.Schema | None)
     """Yield the keys of all parts of a state, each as a batch with the attributes that were declared.
 
     Args:
-        state_keys: as declared.
-        state: of one replica.
-        schema: of the tuples, which says the types of keys in dictionaries.
+        state_keys: the declared keys.
+        state: the state of one replica.
+        schema: the schema of the tuples, which says the types of keys in dictionaries.
 
     Raises:
         RescaleError: a part has no declared keys, or others.
@@ -108,7 +108,7 @@ def divide_keyed(parts: Sequence[KeyedState], channels: Sequence[np.ndarray], wi
     """Divide keys with their values among the given replicas, in order of the parts.
 
     Args:
-        parts: of the replicas so far, of one type.
+        parts: the parts of the replicas so far, of one type.
         channels: for each of them the replica of every key, in order.
         width: the number of replicas.
 

@@ -59,7 +59,7 @@ def dump_state(state: State, version: int = 0, chain: Sequence[tuple[int, int]] 
     the next: few files, and little is written twice.
 
     Args:
-        state: of the operator.
+        state: the state of the operator.
         version: a number above those of the chain.
         chain: version and size in bytes of the files that hold the state as it was when it was last stored or loaded.
         plain: the digest that it had then, where that is known.

@@ -30,7 +30,7 @@ class TupleLog(Incremental):
         """Create without tuples.
 
         Args:
-            schema: of the tuples.
+            schema: the schema of the tuples.
             notes: names with numpy types.
         """
         super().__init__()

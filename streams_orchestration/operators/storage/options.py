@@ -18,7 +18,7 @@ SECRETS = ("accessKey", "secretKey", "sessionToken", "accountKey", "sasToken", "
 
 
 class StorageOptions(BaseModel):
-    """Without any, the libraries' own ways are gone: environment variables, files in the home directory, roles."""
+    """The options of an object store. Without any, the library uses its own sources: variables, files, roles."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
 
@@ -65,7 +65,7 @@ class StorageOptions(BaseModel):
         for name in SECRETS:
             if name in there and not is_reference(there[name]):
                 message = (
-                    f"{name}: it contains a secret, which plans and logs would show; name where it is: "
+                    f"{name}: it contains a secret, which plans and logs would show; use a reference instead: "
                     "${env:NAME} or ${file:PATH}"
                 )
                 raise ValueError(message)

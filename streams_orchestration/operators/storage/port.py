@@ -73,7 +73,7 @@ class Storage(Protocol):
         ...
 
     def file(self, place: str) -> File:
-        """Return the file of this name, whether it is there or not."""
+        """Return the file of this name, which need not exist."""
         ...
 
     def below(self, place: str) -> Sequence[File]:

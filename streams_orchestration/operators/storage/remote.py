@@ -26,7 +26,7 @@ BUFFER_BYTES = 4 << 20
 """Bytes of one request when a file is read, and when it is sent."""
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 10.0
-"""How long Google's library tries by itself; it would go on for a quarter of an hour."""
+"""Seconds for which Google's library retries by itself; its default is a quarter of an hour."""
 _NATIVE = re.compile(r"Unable to load (libjvm|libhdfs)")
 """The library names every place where it has looked, which are some hundred."""
 _HADOOP = (
@@ -44,7 +44,7 @@ _REFUSED = re.compile(
 
 
 class RemoteStorage:
-    """One bucket or container, reached when it is first used. Objects are shown whole, or not at all."""
+    """One bucket or container, connected at its first use. An object is visible whole, or not at all."""
 
     def __init__(self, root: str, options: StorageOptions) -> None:
         self.root = root

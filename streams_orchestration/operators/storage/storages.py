@@ -18,7 +18,7 @@ def storage_of(place: str, base: Path = Path(), options: StorageOptions | None =
     Args:
         place: a path of this machine or an address.
         base: relative paths start from here.
-        options: how an object store is reached.
+        options: the options of the object store.
 
     Raises:
         ValueError: the address cannot be used, or an option does not go with it.

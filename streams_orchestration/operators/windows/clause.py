@@ -91,12 +91,12 @@ PartitionPolicyKind = Literal["partitionAge", "partitionCount", "tupleCount"]
 
 @dataclass(frozen=True)
 class PartitionPolicy:
-    """When partitions are given up."""
+    """The policy that evicts partitions."""
 
     kind: PartitionPolicyKind
     size: float
     attribute: str | None = None
-    """Of an age, once it is `resolved`."""
+    """The attribute of an age, once it is `resolved`."""
 
     def times(self, batch: pa.RecordBatch) -> np.ndarray | None:
         """Return the times of tuples, where partitions have an age; raises as `Policy.values`."""
@@ -110,10 +110,10 @@ class Window:
     tumbling: bool
     eviction: Policy
     trigger: Policy
-    """Of a tumbling window the eviction itself."""
+    """The trigger; for a tumbling window the eviction itself."""
     partitioned: bool = False
     partitions: PartitionPolicy | None = None
-    """When they are given up, if ever."""
+    """The policy that evicts partitions, if there is one."""
 
     def resolved(self, schema: pa.Schema, time_attribute: str | None) -> Window:
         """Return this window for the tuples of one stream; raises as `Policy.resolved`."""
@@ -131,7 +131,7 @@ class Window:
 
 
 def parse_window(text: str, *, least: int = 1) -> Window:
-    """Read a window clause; `least` is the smallest count.
+    """Parse a window clause; `least` is the smallest count.
 
     Raises:
         ValueError: it is none; says what is expected.

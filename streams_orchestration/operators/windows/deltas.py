@@ -35,11 +35,11 @@ def restarts(values: np.ndarray, bounds: np.ndarray, held: np.ndarray, firsts: n
     """Return which tuples are more than `size` beyond the first tuple of their window, and so start the next window.
 
     Args:
-        values: of the tuples, sequence by sequence.
-        bounds: of the sequences.
-        held: of every sequence whether a window is open already.
+        values: the values of the tuples, sequence by sequence.
+        bounds: the bounds of the sequences.
+        held: whether a window of the sequence is open already.
         firsts: the value of its first tuple.
-        size: of a window.
+        size: the size of a window.
     """
     result = np.zeros(len(values), bool)
     begins, lengths = bounds[:-1], np.diff(bounds)
@@ -74,10 +74,10 @@ def left_by(values: np.ndarray, bounds: np.ndarray, tuples: np.ndarray, size: fl
     The oldest tuple leaves, and the next, as long as the one that arrives is more than `size` beyond it.
 
     Args:
-        values: of the tuples, sequence by sequence.
-        bounds: of the sequences.
-        tuples: those that arrive, in order: the last ones of each sequence.
-        size: of a window.
+        values: the values of the tuples, sequence by sequence.
+        bounds: the bounds of the sequences.
+        tuples: the arriving tuples in order: the last ones of each sequence.
+        size: the size of a window.
     """
     sequences = np.searchsorted(bounds, tuples, side="right") - 1
     begins, lengths = bounds[:-1], np.diff(bounds)

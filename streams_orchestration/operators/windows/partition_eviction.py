@@ -78,7 +78,7 @@ class PartitionEviction:
 
         Args:
             policy: when partitions are given up.
-            window: of each.
+            window: the window of each.
             partition: the types of what makes a partition.
         """
         self.policy = policy
@@ -116,7 +116,7 @@ class PartitionEviction:
             keys: the partitions.
             codes: for every tuple the position of its partition in `keys`.
             values: what differences between tuples are made of.
-            times: of the tuples, where partitions have an age.
+            times: the times of the tuples, where partitions have an age.
         """
         if self._renumbered != self.known.renumbered:
             self._read()

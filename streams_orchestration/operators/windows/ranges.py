@@ -19,7 +19,7 @@ class Groups(NamedTuple):
     """Start of each group among the rows in `order`."""
     ends: np.ndarray
     order: np.ndarray | None = None
-    """All rows, those of a group one behind another; left out where they are already."""
+    """All rows, ordered by group; None if they are in that order."""
 
 
 def whole_windows(starts: np.ndarray, ends: np.ndarray) -> Groups:
@@ -32,10 +32,10 @@ def groups_of(codes: np.ndarray, starts: np.ndarray, ends: np.ndarray, rows_at_o
     """Find the groups in windows that are ranges of rows.
 
     Args:
-        codes: of every row its group.
-        starts: of every window its first row.
-        ends: of every window the row behind its last one.
-        rows_at_once: that are laid out together to find the first ones of groups.
+        codes: the group of every row.
+        starts: the first row of every window.
+        ends: the row behind the last one of every window.
+        rows_at_once: rows that are laid out together to find the first ones of groups.
     """
     count = len(codes)
     order = np.argsort(codes, kind="stable")

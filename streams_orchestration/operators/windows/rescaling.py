@@ -1,4 +1,4 @@
-"""Windows among replicas: those of partitions go where the partition goes, those that marks close are merged."""
+"""Windows among replicas: a partition's windows follow the partition; windows that marks close are merged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WindowShape(NamedTuple):
     marked: bool
     """Marks close them."""
     given_up: bool
-    """Whether partitions may be given up, and so have numbers."""
+    """True if partitions may be evicted, and so have numbers."""
     merges: Mapping[str, Merge]
     """Name of a group's result -> how to merge it."""
 
@@ -86,9 +86,9 @@ def renumbered(
     """Return new numbers from 0 on in every channel.
 
     Args:
-        numbers: that there are so far, by replica.
-        channels: where each goes.
-        order: what the new ones are ordered by; by replica where it is the same.
+        numbers: the numbers so far, by replica.
+        channels: the replica of each.
+        order: the sort key of the new numbers; equal keys are ordered by replica.
         width: the number of channels.
     """
     all_channels, keys = np.concatenate(channels), np.concatenate(order)
@@ -134,13 +134,13 @@ def divide_partitions(states: Sequence[State], names: Sequence[str], route: Rout
 def divide_tumbling(
     states: Sequence[State], channels: Sequence[np.ndarray], route: Route, partitions: Sequence[Numbers] | None
 ) -> list[dict[str, Any]]:
-    """Open windows of partitions, with their groups.
+    """Divide the open windows of partitions, with their groups.
 
     Args:
-        states: of the replicas so far.
+        states: the states of the replicas so far.
         channels: for each of them the replica of every open window, in order.
-        route: of the tuples.
-        partitions: what has become of their numbers, where partitions have numbers.
+        route: the route of the tuples.
+        partitions: the new numbers of the partitions, if they have numbers.
     """
     width = route.width
     parts: list[KeyedState] = [state["windows"] for state in states]
@@ -170,10 +170,10 @@ def merge_marked(
     """Open windows that a mark closes: groups that are alike become one.
 
     Args:
-        states: of the replicas so far.
+        states: the states of the replicas so far.
         channels: for each of them the replica of every group, in order.
-        partition: of how many parts of a group's key a partition is made.
-        merges: by the name of what a group has come to.
+        partition: the number of parts of a group's key that form a partition.
+        merges: the merge function of each part of a group's state.
         width: the number of replicas.
     """
     windows: KeyedState = states[0]["windows"]
@@ -216,10 +216,10 @@ def divide_sliding(
     """Divide the tuples in sliding windows of partitions, and the trigger positions.
 
     Args:
-        states: of the replicas so far.
+        states: the states of the replicas so far.
         channels: for each of them the replica of every partition, in order.
-        route: of the tuples.
-        partitions: what has become of their numbers, where partitions have numbers.
+        route: the route of the tuples.
+        partitions: the new numbers of the partitions, if they have numbers.
     """
     parts: list[KeyedState] = [state["partitions"] for state in states]
     logs = [divide_log(state["tuples"], route, 0) for state in states]

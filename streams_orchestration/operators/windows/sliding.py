@@ -27,22 +27,22 @@ class Firings(NamedTuple):
 
 
 class _Arrivals(NamedTuple):
-    """The partitions that tuples have come to, with what was in their windows, partition by partition."""
+    """The partitions that got tuples, with the earlier content of their windows, partition by partition."""
 
     places: np.ndarray
     """Places of all these tuples in the log."""
     bounds: np.ndarray
-    """Where each partition begins among them, and the end."""
+    """The begin of each partition among them, and the end."""
     new: np.ndarray
     """Indices of the new tuples among them."""
     owners: np.ndarray
     """Partition of each new tuple."""
     news: np.ndarray
-    """Where each partition begins among those that have come, and the end."""
+    """The begin of each partition among the new tuples, and the end."""
 
 
 class SlidingWindows:
-    """The tuples of all partitions' windows, and what is in them whenever one is triggered."""
+    """The tuples in the windows of all partitions, and the content of each triggered window."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class SlidingWindows:
         Args:
             eviction: when tuples leave.
             trigger: when a window is looked at.
-            schema: of the tuples.
+            schema: the schema of the tuples.
             partition: the types of what makes a partition; none if there is only one.
             partitions: tells those of tuples that are in windows already.
         """
@@ -134,7 +134,7 @@ class SlidingWindows:
     def _moved(
         self, rows: np.ndarray, arrivals: _Arrivals, lows: np.ndarray, triggers: np.ndarray, first: int
     ) -> tuple[np.ndarray, ...]:
-        """Return a trigger by delta: likewise, but of what was in their windows before them."""
+        """Return the tuples that fire a trigger by delta, and the ranges of their windows before them."""
         marks, marked = self.partitions.column("mark"), self.partitions.column("marked")
         held, values = marked[rows], triggers[arrivals.places[arrivals.new] - first]
         mixed = comparable(np.concatenate([marks[rows][held], values]))
@@ -158,7 +158,7 @@ class SlidingWindows:
         return Firings(self.log.take(places[seen]), moved[starts], moved[ends], at)
 
     def _note(self) -> None:
-        """Find out again what is noted of the tuples."""
+        """Compute the notes of restored tuples again."""
         tuples = self.log.take(np.arange(self.log.size))
         keys, codes = self._partitions_of(tuples)
         rows = self.partitions.index.find(keys)

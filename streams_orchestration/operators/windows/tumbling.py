@@ -16,9 +16,9 @@ class _Arrivals(NamedTuple):
     """The tuples of a batch, partition by partition."""
 
     order: np.ndarray
-    """Order of all tuples in which those of a partition follow one another."""
+    """An order of all tuples that keeps those of a partition together."""
     bounds: np.ndarray
-    """Where each partition begins among them, and the end."""
+    """The begin of each partition in that order, and the end."""
 
     @property
     def counts(self) -> np.ndarray:
@@ -53,7 +53,7 @@ class TumblingWindows:
         Args:
             policy: when a window is closed.
             partition: the types of what makes a partition; none if there is only one.
-            kind: of the values that differences are made of.
+            kind: the type of the values that differences are made of.
         """
         self.policy = policy
         values = pa.schema([("number", pa.int64()), ("count", pa.int64()), ("first", kind)])
