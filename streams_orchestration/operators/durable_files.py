@@ -1,13 +1,13 @@
-"""Files that are there after a loss of power: the one way in which they are written.
+"""Durable files: the one way in which files are written that must survive a loss of power.
 
 Each step is on disk before the next one relies on it:
 
-1. `durable` has the content of one file on disk, `sync_contents` that of several, which are synchronised together: on a
-   journaling file system that takes hardly longer than one. After a loss of power such a file may still be gone.
-2. A rename or a link gives a finished file its final name, where it had another one.
-3. `sync_names` has the names on disk, by one call for each directory, however many files came into it.
+1. `durable` flushes the content of one file, `sync_contents` that of several. They are flushed together, which takes
+   hardly longer than one on a journaling file system. After a loss of power such a file may still lack its name.
+2. A rename or a link gives a finished file its final name.
+3. `sync_names` flushes the names, by one call for each directory.
 
-Only then another place may rely on the file: a commit that names it, or the removal of its former name.
+Only then may another place rely on the file: a commit that names it, or the removal of its former name.
 """
 
 from __future__ import annotations

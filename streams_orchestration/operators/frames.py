@@ -1,4 +1,4 @@
-"""Operators that are Spark's own inside: DataFrames come in and go out, and Spark keeps the state."""
+"""Operators that run inside Spark: they take and return DataFrames, and Spark keeps their state."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Library:
-    """Stands for a module."""
+    """A stand-in for a module that is imported at its first use."""
 
     def __init__(self, module: str) -> None:
         self._module = module

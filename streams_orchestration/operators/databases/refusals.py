@@ -30,7 +30,7 @@ class Refusal(NamedTuple):
     """Within the delivery, from 1."""
     row: Row
     column: str
-    """Empty where none is known to be the cause."""
+    """The column that causes the refusal; empty if it is unknown."""
     error: SQLAlchemyError | NotStorableError
 
 

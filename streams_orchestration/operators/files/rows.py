@@ -42,7 +42,7 @@ class Malformed(NamedTuple):
 
 
 class FileRows(NamedTuple):
-    """Rows in order. The number of a row counts malformed ones, too, whatever is done with them."""
+    """Consecutive rows of a file. Row numbers also count malformed rows."""
 
     batch: pa.RecordBatch
     malformed: tuple[Malformed, ...] = ()

@@ -1,5 +1,5 @@
-"""Apache Kafka: what KafkaSource and KafkaSink are made of.
+"""Apache Kafka, as KafkaSource and KafkaSink use it.
 
-`client.py` is what both know of the library, `reader.py` reads partitions, `producer.py` writes transactions. What
-messages hold is in `operators/messages/`.
+`client.py` has the settings and errors of the library, `reader.py` reads partitions, `producer.py` writes transactions.
+The contents of messages are in `operators/messages`.
 """

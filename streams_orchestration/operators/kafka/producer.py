@@ -28,7 +28,7 @@ POLL_SECONDS = 0.002
 COMMIT_SECONDS = 60.0
 """Seconds that one attempt to end a transaction may take."""
 TRANSACTION_MILLISECONDS = 300_000
-"""After so long the cluster ends a transaction of a process that died, and readers go on."""
+"""Milliseconds after which the cluster aborts the transaction of a dead process, so that readers continue."""
 
 
 class KafkaMessage(NamedTuple):

@@ -86,7 +86,7 @@ class RegisteredDecoder:
         self._format = format
         self._schema = schema
         self._readers: dict[int, _Reader | str] = {}
-        """By the number of the schema; a text says why nothing can be read with it."""
+        """Schema number -> its reader, or the reason why nothing can be read with the schema."""
 
     def decode(self, values: Sequence[bytes | None]) -> Decoded:
         """Return the tuples of messages, in order.

@@ -26,7 +26,7 @@ from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
 MOST_UNACKNOWLEDGED = 1000
-"""Far fewer than keys are remembered: those that were not acknowledged come again."""
+"""Most unacknowledged messages; far fewer than the remembered keys, since unacknowledged messages come again."""
 FETCH_SECONDS = 2.0
 ACKNOWLEDGE_SECONDS = 30.0
 """Seconds after which an unacknowledged message is delivered again."""
