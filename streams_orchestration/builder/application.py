@@ -18,19 +18,19 @@ from streams_orchestration.builder.inference import refuse_misfits
 from streams_orchestration.builder.nodes import (
     BuildError,
     Definition,
-    Graph,
+    DraftGraph,
+    DraftNode,
+    DraftOutput,
+    DraftSource,
     Json,
-    Node,
-    Output,
     Root,
-    Source,
     name_in,
     reached,
     schema_of,
 )
-from streams_orchestration.builder.places import Place, calling_place, located
+from streams_orchestration.builder.places import CallSite, calling_place, located
 from streams_orchestration.builder.reading import read_into
-from streams_orchestration.builder.schemas import Schema
+from streams_orchestration.builder.schemas import SchemaLike
 from streams_orchestration.builder.streams import (
     Input,
     Invoked,
@@ -53,7 +53,7 @@ from streams_orchestration.model.standard import STANDARD
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from streams_orchestration.builder.testing import Rows
+    from streams_orchestration.builder.testing import TestTuples
 
 
 class Application(Declarations):
@@ -73,12 +73,12 @@ class Application(Declarations):
         self.time_zone = time_zone
         self._place = calling_place()
         self._root = Root()
-        self._graphs: list[Graph] = [self._root.main]
+        self._graphs: list[DraftGraph] = [self._root.main]
 
     # operators
 
     def stream(
-        self, operator: Use, *inputs: Input, schema: Schema | None = None, name: str | None = None,
+        self, operator: Use, *inputs: Input, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, rate: float | None = None, consistent: Json | None = None,
     ) -> Stream:  # fmt: skip
         """Add an operator with one output.
@@ -114,18 +114,18 @@ class Application(Declarations):
         self._check_columns(operator, node)
         return Invoked(self, node)
 
-    def tuple_type(self, stream: Source) -> str | None:
+    def tuple_type(self, stream: DraftSource) -> str | None:
         """Return the tuple type of a stream in DDL, or None if it is not known here."""
         schema = schema_of(stream)
         return schema if schema is None else self._schemas.get(schema, schema)
 
-    def _check_columns(self, operator: Use, node: Node) -> None:
+    def _check_columns(self, operator: Use, node: DraftNode) -> None:
         """Check the expressions that were made of columns, if the tuple types are known; raises BuildError."""
         if operator.typed:
             inputs = [self.tuple_type(port.streams[0]) if port.streams else None for port in node.inputs]
             refuse_misfits(node, inputs, [self.tuple_type(output) for output in node.outputs or ()])
 
-    def import_stream(self, schema: Schema, *, name: str | None = None, **parameters: Any) -> Stream:
+    def import_stream(self, schema: SchemaLike, *, name: str | None = None, **parameters: Any) -> Stream:
         """Import a stream that another application exports.
 
         Args:
@@ -149,9 +149,9 @@ class Application(Declarations):
             annotations: the annotations of the definition; only `threading` is allowed.
             config: the config of operators inside that have none of their own.
         """
-        definition = Definition(name, calling_place(), Graph(self._root))
+        definition = Definition(name, calling_place(), DraftGraph(self._root))
         definition.graph.definition = definition
-        definition.inputs = [Output(definition.graph, name=each) for each in inputs]
+        definition.inputs = [DraftOutput(definition.graph, name=each) for each in inputs]
         definition.annotations, definition.config = dict(annotations or {}), dict(config or {})
         self._root.definitions.append(definition)
         with self._within(definition.graph):
@@ -165,10 +165,10 @@ class Application(Declarations):
         the graph around reads it.
         """
         place = calling_place()
-        graph = Graph(self._root)
+        graph = DraftGraph(self._root)
         definition = Definition(name, place, graph)
         graph.definition = definition
-        node = Node(self._graphs[-1], definition, place, name, uid=uid)
+        node = DraftNode(self._graphs[-1], definition, place, name, uid=uid)
         definition.block = node
         node.graph.nodes.append(node)
         self._root.definitions.append(definition)
@@ -188,7 +188,7 @@ class Application(Declarations):
             yield block.annotate(parallel=annotation)
 
     @contextmanager
-    def _within(self, graph: Graph) -> Iterator[None]:
+    def _within(self, graph: DraftGraph) -> Iterator[None]:
         self._graphs.append(graph)
         try:
             yield
@@ -198,24 +198,26 @@ class Application(Declarations):
     def _add(
         self, operator: Use | Definition, inputs: Sequence[Input], outputs: Outputs | None, *, name: str | None = None,
         uid: str | None = None,
-    ) -> Node:  # fmt: skip
+    ) -> DraftNode:  # fmt: skip
         place, graph = calling_place(), self._graphs[-1]
-        node = Node(graph, self._declared(operator) if isinstance(operator, Use) else operator, place, name, uid=uid)
+        node = DraftNode(
+            graph, self._declared(operator) if isinstance(operator, Use) else operator, place, name, uid=uid
+        )
         node.parameters = dict(operator.parameters) if isinstance(operator, Use) else {}
         node.inputs = ports_of(inputs)
         for port in node.inputs:
             port.streams = [reached(each, graph, place) for each in port.streams]
         if isinstance(outputs, int) and not isinstance(outputs, bool) and outputs >= 0:
-            node.outputs = [Output(graph, node) for _ in range(outputs)]
+            node.outputs = [DraftOutput(graph, node) for _ in range(outputs)]
         elif outputs is not None:
             node.outputs = [
-                Output(graph, node, stream, None if schema is None else self._ddl(schema))
+                DraftOutput(graph, node, stream, None if schema is None else self._ddl(schema))
                 for stream, schema in _pairs(outputs, place)
             ]
         graph.nodes.append(node)
         return node
 
-    def _streams(self, node: Node) -> tuple[Stream, ...]:
+    def _streams(self, node: DraftNode) -> tuple[Stream, ...]:
         return tuple(Stream(self, output) for output in node.outputs or ())
 
     def _use(
@@ -280,14 +282,14 @@ class Application(Declarations):
         graph = self._root.main
         for node in graph.nodes:
             if node.outputs is None and graph.names[node] == name and not self._is_sink(node):
-                node.outputs = [Output(graph, node, name)]
+                node.outputs = [DraftOutput(graph, node, name)]
             for output in node.outputs or ():
                 if (output.name or name_in(graph, output)) == name:
                     return Stream(self, output)
         message = f"{self.name} has no stream {name}"
         raise KeyError(message)
 
-    def _is_sink(self, node: Node) -> bool:
+    def _is_sink(self, node: DraftNode) -> bool:
         """Return True if an invocation that names no outputs has none, instead of one stream of its own name."""
         if not isinstance(node.operator, str):
             return not node.operator.outputs
@@ -308,7 +310,7 @@ class Application(Declarations):
         return compile_application(self.model(), options)
 
     def test(
-        self, inputs: Mapping[str, Rows] | None = None, *, streams: Sequence[str | Stream] = (),
+        self, inputs: Mapping[str, TestTuples] | None = None, *, streams: Sequence[str | Stream] = (),
         options: Options | None = None, batch: int = 1000,
     ) -> dict[str, pa.Table]:  # fmt: skip
         """Run the application in this process on the tuples of a test; see `testing.run_in_process`."""
@@ -348,7 +350,7 @@ class Application(Declarations):
         return f"{self._place.file}:{names[0]}"
 
 
-def _pairs(outputs: Any, place: Place) -> list[tuple[str, Any]]:
+def _pairs(outputs: Any, place: CallSite) -> list[tuple[str, Any]]:
     """Return the name and the schema of each output; the schema may be None.
 
     Raises:

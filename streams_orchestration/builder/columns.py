@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeAlias
 
-from streams_orchestration.builder.literals import ColumnError, Literal, literal, type_named
+from streams_orchestration.builder.literals import ColumnError, PythonValue, literal, type_named
 from streams_orchestration.expressions.junctions import between, joined, junction_parts
 from streams_orchestration.expressions.syntax import (
     Apply,
@@ -20,7 +20,7 @@ from streams_orchestration.expressions.syntax import (
 )
 from streams_orchestration.expressions.writing import written
 
-Value: TypeAlias = "Column | Literal"
+Value: TypeAlias = "Column | PythonValue"
 """An operand or an argument: an expression, or a value of Python."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from streams_orchestration.builder.nodes import Json
 from streams_orchestration.builder.places import calling_place, located
 from streams_orchestration.builder.references import Reference, TextReference
-from streams_orchestration.builder.schemas import Schema, ddl_of
+from streams_orchestration.builder.schemas import SchemaLike, ddl_of
 from streams_orchestration.builder.streams import plain_keys
 from streams_orchestration.builder.values import Use, import_path, plain
 from streams_orchestration.model import application as model
@@ -40,7 +40,7 @@ class Declarations:
         self._submission[name] = located(declared | ({} if default is None else {"default": default}), calling_place())
         return (TextReference if declared["type"] == "rstring" else Reference)(f"${{{name}}}")
 
-    def schema(self, name: str, schema: Schema) -> str:
+    def schema(self, name: str, schema: SchemaLike) -> str:
         """Declare a tuple type and return its name, which can then stand for it."""
         self._schemas[name] = ddl_of(schema)
         return name
@@ -84,7 +84,7 @@ class Declarations:
         self._operators.setdefault(name, located(dict(operator.declaration), calling_place()))
         return name
 
-    def _ddl(self, schema: Schema | None) -> str | None:
+    def _ddl(self, schema: SchemaLike | None) -> str | None:
         """Return a schema as text for the spec. A class is declared under its name, which plans and pages then show."""
         if schema is None or isinstance(schema, str):
             return schema

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streams_orchestration.expressions.catalog import GROUPS
 from streams_orchestration.expressions.functions.choices import CHOICES
-from streams_orchestration.expressions.table import Form, Function, Signature
+from streams_orchestration.expressions.table import Form, Function, FunctionSignature
 from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS, OutputFunction
 
 PAGE = Path(__file__).with_name("functions.py")
@@ -65,7 +65,7 @@ def _summary(function: OutputFunction) -> str:
     return f"{head} -> Summary:\n{_docstring(function.summary, [note])}\n{body}\n"
 
 
-def _parameters(signatures: tuple[Signature, ...]) -> tuple[list[str], list[str]]:
+def _parameters(signatures: tuple[FunctionSignature, ...]) -> tuple[list[str], list[str]]:
     """Return the parameters of a function in Python, and the arguments of the `call` in its body."""
     longest = max(signatures, key=lambda form: len(form.parameters), default=None)
     if longest is None or longest.variadic or any(len(f.parameters) != len(longest.parameters) for f in signatures):

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from streams_orchestration.builder.columns import Column, Summary, col
-from streams_orchestration.builder.nodes import BuildError, Node
+from streams_orchestration.builder.nodes import BuildError, DraftNode
 from streams_orchestration.builder.places import calling_place
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.tree import Attribute
@@ -100,7 +100,7 @@ def summarised(output: Mapping[str, str | Summary], keys: Sequence[str], ddl: st
     return schema_ddl(pa.schema(list(fields.values())))
 
 
-def refuse_misfits(node: Node, inputs: Sequence[str | None], outputs: Sequence[str | None]) -> None:
+def refuse_misfits(node: DraftNode, inputs: Sequence[str | None], outputs: Sequence[str | None]) -> None:
     """Check an operator whose parameters were made of columns.
 
     Args:

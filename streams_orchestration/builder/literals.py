@@ -28,7 +28,7 @@ from streams_orchestration.expressions.types import (
 )
 from streams_orchestration.expressions.writing import Given
 
-Literal = (
+PythonValue = (
     str | int | float | bool | decimal.Decimal | bytes | datetime.date | datetime.datetime | datetime.timedelta | None
 )
 """The values of Python that an expression may hold."""

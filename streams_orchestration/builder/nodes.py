@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams_orchestration.builder.places import Place, located
+from streams_orchestration.builder.places import CallSite, located
 from streams_orchestration.builder.values import plain
 from streams_orchestration.model.standard import KEEPS_TYPE, STANDARD
 
@@ -30,23 +30,23 @@ Json = dict[str, Any]
 class BuildError(ValueError):
     """Error: the application is built in a way that no spec can express; the message names file and line."""
 
-    def __init__(self, message: str, place: Place) -> None:
+    def __init__(self, message: str, place: CallSite) -> None:
         super().__init__(f"{place.file}:{place.line}: {message}")
         self.message = message
         self.place = place
 
 
 @dataclass(eq=False)
-class Port:
+class DraftPort:
     """An input port of an invocation, and the streams that it reads."""
 
-    streams: list[Source]
+    streams: list[DraftSource]
     name: str | None = None
     """The port's name; None for the composite's own name of the port, or `in0`, `in1` and so on."""
     control: bool = False
     mutates: Sequence[str] | None = None
 
-    def document(self, graph: Graph) -> Any:
+    def document(self, graph: DraftGraph) -> Any:
         """Return the port in the form of a spec."""
         names = [name_in(graph, stream) for stream in self.streams]
         more: Json = {"name": self.name} if self.name else {}
@@ -58,34 +58,34 @@ class Port:
 
 
 @dataclass(eq=False)
-class Output:
+class DraftOutput:
     """The origin of a stream: an output port of an invocation, or an input port of a composite."""
 
-    graph: Graph
-    node: Node | None = None
+    graph: DraftGraph
+    node: DraftNode | None = None
     """The invocation; None for an input port of the graph's composite."""
     name: str | None = None
     """The stream's name; None to derive it from the invocation's name."""
     schema: str | None = None
     rate: float | None = None
-    outer: Output | None = None
+    outer: DraftOutput | None = None
     """The stream on the other side of a block's port: outside for an input port, inside for an output port."""
 
 
-Source = Output | str
+DraftSource = DraftOutput | str
 """A stream, or the name of a stream that is added later."""
 
 
 @dataclass(eq=False)
-class Node:
+class DraftNode:
     """An invocation."""
 
-    graph: Graph
+    graph: DraftGraph
     operator: str | Definition
-    place: Place
+    place: CallSite
     name: str | None = None
-    inputs: list[Port] = field(default_factory=list[Port])
-    outputs: list[Output] | None = None
+    inputs: list[DraftPort] = field(default_factory=list[DraftPort])
+    outputs: list[DraftOutput] | None = None
     """None for the default: one stream of the invocation's name, or no stream for a sink."""
     parameters: Json = field(default_factory=dict[str, Any])
     annotations: Json = field(default_factory=dict[str, Any])
@@ -128,7 +128,7 @@ class Node:
             parallel["broadcast"] = [self._port(each) for each in broadcast]
         return self.annotations | ({"parallel": parallel} if parallel else {})
 
-    def _port(self, which: Port | Source) -> str:
+    def _port(self, which: DraftPort | DraftSource) -> str:
         """Return the name of an input port, which may be given as a stream that it reads."""
         if isinstance(which, str):
             return which
@@ -156,17 +156,17 @@ class Node:
 
 
 @dataclass(eq=False)
-class Graph:
+class DraftGraph:
     """The graph of the application or of a composite."""
 
     root: Root
     definition: Definition | None = None
     """The composite; None for the main graph."""
-    nodes: list[Node] = field(default_factory=list[Node])
-    names: dict[Node, str] = field(default_factory=dict[Node, str])
-    streams: dict[Output, str] = field(default_factory=dict[Output, str])
+    nodes: list[DraftNode] = field(default_factory=list[DraftNode])
+    names: dict[DraftNode, str] = field(default_factory=dict[DraftNode, str])
+    streams: dict[DraftOutput, str] = field(default_factory=dict[DraftOutput, str])
     taken: set[str] = field(default_factory=set[str])
-    inner: set[Node] = field(default_factory=set["Node"])
+    inner: set[DraftNode] = field(default_factory=set["DraftNode"])
     """Invocations whose output is read in the same statement."""
 
     def name_all(self) -> None:
@@ -190,12 +190,12 @@ class Graph:
         """Fill `inner`. The variable of a statement names the invocation that is not in `inner`."""
         self.inner = {writer for node in self.nodes for writer in _read(node) if _statement(writer) == _statement(node)}
 
-    def _assigned(self, node: Node) -> str:
+    def _assigned(self, node: DraftNode) -> str:
         """Return the variable that names an invocation (rule 1 of the module), or an empty text."""
         targets = node.place.targets
         return targets[0] if node not in self.inner and len(targets) == 1 and _usable(targets[0]) else ""
 
-    def _described(self, node: Node) -> str:
+    def _described(self, node: DraftNode) -> str:
         """Return the name of an invocation that no variable names (the other rules of the module)."""
         if not isinstance(node.operator, str):
             return node.kind
@@ -205,7 +205,7 @@ class Graph:
         read = next((stream for port in node.inputs for stream in port.streams), None)
         return node.kind if read is None else f"{_stem(read)}_{node.kind}"
 
-    def _wanted(self, node: Node, output: Output) -> str:
+    def _wanted(self, node: DraftNode, output: DraftOutput) -> str:
         position = (node.outputs or []).index(output)
         targets = node.place.targets
         named = len(targets) == len(node.outputs or ()) and _usable(targets[position])
@@ -227,13 +227,13 @@ class Definition:
     """A composite: a graph with ports."""
 
     name: str
-    place: Place
-    graph: Graph
-    inputs: list[Output] = field(default_factory=list[Output])
-    outputs: list[Source] = field(default_factory=list[Source])
+    place: CallSite
+    graph: DraftGraph
+    inputs: list[DraftOutput] = field(default_factory=list[DraftOutput])
+    outputs: list[DraftSource] = field(default_factory=list[DraftSource])
     annotations: Json = field(default_factory=dict[str, Any])
     config: Json = field(default_factory=dict[str, Any])
-    block: Node | None = None
+    block: DraftNode | None = None
     """The only invocation, if the composite is a block; None for a composite that was defined for reuse."""
 
     def document(self) -> Json:
@@ -254,14 +254,14 @@ class Definition:
 class Root:
     """All graphs of an application."""
 
-    main: Graph = field(init=False)
+    main: DraftGraph = field(init=False)
     definitions: list[Definition] = field(default_factory=list[Definition])
     reserved: set[str] = field(default_factory=set[str])
     """Names that no composite may take: standard and declared operators."""
     names: dict[Definition, str] = field(default_factory=dict[Definition, str])
 
     def __post_init__(self) -> None:
-        self.main = Graph(self)
+        self.main = DraftGraph(self)
 
     def name_all(self) -> None:
         """Name all composites, invocations and streams."""
@@ -276,10 +276,10 @@ class Root:
             graph.name_all()
 
 
-def schema_of(stream: Source) -> str | None:
+def schema_of(stream: DraftSource) -> str | None:
     """Return the schema of a stream, or None if it is unknown. Some standard operators pass their input's schema on."""
-    seen: set[Output] = set()
-    while isinstance(stream, Output) and stream not in seen:
+    seen: set[DraftOutput] = set()
+    while isinstance(stream, DraftOutput) and stream not in seen:
         seen.add(stream)
         node = stream.node
         if stream.schema is not None:
@@ -293,9 +293,9 @@ def schema_of(stream: Source) -> str | None:
     return None
 
 
-def _stem(stream: Source) -> str:
+def _stem(stream: DraftSource) -> str:
     """Return the base for naming a stream's readers: its name, its variable, or the stem of the stream it reads."""
-    while isinstance(stream, Output):
+    while isinstance(stream, DraftOutput):
         node, name = stream.node, stream.name
         if name is None and stream.outer is not None:
             stream = stream.outer
@@ -313,7 +313,7 @@ def _stem(stream: Source) -> str:
     return stream
 
 
-def name_in(graph: Graph, stream: Source) -> str:
+def name_in(graph: DraftGraph, stream: DraftSource) -> str:
     """Return the name of a stream in a graph; a block's port takes the name of the stream on its other side."""
     if isinstance(stream, str):
         return stream
@@ -323,7 +323,7 @@ def name_in(graph: Graph, stream: Source) -> str:
     return graph.streams[stream]
 
 
-def reached(stream: Source, graph: Graph, place: Place) -> Source:
+def reached(stream: DraftSource, graph: DraftGraph, place: CallSite) -> DraftSource:
     """Return the stream that carries the same tuples in another graph, adding ports to the blocks in between.
 
     Raises:
@@ -339,7 +339,7 @@ def reached(stream: Source, graph: Graph, place: Place) -> Source:
     return stream
 
 
-def _around(graph: Graph) -> Iterator[Graph]:
+def _around(graph: DraftGraph) -> Iterator[DraftGraph]:
     """Yield a graph, then the graph around it as long as the graph is a block."""
     yield graph
     while graph.definition is not None and graph.definition.block is not None:
@@ -347,7 +347,7 @@ def _around(graph: Graph) -> Iterator[Graph]:
         yield graph
 
 
-def _out_of(stream: Output, place: Place) -> Output:
+def _out_of(stream: DraftOutput, place: CallSite) -> DraftOutput:
     definition = stream.graph.definition
     if definition is None or definition.block is None:
         where = "the application" if definition is None else f"the composite {definition.name}"
@@ -358,29 +358,29 @@ def _out_of(stream: Output, place: Place) -> Output:
     if stream in definition.outputs:
         return block.outputs[definition.outputs.index(stream)]
     definition.outputs.append(stream)
-    block.outputs.append(Output(block.graph, block, schema=None, outer=stream))
+    block.outputs.append(DraftOutput(block.graph, block, schema=None, outer=stream))
     return block.outputs[-1]
 
 
-def _into(stream: Output, graph: Graph) -> Output:
+def _into(stream: DraftOutput, graph: DraftGraph) -> DraftOutput:
     definition = graph.definition
     assert definition is not None
     assert definition.block is not None
     for port in definition.inputs:
         if port.outer is stream:
             return port
-    definition.inputs.append(Output(graph, outer=stream))
-    definition.block.inputs.append(Port([stream]))
+    definition.inputs.append(DraftOutput(graph, outer=stream))
+    definition.block.inputs.append(DraftPort([stream]))
     return definition.inputs[-1]
 
 
-def _read(node: Node) -> Iterator[Node]:
+def _read(node: DraftNode) -> Iterator[DraftNode]:
     """Yield the invocations whose streams an invocation reads."""
     for port in node.inputs:
-        yield from (each.node for each in port.streams if isinstance(each, Output) and each.node is not None)
+        yield from (each.node for each in port.streams if isinstance(each, DraftOutput) and each.node is not None)
 
 
-def _statement(node: Node) -> tuple[str, int]:
+def _statement(node: DraftNode) -> tuple[str, int]:
     return node.place.file, node.place.statement
 
 

@@ -16,7 +16,7 @@ _OWN = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallSite:
     """A place in Python code that calls the builder, and the statement around it."""
 
     file: str
@@ -28,18 +28,18 @@ class Place:
     """The variables that the statement assigns, if it assigns nothing else."""
 
 
-def calling_place() -> Place:
+def calling_place() -> CallSite:
     """Return the innermost place on the call stack that is outside of this package."""
     frame: Any = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(_OWN) or "contextlib" in frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
-        return Place("", 1, 1)
+        return CallSite("", 1, 1)
     file, line = frame.f_code.co_filename, frame.f_lineno
     statements = _statements(file, len(linecache.getlines(file, frame.f_globals)))
     around = [(first, targets) for first, last, targets in statements if first <= line <= last]
     # several statements in one line cannot be told apart
-    return Place(file, line, *around[0]) if len(around) == 1 else Place(file, line, line)
+    return CallSite(file, line, *around[0]) if len(around) == 1 else CallSite(file, line, line)
 
 
 @functools.lru_cache(maxsize=64)
@@ -71,7 +71,7 @@ def _targets(node: ast.stmt) -> tuple[str, ...]:
     return tuple(names) if len(names) == len(parts) else ()
 
 
-def located(value: Any, place: Place) -> Any:
+def located(value: Any, place: CallSite) -> Any:
     """Return the value as a located document; parts without a line get the line of the place."""
     if isinstance(value, LocatedMapping):
         return value

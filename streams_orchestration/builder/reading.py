@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams_orchestration.builder.nodes import Definition, Graph, Json, Node, Output, Port, Root, Source
-from streams_orchestration.builder.places import Place
+from streams_orchestration.builder.nodes import (
+    Definition,
+    DraftGraph,
+    DraftNode,
+    DraftOutput,
+    DraftPort,
+    DraftSource,
+    Json,
+    Root,
+)
+from streams_orchestration.builder.places import CallSite
 from streams_orchestration.model import application as model
 
 
-def read_into(root: Root, dump: Json, read: model.Application, place: Place) -> None:
+def read_into(root: Root, dump: Json, read: model.Application, place: CallSite) -> None:
     """Add the composites and the main graph of a spec.
 
     Args:
@@ -20,9 +29,9 @@ def read_into(root: Root, dump: Json, read: model.Application, place: Place) -> 
     """
     composites: Json = dump.get("composites", {})
     for name, composite in composites.items():
-        definition = Definition(name, place, Graph(root))
+        definition = Definition(name, place, DraftGraph(root))
         definition.graph.definition = definition
-        definition.inputs = [Output(definition.graph, name=port) for port in composite.get("inputs", ())]
+        definition.inputs = [DraftOutput(definition.graph, name=port) for port in composite.get("inputs", ())]
         definition.outputs = list(composite.get("outputs", ()))
         definition.annotations = composite.get("annotations", {})
         definition.config = composite.get("config", {})
@@ -32,18 +41,18 @@ def read_into(root: Root, dump: Json, read: model.Application, place: Place) -> 
 
 
 def _read_graph(
-    graph: Graph, invocations: Sequence[Json], elements: Sequence[model.Invocation], otherwise: Place
+    graph: DraftGraph, invocations: Sequence[Json], elements: Sequence[model.Invocation], otherwise: CallSite
 ) -> None:
     for each, element in zip(invocations, elements, strict=True):
         location = element.location()
-        place = otherwise if location is None else Place(location.file, location.line, location.line)
-        node = Node(graph, each["operator"], place, each["name"], uid=each.get("uid"))
+        place = otherwise if location is None else CallSite(location.file, location.line, location.line)
+        node = DraftNode(graph, each["operator"], place, each["name"], uid=each.get("uid"))
         for port in each.get("inputs", ()):
-            streams: list[Source] = [*port.get("streams", ())]
-            node.inputs.append(Port(streams, port.get("name"), port.get("control", False), port.get("mutates")))
+            streams: list[DraftSource] = [*port.get("streams", ())]
+            node.inputs.append(DraftPort(streams, port.get("name"), port.get("control", False), port.get("mutates")))
         if each.get("outputs") is not None:
             node.outputs = [
-                Output(graph, node, output["stream"], output.get("schema"), output.get("rate"))
+                DraftOutput(graph, node, output["stream"], output.get("schema"), output.get("rate"))
                 for output in each["outputs"]
             ]
         node.parameters, node.annotations = each.get("parameters", {}), each.get("annotations", {})

@@ -12,7 +12,7 @@ from typing import Any
 
 from streams_orchestration.operators.arrow_types import schema_ddl
 
-Schema = str | type | Any
+SchemaLike = str | type | Any
 """DDL, the name of a declared schema, a `TypedDict`, `NamedTuple` or dataclass, or an Arrow schema."""
 
 _TYPES: dict[Any, str] = {
@@ -21,7 +21,7 @@ _TYPES: dict[Any, str] = {
 }  # fmt: skip
 
 
-def ddl_of(schema: Schema) -> str:
+def ddl_of(schema: SchemaLike) -> str:
     """Return the tuple type of a class or an Arrow schema in DDL.
 
     A field whose type includes None becomes a nullable attribute; any other field is `NOT NULL`.

@@ -8,9 +8,17 @@ from typing import Any, Literal, Protocol, Self
 import streams_orchestration.builder.operators as op
 from streams_orchestration.builder.columns import Column, Summary
 from streams_orchestration.builder.inference import selected, summarised
-from streams_orchestration.builder.nodes import BuildError, Json, Node, Output, Port, Source, schema_of
+from streams_orchestration.builder.nodes import (
+    BuildError,
+    DraftNode,
+    DraftOutput,
+    DraftPort,
+    DraftSource,
+    Json,
+    schema_of,
+)
 from streams_orchestration.builder.places import calling_place
-from streams_orchestration.builder.schemas import Schema
+from streams_orchestration.builder.schemas import SchemaLike
 from streams_orchestration.builder.values import Use, use
 
 Function = Callable[..., Any]
@@ -22,7 +30,7 @@ class Builds(Protocol):
     """The part of an application that its streams use: the methods that add operators."""
 
     def stream(
-        self, operator: Use, *inputs: Input, schema: Schema | None = None, name: str | None = None,
+        self, operator: Use, *inputs: Input, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, rate: float | None = None,
     ) -> Stream:  # fmt: skip
         """Add an operator with one output."""
@@ -36,7 +44,7 @@ class Builds(Protocol):
         """Add an operator without outputs."""
         ...
 
-    def tuple_type(self, stream: Source) -> str | None:
+    def tuple_type(self, stream: DraftSource) -> str | None:
         """Return the tuple type of a stream in DDL, or None if it is not known here."""
         ...
 
@@ -44,12 +52,12 @@ class Builds(Protocol):
 class Invoked:
     """An operator in an application's graph. Its methods set where and how it runs, and return it."""
 
-    def __init__(self, app: Builds, node: Node | None) -> None:
+    def __init__(self, app: Builds, node: DraftNode | None) -> None:
         self._app = app
         self._node = node
 
     @property
-    def node(self) -> Node:
+    def node(self) -> DraftNode:
         """The invocation.
 
         Raises:
@@ -117,12 +125,12 @@ class Invoked:
 class Stream(Invoked):
     """A stream: its methods add operators that read it."""
 
-    def __init__(self, app: Builds, output: Output) -> None:
+    def __init__(self, app: Builds, output: DraftOutput) -> None:
         super().__init__(app, output.node)
         self._output = output
 
     def apply(
-        self, operator: Use, *others: Input, schema: Schema | None = None, name: str | None = None,
+        self, operator: Use, *others: Input, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, rate: float | None = None,
     ) -> Stream:  # fmt: skip
         """Add an operator that reads this stream, and `others` by further ports. Return its output."""
@@ -157,7 +165,7 @@ class Stream(Invoked):
         return self.apply(op.Functor(output=output), schema=schema)
 
     def map(
-        self, function: Function | Expressions, schema: Schema | None = None, *, name: str | None = None,
+        self, function: Function | Expressions, schema: SchemaLike | None = None, *, name: str | None = None,
         uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
         """Return the stream of a function's or of expressions' results for this stream's tuples.
@@ -194,7 +202,7 @@ class Stream(Invoked):
         return schema
 
     def aggregate(
-        self, window: str = "tumbling, punct()", *, schema: Schema | None = None, name: str | None = None,
+        self, window: str = "tumbling, punct()", *, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, group_by: Sequence[str] | None = None, partition_by: Sequence[str] | None = None,
         time_attribute: str | None = None, **output: str | Summary,
     ) -> Stream:  # fmt: skip
@@ -219,14 +227,14 @@ class Stream(Invoked):
         return self.apply(operator, schema=schema, name=name, uid=uid)
 
     def join(
-        self, other: Stream, window: str | Sequence[str], *, schema: Schema | None = None, name: str | None = None,
+        self, other: Stream, window: str | Sequence[str], *, schema: SchemaLike | None = None, name: str | None = None,
         uid: str | None = None, **parameters: Any,
     ) -> Stream:  # fmt: skip
         """Return pairs of tuples that are in both streams' windows together; `operators.Join` has the parameters."""
         return self.apply(op.Join(window=window, **parameters), other, schema=schema, name=name, uid=uid)
 
     def sql(
-        self, query: str, schema: Schema, *, name: str | None = None, uid: str | None = None,
+        self, query: str, schema: SchemaLike, *, name: str | None = None, uid: str | None = None,
         watermarks: Mapping[str, Any] | None = None, output_mode: Literal["append", "update"] | None = None,
         flush: bool | None = None, **others: Stream,
     ) -> Stream:  # fmt: skip
@@ -278,15 +286,15 @@ class Stream(Invoked):
         return self.configure(visibility=visibility)
 
 
-Outputs = int | Sequence[str | tuple[str, Schema]]
+Outputs = int | Sequence[str | tuple[str, SchemaLike]]
 """The number of output streams, or a list with the name, or name and schema, of each."""
-Input = Stream | str | Port | Sequence[Stream | str]
+Input = Stream | str | DraftPort | Sequence[Stream | str]
 """The input of one port: a stream, the name of a stream that is added later, several of these, or a `port`."""
 
 
 def port(
     *streams: Stream | str, name: str | None = None, control: bool = False, mutates: Sequence[str] | None = None
-) -> Port:
+) -> DraftPort:
     """Return an input port with properties; a port without any can be written as the streams alone.
 
     Args:
@@ -295,22 +303,22 @@ def port(
         control: True for a control port.
         mutates: the attributes that a `Custom` changes in this port's tuples.
     """
-    return Port([source(stream) for stream in streams], name, control, mutates)
+    return DraftPort([source(stream) for stream in streams], name, control, mutates)
 
 
-def source(stream: Stream | str) -> Source:
+def source(stream: Stream | str) -> DraftSource:
     """Return the origin of a stream; a name is returned unchanged."""
     return stream._output if isinstance(stream, Stream) else stream
 
 
-def ports_of(inputs: Sequence[Input]) -> list[Port]:
+def ports_of(inputs: Sequence[Input]) -> list[DraftPort]:
     """Return the input ports of an invocation."""
-    ports: list[Port] = []
+    ports: list[DraftPort] = []
     for each in inputs:
-        if isinstance(each, Port):
+        if isinstance(each, DraftPort):
             ports.append(each)
         else:
-            ports.append(Port([source(part) for part in ([each] if isinstance(each, Stream | str) else each)]))
+            ports.append(DraftPort([source(part) for part in ([each] if isinstance(each, Stream | str) else each)]))
     return ports
 
 

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.engine.spark.engine import SparkEngine
 
 Json = dict[str, Any]
-Rows = pa.Table | Sequence[Mapping[str, Any]] | Sequence[Sequence[Any]]
+TestTuples = pa.Table | Sequence[Mapping[str, Any]] | Sequence[Sequence[Any]]
 """Tuples as an Arrow table, as mappings by attribute, or as rows with all values in order."""
 
 
 def run_in_process(
     document: Json,
-    inputs: Mapping[str, Rows],
+    inputs: Mapping[str, TestTuples],
     streams: Sequence[str] = (),
     options: Options | None = None,
     batch: int = 1000,
@@ -116,14 +116,14 @@ def _new_engine() -> SparkEngine:
     return engine
 
 
-def _divide_sources(document: Json, inputs: Mapping[str, Rows]) -> Mapping[str, Rows]:
+def _divide_sources(document: Json, inputs: Mapping[str, TestTuples]) -> Mapping[str, TestTuples]:
     """Replace each source that has several outputs by one source for each output, if `inputs` names one of them.
 
     Returns:
         `inputs` with no tuples for the outputs of these sources that it does not name.
     """
     graph: list[Json] = []
-    divided: dict[str, Rows] = {}
+    divided: dict[str, TestTuples] = {}
     for node in document["graph"]:
         streams = _names(node)
         if node.get("inputs") or len(streams) < 2 or not set(streams) & set(inputs):
@@ -144,7 +144,7 @@ def _copied(node: LocatedMapping) -> LocatedMapping:
     return copy
 
 
-def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) -> None:
+def _replace_source(document: Json, stream: str, rows: TestTuples, directory: Path) -> None:
     """Write the tuples to a file, and make a FileSource that reads it the source of the stream."""
     sources = {_names(node)[0]: node for node in document["graph"] if not node.get("inputs") and len(_names(node)) == 1}
     if stream not in sources:
@@ -163,7 +163,7 @@ def _replace_source(document: Json, stream: str, rows: Rows, directory: Path) ->
         node["outputs"] = [{"stream": stream, "schema": schema_ddl(table.schema)}]
 
 
-def _tuples(stream: str, rows: Rows, schema: pa.Schema | None) -> pa.Table:
+def _tuples(stream: str, rows: TestTuples, schema: pa.Schema | None) -> pa.Table:
     """Return the tuples of a stream as a table; without a schema, the types are inferred from the values.
 
     Raises:

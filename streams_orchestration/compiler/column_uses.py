@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from streams_orchestration.expressions.tree import Attribute, Case, Node, children
+from streams_orchestration.expressions.tree import Attribute, Case, TypedNode, children
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 _STRENGTH = ("IDENTITY", "", "TRANSFORMATION", "AGGREGATION")
@@ -46,7 +46,7 @@ Uses = Mapping[Thing, frozenset[Use]]
 """Thing -> the ways in which a value depends on it."""
 
 
-def uses_of(node: Node, direct: Use | None = None) -> Uses[str]:
+def uses_of(node: TypedNode, direct: Use | None = None) -> Uses[str]:
     """Return the ways in which the value of an expression depends on each attribute that it names.
 
     Args:
@@ -58,7 +58,7 @@ def uses_of(node: Node, direct: Use | None = None) -> Uses[str]:
     return united(_found(node, direct))
 
 
-def _found(node: Node, use: Use) -> Iterable[Uses[str]]:
+def _found(node: TypedNode, use: Use) -> Iterable[Uses[str]]:
     match node:
         case Attribute():
             yield {node.name: frozenset({use})}

@@ -25,14 +25,14 @@ from streams_orchestration.expressions.tree import (
     Field,
     Junction,
     Literal,
-    Node,
+    TypedNode,
     depends_on_zone,
 )
 from streams_orchestration.expressions.types import INT, STRING, VOID, Type
 from streams_orchestration.expressions.writing import written
 
 
-def canonical(node: Node, zone: dt.tzinfo = UTC) -> str:
+def canonical(node: TypedNode, zone: dt.tzinfo = UTC) -> str:
     """Return the canonical text of an expression. If its value depends on the time zone, a comment names the zone.
 
     UTC gets no comment, nor do constants, which are written as points in time.
@@ -50,7 +50,7 @@ def canonical(node: Node, zone: dt.tzinfo = UTC) -> str:
     return text if zone is UTC or not depends_on_zone(node) else f"{text} /* {zone} */"
 
 
-def _syntax(node: Node) -> Syntax:
+def _syntax(node: TypedNode) -> Syntax:
     """Return the syntax tree of the canonical text."""
     match node:
         case Literal():

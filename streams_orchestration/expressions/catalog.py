@@ -18,9 +18,9 @@ from streams_orchestration.expressions.functions.matching import PATTERNS
 from streams_orchestration.expressions.functions.mathematics import MATHEMATICS
 from streams_orchestration.expressions.functions.moments import MOMENTS
 from streams_orchestration.expressions.functions.texts import TEXTS
-from streams_orchestration.expressions.table import Function, Group
+from streams_orchestration.expressions.table import Function, FunctionGroup
 
-GROUPS: tuple[Group, ...] = (
+GROUPS: tuple[FunctionGroup, ...] = (
     *(ARITHMETIC, COMPARISON, LOGIC, CONDITIONS, MATHEMATICS, TEXTS, CODES, PATTERNS, MOMENTS),
     *(INSTANTS, CONTAINERS, ARRAYS, DOCUMENTS, BITS, BYTES),
 )

@@ -65,7 +65,7 @@ _WIDEST = {
 }
 
 
-class Piece(NamedTuple):
+class PatternPiece(NamedTuple):
     """A part of a pattern: a repeated pattern letter, or a literal text."""
 
     letter: str
@@ -78,7 +78,7 @@ class Pattern:
     """A compiled pattern, which formats timestamps and parses texts."""
 
     text: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PatternPiece, ...]
     reader: re.Pattern[str]
 
     def write(self, micros: int, zone: dt.tzinfo | None) -> str:
@@ -107,7 +107,7 @@ def pattern_of(text: str) -> Pattern:
     Raises:
         PatternError: a letter has no meaning, or is repeated too often.
     """
-    pieces: list[Piece] = []
+    pieces: list[PatternPiece] = []
     position = 0
     while position < len(text):
         match = _PIECE.match(text, position)
@@ -118,9 +118,9 @@ def pattern_of(text: str) -> Pattern:
             quoted = match[1]
             if quoted is None and any(mark in match[4] for mark in "[]{}#"):
                 raise _unsupported(text, match[4])
-            pieces.append(Piece("", 0, (quoted.replace("''", "'") or "'") if quoted is not None else match[4]))
+            pieces.append(PatternPiece("", 0, (quoted.replace("''", "'") or "'") if quoted is not None else match[4]))
             continue
-        piece = Piece(match[3], len(match[2]))
+        piece = PatternPiece(match[3], len(match[2]))
         if piece.letter not in _SUPPORTED or piece.letter == " " or piece.times > _WIDEST.get(piece.letter, 2):
             raise _unsupported(text, match[2])
         pieces.append(piece)
@@ -141,7 +141,7 @@ def _digits(count: int, widest: int) -> str:
     return rf"\d{{{count}}}" if count > 1 else rf"\d{{1,{widest}}}"
 
 
-def _expected(piece: Piece) -> str:
+def _expected(piece: PatternPiece) -> str:
     """Return the regular expression that parses a part."""
     letter, count = piece.letter, piece.times
     match letter:
@@ -167,7 +167,7 @@ def _expected(piece: Piece) -> str:
             return _digits(count, 2)
 
 
-def _written(piece: Piece, clock: Clock, days: int, offset: int, zone: str) -> str:
+def _written(piece: PatternPiece, clock: Clock, days: int, offset: int, zone: str) -> str:
     """Format one part of a pattern."""
     letter, count = piece.letter, piece.times
     numbers: dict[str, Callable[[], int]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.table import Function
-from streams_orchestration.expressions.tree import Call, Node
+from streams_orchestration.expressions.tree import Call, TypedNode
 
 NAME = "not null"
 
@@ -21,6 +21,6 @@ def _present(value: Any) -> Any:
 _PRESENT = Function(NAME, "", "", (), lambda _binding: _present, strict=False, fails=True)
 
 
-def present(node: Node) -> Node:
+def present(node: TypedNode) -> TypedNode:
     """Return a node with the same value, which fails if the value is null."""
     return Call(_PRESENT, (node,), node.type)

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from streams_orchestration.expressions.conversion import converter
 from streams_orchestration.expressions.errors import EvaluationError, PatternError
-from streams_orchestration.expressions.table import Binding, Row
+from streams_orchestration.expressions.table import Binding, TupleFunction
 from streams_orchestration.expressions.tree import (
     Attribute,
     Call,
@@ -21,14 +21,14 @@ from streams_orchestration.expressions.tree import (
     Field,
     Junction,
     Literal,
-    Node,
+    TypedNode,
 )
 
 RowFunction = Callable[[Sequence[Any]], Any]
 """A function from the values of a tuple's attributes, in the order they were named, to the expression's value."""
 
 
-def row_function(node: Node, names: Sequence[str], zone: dt.tzinfo) -> RowFunction:
+def row_function(node: TypedNode, names: Sequence[str], zone: dt.tzinfo) -> RowFunction:
     """Return the function that evaluates a node; it raises EvaluationError for a tuple without a value.
 
     Args:
@@ -63,7 +63,7 @@ def row_function(node: Node, names: Sequence[str], zone: dt.tzinfo) -> RowFuncti
             assert_never(node)
 
 
-def bind(node: Call, zone: dt.tzinfo) -> Row:
+def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
     """Return the function that evaluates a call. A strict function never gets null arguments."""
     function = node.function
     constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)

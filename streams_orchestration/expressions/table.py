@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from streams_orchestration.expressions.coercion import common_of, is_implicit
 from streams_orchestration.expressions.types import DOUBLE, VOID, Type, outer_parts, parse_type
 
-Row = Callable[..., Any]
+TupleFunction = Callable[..., Any]
 """The implementation of a function, for the argument values of one tuple."""
 
 _SIGNATURE = re.compile(r"(?P<name>[^\s(]+)\((?P<parameters>.*)\) -> (?P<result>.+)")
@@ -85,7 +85,7 @@ def from_text(arguments: Sequence[Type], result: Type) -> bool:
     return arguments[0].name == "string"
 
 
-class Parameter(NamedTuple):
+class FunctionParameter(NamedTuple):
     """A parameter of a signature; its type may be, or contain, a type variable such as `T`."""
 
     name: str
@@ -94,14 +94,14 @@ class Parameter(NamedTuple):
     """True if the argument must be constant; in a signature, the word `constant` precedes the type."""
 
     @classmethod
-    def of(cls, text: str) -> Parameter:
+    def of(cls, text: str) -> FunctionParameter:
         """Parse a parameter: `length int` or `format constant string`."""
         name, kind = text.split(" ", 1)
         return cls(name, kind.removeprefix("constant "), kind.startswith("constant "))
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class FunctionSignature:
     """A form in which a function can be called.
 
     Attributes:
@@ -113,13 +113,13 @@ class Signature:
     """
 
     text: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     required: int
     variadic: bool
     result: str
 
     @classmethod
-    def of(cls, text: str) -> Signature:
+    def of(cls, text: str) -> FunctionSignature:
         """Parse a signature: `left(text string, length int) -> string`.
 
         Brackets enclose an optional parameter; `...` follows the type of a repeated one. A type is a type of
@@ -129,7 +129,7 @@ class Signature:
         match = _SIGNATURE.fullmatch(text)
         assert match is not None, text
         written = outer_parts(match["parameters"]) if match["parameters"] else []
-        parameters = [Parameter.of(part.strip("[]").removesuffix("...")) for part in written]
+        parameters = [FunctionParameter.of(part.strip("[]").removesuffix("...")) for part in written]
         required = sum(not part.startswith("[") and not part.endswith("...") for part in written)
         repeated = bool(written) and written[-1].strip("]").endswith("...")
         return cls(text, tuple(parameters), required, repeated, match["result"])
@@ -143,7 +143,7 @@ class Signature:
         """Return True if the function can be called with so many arguments."""
         return self.required <= count <= self.most
 
-    def parameter(self, place: int) -> Parameter:
+    def parameter(self, place: int) -> FunctionParameter:
         """Return the parameter for the argument at a position."""
         return self.parameters[min(place, len(self.parameters) - 1)]
 
@@ -275,8 +275,8 @@ class Function:
     group: str
     summary: str
     examples: tuple[tuple[str, str], ...]
-    bind: Callable[[Binding], Row]
-    signatures: tuple[Signature, ...] = ()
+    bind: Callable[[Binding], TupleFunction]
+    signatures: tuple[FunctionSignature, ...] = ()
     resolver: Resolver | None = None
     strict: bool = True
     fails: bool = False
@@ -297,13 +297,13 @@ class Form(NamedTuple):
     """A lazy function. It is documented like a `Function` but is no entry of the table, as `typing` handles it."""
 
     name: str
-    signatures: tuple[Signature, ...]
+    signatures: tuple[FunctionSignature, ...]
     summary: str
     examples: tuple[tuple[str, str], ...]
 
 
 @dataclass
-class Group:
+class FunctionGroup:
     """The functions of one heading, in the order of the documentation."""
 
     heading: str
@@ -317,10 +317,10 @@ class Group:
         resolver: Resolver | None = None,
         name: str = "",
         **properties: bool,
-    ) -> Callable[[Row], Row]:
+    ) -> Callable[[TupleFunction], TupleFunction]:
         """Return a decorator that enters a function whose implementation does not depend on types."""
 
-        def enter(row: Row) -> Row:
+        def enter(row: TupleFunction) -> TupleFunction:
             self._enter(signatures, name, summary, examples, lambda _binding: row, resolver, properties)
             return row
 
@@ -335,10 +335,10 @@ class Group:
         name: str = "",
         zoned: Zoned | None = None,
         **properties: bool,
-    ) -> Callable[[Callable[[Binding], Row]], Callable[[Binding], Row]]:
+    ) -> Callable[[Callable[[Binding], TupleFunction]], Callable[[Binding], TupleFunction]]:
         """Return a decorator that enters a function whose implementation depends on types or constant arguments."""
 
-        def enter(bind: Callable[[Binding], Row]) -> Callable[[Binding], Row]:
+        def enter(bind: Callable[[Binding], TupleFunction]) -> Callable[[Binding], TupleFunction]:
             self._enter(signatures, name, summary, examples, bind, resolver, properties, zoned)
             return bind
 
@@ -350,12 +350,12 @@ class Group:
         name: str,
         summary: str,
         examples: Sequence[tuple[str, str]],
-        bind: Callable[[Binding], Row],
+        bind: Callable[[Binding], TupleFunction],
         resolver: Resolver | None,
         properties: dict[str, bool],
         zoned: Zoned | None = None,
     ) -> None:
-        forms = tuple(map(Signature.of, signatures))
+        forms = tuple(map(FunctionSignature.of, signatures))
         name = name or forms[0].text.partition("(")[0]
         self.functions.append(
             Function(name, self.heading, summary, tuple(examples), bind, forms, resolver, zoned=zoned, **properties)

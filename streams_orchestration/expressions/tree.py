@@ -35,7 +35,7 @@ class Call:
     """A call of a function; the arguments have exactly the types that it takes."""
 
     function: Function
-    arguments: tuple[Node, ...]
+    arguments: tuple[TypedNode, ...]
     type: Type
 
 
@@ -43,7 +43,7 @@ class Call:
 class Cast:
     """A conversion. If it is lenient, a failure becomes null."""
 
-    argument: Node
+    argument: TypedNode
     type: Type
     lenient: bool = False
 
@@ -52,8 +52,8 @@ class Cast:
 class Case:
     """The value of the first branch whose condition is true; later branches are not evaluated."""
 
-    branches: tuple[tuple[Node, Node], ...]
-    otherwise: Node
+    branches: tuple[tuple[TypedNode, TypedNode], ...]
+    otherwise: TypedNode
     type: Type
 
 
@@ -61,7 +61,7 @@ class Case:
 class Coalesce:
     """The first value that is not null; later values are not evaluated."""
 
-    arguments: tuple[Node, ...]
+    arguments: tuple[TypedNode, ...]
     type: Type
 
 
@@ -69,8 +69,8 @@ class Coalesce:
 class Junction:
     """`left AND right` or `left OR right`; the right operand is not evaluated if the left one decides."""
 
-    left: Node
-    right: Node
+    left: TypedNode
+    right: TypedNode
     conjunction: bool
     type: Type
 
@@ -79,15 +79,15 @@ class Junction:
 class Field:
     """A field of a struct, by its position."""
 
-    argument: Node
+    argument: TypedNode
     position: int
     type: Type
 
 
-Node = Literal | Attribute | Call | Cast | Case | Coalesce | Junction | Field
+TypedNode = Literal | Attribute | Call | Cast | Case | Coalesce | Junction | Field
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def children(node: TypedNode) -> tuple[TypedNode, ...]:
     """Return the children of a node."""
     match node:
         case Call() | Coalesce():
@@ -102,19 +102,19 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
-def nodes(node: Node) -> Iterator[Node]:
+def nodes(node: TypedNode) -> Iterator[TypedNode]:
     """Yield a node and all nodes below it, parents first."""
     yield node
     for child in children(node):
         yield from nodes(child)
 
 
-def attributes(node: Node) -> tuple[str, ...]:
+def attributes(node: TypedNode) -> tuple[str, ...]:
     """Return the distinct names of the attributes that an expression uses, in the order of the text."""
     return tuple(dict.fromkeys(each.name for each in nodes(node) if isinstance(each, Attribute)))
 
 
-def depends_on_zone(node: Node) -> bool:
+def depends_on_zone(node: TypedNode) -> bool:
     """Return True if the value of an expression depends on the time zone, apart from its constants."""
     match node:
         case Call() if node.function.zoned is not None:
@@ -126,7 +126,7 @@ def depends_on_zone(node: Node) -> bool:
     return own or any(map(depends_on_zone, children(node)))
 
 
-def may_fail(node: Node) -> bool:
+def may_fail(node: TypedNode) -> bool:
     """Return True if there may be tuples for which a node has no value."""
     match node:
         case Call() if node.function.fails:

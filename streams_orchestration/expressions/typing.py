@@ -32,14 +32,14 @@ from streams_orchestration.expressions.tree import (
     Field,
     Junction,
     Literal,
-    Node,
+    TypedNode,
     children,
 )
 from streams_orchestration.expressions.types import BOOLEAN, DOUBLE, FLOAT, STRING, VOID, Type
 from streams_orchestration.model.names import nearest
 
 
-def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> Node:
+def typed(text: str, attributes: Mapping[str, Type], zone: dt.tzinfo = UTC) -> TypedNode:
     """Parse an expression and type it.
 
     Args:
@@ -61,7 +61,7 @@ class _Typing:
         self._attributes = attributes
         self._zone = zone
 
-    def node(self, syntax: Syntax) -> Node:
+    def node(self, syntax: Syntax) -> TypedNode:
         """Return the typed node of a syntax tree."""
         match syntax:
             case Constant():
@@ -81,7 +81,7 @@ class _Typing:
         value = from_local(cast("int", syntax.value), self._zone) if syntax.local else syntax.value
         return Literal(value, syntax.type)
 
-    def _attribute(self, syntax: Name) -> Node:
+    def _attribute(self, syntax: Name) -> TypedNode:
         kind = self._attributes.get(syntax.name)
         if kind is not None:
             return Attribute(syntax.name, kind)
@@ -101,7 +101,7 @@ class _Typing:
     def _named(self, name: str) -> bool:
         return any(each.lower() == name.lower() for each in self._attributes)
 
-    def _field(self, syntax: Member) -> Node:
+    def _field(self, syntax: Member) -> TypedNode:
         owner = syntax.argument
         if isinstance(owner, Name) and not self._named(owner.name) and self._named(syntax.field):
             message = f"uses {owner.name}; an attribute stands without the name of its stream: {syntax.field}"
@@ -119,20 +119,22 @@ class _Typing:
         message = f"the struct has no field {syntax.field}{hint}; it has {', '.join(argument.type.fields)}"
         raise ExpressionError(message, syntax.offset)
 
-    def _convert(self, syntax: Convert) -> Node:
+    def _convert(self, syntax: Convert) -> TypedNode:
         argument = self.node(syntax.argument)
         if not can_convert(argument.type, syntax.type):
             message = f"a value of type {argument.type} cannot be converted to {syntax.type}"
             raise ExpressionError(message, syntax.offset)
         return self._folded(Cast(argument, syntax.type, syntax.lenient), syntax.offset)
 
-    def _choice(self, syntax: Choice) -> Node:
+    def _choice(self, syntax: Choice) -> TypedNode:
         conditions = [self._condition(condition) for condition, _ in syntax.branches]
         values = [self.node(value) for _, value in syntax.branches]
         otherwise = Literal(None, VOID) if syntax.otherwise is None else self.node(syntax.otherwise)
         return self._case(conditions, values, otherwise, syntax.offset)
 
-    def _case(self, conditions: list[Node], values: list[Node], otherwise: Node, offset: int) -> Node:
+    def _case(
+        self, conditions: list[TypedNode], values: list[TypedNode], otherwise: TypedNode, offset: int
+    ) -> TypedNode:
         kind = common_of(each.type for each in (*values, otherwise))
         if kind is None:
             kinds = " and ".join(dict.fromkeys(str(each.type) for each in (*values, otherwise)))
@@ -143,14 +145,14 @@ class _Typing:
         )
         return Case(branches, self._as(otherwise, kind, offset), kind)
 
-    def _condition(self, syntax: Syntax) -> Node:
+    def _condition(self, syntax: Syntax) -> TypedNode:
         node = self.node(syntax)
         if node.type not in (BOOLEAN, VOID, STRING):
             message = f"a condition is wanted, this is of type {node.type}"
             raise ExpressionError(message, syntax.offset)
         return self._as(node, BOOLEAN, syntax.offset)
 
-    def _apply(self, syntax: Apply) -> Node:
+    def _apply(self, syntax: Apply) -> TypedNode:
         special = _SPECIAL.get(syntax.function)
         if special is not None:
             return special(self, syntax)
@@ -180,14 +182,14 @@ class _Typing:
         )
         return self._folded(Call(function, converted, resolved.result), syntax.offset)
 
-    def _called_attribute(self, syntax: Apply) -> Node:
+    def _called_attribute(self, syntax: Apply) -> TypedNode:
         """Return the attribute whose name is this call, such as `IterationCount()` of a Beacon."""
         for name, kind in self._attributes.items():
             if not syntax.arguments and name.lower() == f"{syntax.function}()":
                 return Attribute(name, kind)
         raise _no_function(syntax)
 
-    def _as(self, node: Node, kind: Type, offset: int) -> Node:
+    def _as(self, node: TypedNode, kind: Type, offset: int) -> TypedNode:
         """Return a node, converted to a type if needed."""
         if node.type == kind:
             return node
@@ -204,7 +206,7 @@ class _Typing:
                 raise ExpressionError(message, offset) from error
         return Cast(node, kind)
 
-    def _folded(self, node: Call | Cast, offset: int) -> Node:
+    def _folded(self, node: Call | Cast, offset: int) -> TypedNode:
         """Fold a node of constants into its value; a node that fails is kept, as it may never be evaluated."""
         del offset
         if not all(isinstance(each, Literal) for each in children(node)) or not node.type.is_attribute:
@@ -214,12 +216,12 @@ class _Typing:
         except EvaluationError:
             return node
 
-    def junction(self, syntax: Apply) -> Node:
+    def junction(self, syntax: Apply) -> TypedNode:
         """Type AND or OR."""
         left, right = (self._condition(each) for each in syntax.arguments)
         return Junction(left, right, syntax.function == "and", BOOLEAN)
 
-    def coalesce(self, syntax: Apply) -> Node:
+    def coalesce(self, syntax: Apply) -> TypedNode:
         """Type `coalesce(values)`."""
         arguments = [self.node(each) for each in syntax.arguments]
         if not arguments or (syntax.function != "coalesce" and len(arguments) != 2):
@@ -229,14 +231,14 @@ class _Typing:
             raise _misfit(syntax, arguments)
         return Coalesce(tuple(self._as(each, kind, syntax.offset) for each in arguments), kind)
 
-    def conditional(self, syntax: Apply) -> Node:
+    def conditional(self, syntax: Apply) -> TypedNode:
         """Type `if(condition, value, otherwise)`."""
         if len(syntax.arguments) != 3:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
         condition, value, otherwise = syntax.arguments
         return self._case([self._condition(condition)], [self.node(value)], self.node(otherwise), syntax.offset)
 
-    def nullif(self, syntax: Apply) -> Node:
+    def nullif(self, syntax: Apply) -> TypedNode:
         """Type `nullif(value, other)`: null if both are equal, else the first one."""
         if len(syntax.arguments) != 2:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
@@ -244,7 +246,7 @@ class _Typing:
         same = self._apply(Apply("=", syntax.arguments, syntax.offset))
         return self._case([same], [Literal(None, value.type)], value, syntax.offset)
 
-    def nanvl(self, syntax: Apply) -> Node:
+    def nanvl(self, syntax: Apply) -> TypedNode:
         """Type `nanvl(value, other)`: the second number if the first is NaN, else the first."""
         if len(syntax.arguments) != 2:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
@@ -256,7 +258,7 @@ class _Typing:
         is_nan = Call(FUNCTIONS["isnan"], (self._as(number, DOUBLE, syntax.offset),), BOOLEAN)
         return Case(((is_nan, self._as(second, kind, syntax.offset)),), number, kind)
 
-    def nvl2(self, syntax: Apply) -> Node:
+    def nvl2(self, syntax: Apply) -> TypedNode:
         """Type `nvl2(value, present, absent)`: the second value if the first is not null, else the third."""
         if len(syntax.arguments) != 3:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
@@ -264,7 +266,7 @@ class _Typing:
         null = self._apply(Apply("isnull", (first,), syntax.offset))
         return self._case([null], [self.node(third)], self.node(second), syntax.offset)
 
-    def convert_by_name(self, syntax: Apply) -> Node:
+    def convert_by_name(self, syntax: Apply) -> TypedNode:
         """Type `double(value)` and the like, which are conversions."""
         if len(syntax.arguments) != 1:
             raise _misfit(syntax, [self.node(each) for each in syntax.arguments])
@@ -272,7 +274,7 @@ class _Typing:
         return self._convert(Convert(syntax.arguments[0], kind, syntax.offset))
 
 
-_SPECIAL: Mapping[str, Callable[[_Typing, Apply], Node]] = {
+_SPECIAL: Mapping[str, Callable[[_Typing, Apply], TypedNode]] = {
     "and": _Typing.junction,
     "or": _Typing.junction,
     "coalesce": _Typing.coalesce,
@@ -324,7 +326,7 @@ _FORMS: Mapping[str, str] = {
 }
 
 
-def _misfit(syntax: Apply, arguments: list[Node], operands: Sequence[Operand] = ()) -> ExpressionError:
+def _misfit(syntax: Apply, arguments: list[TypedNode], operands: Sequence[Operand] = ()) -> ExpressionError:
     """Return the error for arguments that a function does not take."""
     kinds, name = [str(each.type) for each in arguments], syntax.function
     function = FUNCTIONS.get(name)

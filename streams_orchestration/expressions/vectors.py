@@ -26,7 +26,7 @@ from streams_orchestration.expressions.tree import (
     Field,
     Junction,
     Literal,
-    Node,
+    TypedNode,
     may_fail,
 )
 
@@ -49,7 +49,7 @@ class FailedTupleError(EvaluationError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SelectedTuples:
     """The tuples that an expression is evaluated for.
 
     Attributes:
@@ -67,7 +67,7 @@ class Rows:
         """The position of each tuple in the batch."""
         return np.arange(self.count) if self.positions is None else self.positions
 
-    def take(self, places: np.ndarray) -> Rows:
+    def take(self, places: np.ndarray) -> SelectedTuples:
         """Return the tuples at some of the indices."""
         chosen = pa.array(places)
         positions = places if self.positions is None else self.positions[places]
@@ -83,10 +83,10 @@ class Rows:
         return FailedTupleError(message, place if self.positions is None else int(self.positions[place]))
 
 
-VectorFunction = Callable[[Rows], Vector]
+VectorFunction = Callable[[SelectedTuples], Vector]
 
 
-def vector_function(node: Node, zone: dt.tzinfo) -> VectorFunction:
+def vector_function(node: TypedNode, zone: dt.tzinfo) -> VectorFunction:
     """Return the function that evaluates a node for tuples; it raises FailedTupleError."""
     match node:
         case Literal():
@@ -119,11 +119,13 @@ def full(vector: Vector, count: int, kind: pa.DataType) -> pa.Array:
     return vector.combine_chunks() if isinstance(vector, pa.ChunkedArray) else vector
 
 
-def _with_fallback(kernel: Kernel | None, plain: Callable[[Rows, list[Vector]], Vector]) -> Callable[..., Vector]:
+def _with_fallback(
+    kernel: Kernel | None, plain: Callable[[SelectedTuples, list[Vector]], Vector]
+) -> Callable[..., Vector]:
     if kernel is None:
         return plain
 
-    def evaluate(rows: Rows, arguments: list[Vector]) -> Vector:
+    def evaluate(rows: SelectedTuples, arguments: list[Vector]) -> Vector:
         try:
             return kernel(*arguments)
         except _UNFIT:
@@ -132,7 +134,7 @@ def _with_fallback(kernel: Kernel | None, plain: Callable[[Rows, list[Vector]], 
     return evaluate
 
 
-def _lists(rows: Rows, arguments: Sequence[Vector], nodes: Sequence[Node]) -> list[list[Any]]:
+def _lists(rows: SelectedTuples, arguments: Sequence[Vector], nodes: Sequence[TypedNode]) -> list[list[Any]]:
     return [
         values_of(full(vector, rows.count, arrow_type(node.type)), node.type)
         for vector, node in zip(arguments, nodes, strict=True)
@@ -146,7 +148,7 @@ def _call(node: Call, zone: dt.tzinfo) -> VectorFunction:
     binding = Binding(tuple(each.type for each in node.arguments), kind, constants, zone)
     make = KERNELS.get(node.function.name)
 
-    def plain(rows: Rows, vectors: list[Vector]) -> pa.Array:
+    def plain(rows: SelectedTuples, vectors: list[Vector]) -> pa.Array:
         values: list[Any] = []
         lists = _lists(rows, vectors, node.arguments)
         try:
@@ -164,7 +166,9 @@ def _call(node: Call, zone: dt.tzinfo) -> VectorFunction:
     return lambda rows: evaluate(rows, _behind_nulls(rows, arguments, kinds))
 
 
-def _behind_nulls(rows: Rows, arguments: Sequence[VectorFunction], kinds: Sequence[pa.DataType]) -> list[Vector]:
+def _behind_nulls(
+    rows: SelectedTuples, arguments: Sequence[VectorFunction], kinds: Sequence[pa.DataType]
+) -> list[Vector]:
     """Return the arguments of a strict function. Arguments after a null one are not evaluated, so they cannot fail."""
     values: list[Vector] = []
     for argument, kind in zip(arguments, kinds, strict=True):
@@ -184,7 +188,7 @@ def _behind_nulls(rows: Rows, arguments: Sequence[VectorFunction], kinds: Sequen
 def _cast(node: Cast, zone: dt.tzinfo) -> VectorFunction:
     argument, convert_one = vector_function(node.argument, zone), convert(node, zone)
 
-    def plain(rows: Rows, vectors: list[Vector]) -> pa.Array:
+    def plain(rows: SelectedTuples, vectors: list[Vector]) -> pa.Array:
         values: list[Any] = []
         try:
             for value in _lists(rows, vectors, [node.argument])[0]:
@@ -209,7 +213,7 @@ def _case(node: Case, zone: dt.tzinfo) -> VectorFunction:
     parts = [each for branch in node.branches for each in branch][1:]
     if not any(map(may_fail, (*parts, node.otherwise))) and not node.type.is_nested:
 
-        def eager(rows: Rows) -> Vector:
+        def eager(rows: SelectedTuples) -> Vector:
             result = otherwise(rows)
             for condition, value in zip(reversed(conditions), reversed(values), strict=True):
                 truth = pc.fill_null(condition(rows), fill_value=False)
@@ -218,7 +222,7 @@ def _case(node: Case, zone: dt.tzinfo) -> VectorFunction:
 
         return eager
 
-    def lazy(rows: Rows) -> pa.Array:
+    def lazy(rows: SelectedTuples) -> pa.Array:
         left = np.arange(rows.count)
         results: list[pa.Array] = []
         places: list[np.ndarray] = []
@@ -257,7 +261,7 @@ def _coalesce(node: Coalesce, zone: dt.tzinfo) -> VectorFunction:
     if not any(map(may_fail, node.arguments[1:])) and not node.type.is_nested:
         return lambda rows: pc.coalesce(*(_typed(each(rows), arrow) for each in arguments))
 
-    def lazy(rows: Rows) -> pa.Array:
+    def lazy(rows: SelectedTuples) -> pa.Array:
         left = np.arange(rows.count)
         results: list[pa.Array] = []
         places: list[np.ndarray] = []
@@ -280,7 +284,7 @@ def _junction(node: Junction, zone: dt.tzinfo) -> VectorFunction:
     if not may_fail(node.right):
         return lambda rows: join(_typed(left(rows), pa.bool_()), _typed(right(rows), pa.bool_()))
 
-    def lazy(rows: Rows) -> Vector:
+    def lazy(rows: SelectedTuples) -> Vector:
         first = full(left(rows), rows.count, pa.bool_())
         decided = pc.fill_null(pc.invert(first) if node.conjunction else first, fill_value=False)
         open_ones = np.flatnonzero(~decided.to_numpy(zero_copy_only=False))

@@ -49,7 +49,7 @@ class ProblemElement(Element):
     model_config = ConfigDict(alias_generator=None)
 
 
-class Parameters(ProblemElement):
+class ProblemParameters(ProblemElement):
     """Parameters of the whole problem."""
 
     k: Annotated[Count, Field(ge=1, le=MACHINES)] = 2
@@ -111,7 +111,7 @@ class Problem(ProblemElement):
 
     name: str = ""
     why: str = ""
-    params: Parameters
+    params: ProblemParameters
     ops: tuple[Operation, ...]
     apart: tuple[tuple[Identifier, ...], ...] = ()
     """Sets of operators; no two of a set may execute on the same machine."""

@@ -49,7 +49,7 @@ class ThreadedPortConfig(Element):
         return value
 
 
-class Checkpoint(Element):
+class CheckpointConfig(Element):
     """Checkpointing of an operator outside of regions (A46): every `periodic` seconds, or when the operator decides."""
 
     periodic: Number | None = None
@@ -79,7 +79,7 @@ class Config(Element):
     threaded_port: tuple[ThreadedPortConfig, ...] = ()
     restartable: Boolean | None = None
     relocatable: Boolean | None = None
-    checkpoint: Checkpoint | None = None
+    checkpoint: CheckpointConfig | None = None
     visibility: Literal["read_committed", "read_uncommitted"] | None = None
     """Visibility of the output streams outside of the region: after each epoch, or after each batch (B33)."""
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from streams_orchestration.model.containers import is_list
 from streams_orchestration.model.secrets import shown, without_secrets
 
-Condition = Callable[[Mapping[str, Any]], bool]
+SubscriptionCondition = Callable[[Mapping[str, Any]], bool]
 """A predicate over a stream's properties, which are numbers, texts and lists of these."""
 
 _TOKEN = re.compile(
@@ -23,7 +23,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
-def parse_subscription(text: str) -> Condition:
+def parse_subscription(text: str) -> SubscriptionCondition:
     """Parse a subscription such as `kind == "delays" && (level >= 2 || "urgent" in tags)`.
 
     A comparison is false if the stream lacks the property, or if it compares a number with a text.
@@ -95,25 +95,25 @@ class _Parser:
             return self.tokens[self.at - 1][1]
         return None
 
-    def whole(self) -> Condition:
+    def whole(self) -> SubscriptionCondition:
         condition = self._or()
         if self.tokens[self.at][0] != "end":
             raise self._error(self.tokens[self.at][2])
         return condition
 
-    def _or(self) -> Condition:
+    def _or(self) -> SubscriptionCondition:
         parts = [self._and()]
         while self._take("||"):
             parts.append(self._and())
         return lambda properties: any(part(properties) for part in parts)
 
-    def _and(self) -> Condition:
+    def _and(self) -> SubscriptionCondition:
         parts = [self._not()]
         while self._take("&&"):
             parts.append(self._not())
         return lambda properties: all(part(properties) for part in parts)
 
-    def _not(self) -> Condition:
+    def _not(self) -> SubscriptionCondition:
         if self._take("!"):
             inner = self._not()
             return lambda properties: not inner(properties)
@@ -124,7 +124,7 @@ class _Parser:
             return condition
         return self._comparison()
 
-    def _comparison(self) -> Condition:
+    def _comparison(self) -> SubscriptionCondition:
         start = self.tokens[self.at][2]
         left, left_named = self._value()
         sign = self._take(*_COMPARE, "in")

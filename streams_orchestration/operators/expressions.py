@@ -15,7 +15,7 @@ from pydantic import BeforeValidator
 from streams_orchestration.expressions.conversion import depends_on_zone as conversion_depends_on_zone
 from streams_orchestration.expressions.errors import EvaluationError, ExpressionError, UnknownNameError
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.expressions.tree import Attribute, Call, Cast, Literal, Node, attributes, may_fail
+from streams_orchestration.expressions.tree import Attribute, Call, Cast, Literal, TypedNode, attributes, may_fail
 from streams_orchestration.expressions.types import BOOLEAN, VOID, Type
 from streams_orchestration.expressions.typing import can_assign, typed
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
@@ -31,7 +31,7 @@ from streams_orchestration.operators.libraries import np, pa
 if TYPE_CHECKING:
     import polars as pl
 
-    from streams_orchestration.expressions.vectors import Rows, VectorFunction
+    from streams_orchestration.expressions.vectors import SelectedTuples, VectorFunction
 
 _FEW = 8
 """Number of failed tuples that are found by evaluating the batch again without them; more are found tuple by tuple."""
@@ -54,7 +54,7 @@ class Expression:
 
     text: str
     parameter: str
-    node: Node
+    node: TypedNode
     zone: dt.tzinfo
     faulty: bool = False
 
@@ -276,7 +276,7 @@ def evaluate(expression: Expression, batch: pa.RecordBatch) -> pa.Array:
     return full(vector, batch.num_rows, expression.arrow_type)
 
 
-def evaluate_possible(expression: Expression, rows: Rows) -> tuple[Rows, pa.Array, dict[int, str]]:
+def evaluate_possible(expression: Expression, rows: SelectedTuples) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:
     """Evaluate an expression for the tuples that it has a value for.
 
     Returns:
@@ -294,7 +294,9 @@ def evaluate_possible(expression: Expression, rows: Rows) -> tuple[Rows, pa.Arra
     return _one_by_one(expression, rows, failures)
 
 
-def _one_by_one(expression: Expression, rows: Rows, failures: dict[int, str]) -> tuple[Rows, pa.Array, dict[int, str]]:
+def _one_by_one(
+    expression: Expression, rows: SelectedTuples, failures: dict[int, str]
+) -> tuple[SelectedTuples, pa.Array, dict[int, str]]:
     """Evaluate an expression tuple by tuple, which is quicker where many fail."""
     from streams_orchestration.expressions.arrow import array_from, type_of, values_of
     from streams_orchestration.expressions.rows import row_function
@@ -313,12 +315,12 @@ def _one_by_one(expression: Expression, rows: Rows, failures: dict[int, str]) ->
     return passed, array_from(reached, expression.type), failures
 
 
-def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> Rows:
+def rows_of(batch: pa.RecordBatch, expressions: Iterable[Expression]) -> SelectedTuples:
     """Return the tuples of a batch with the attributes that some expressions use."""
-    from streams_orchestration.expressions.vectors import Rows
+    from streams_orchestration.expressions.vectors import SelectedTuples
 
     names = dict.fromkeys(name for expression in expressions for name in expression.names)
-    return Rows({name: batch.column(name) for name in names}, batch.num_rows)
+    return SelectedTuples({name: batch.column(name) for name in names}, batch.num_rows)
 
 
 def frame(batch: pa.RecordBatch) -> pl.DataFrame:

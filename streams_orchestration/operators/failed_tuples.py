@@ -17,7 +17,7 @@ from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
 
 if TYPE_CHECKING:
-    from streams_orchestration.expressions.vectors import Rows
+    from streams_orchestration.expressions.vectors import SelectedTuples
 
 OnError = Annotated[
     Literal["fail", "skip", "route"],
@@ -101,7 +101,7 @@ def sift(
         found |= failed
         truth = _truth(met).to_numpy(zero_copy_only=False)
         rows = rows if truth.all() else rows.take(np.flatnonzero(truth))
-    evaluated: list[tuple[Expression, Rows, pa.Array]] = []
+    evaluated: list[tuple[Expression, SelectedTuples, pa.Array]] = []
     for expression in expressions:
         rows, values, failed = evaluate_possible(expression, rows)
         found |= failed

@@ -29,7 +29,7 @@ from streams_orchestration.model.operators import (
     Wait,
 )
 from streams_orchestration.model.placement import (
-    Checkpoint,
+    CheckpointConfig,
     Config,
     HostPoolDeclaration,
     Placement,
@@ -91,7 +91,7 @@ CONFIG = st.builds(
         )
     ),
     restartable=maybe(st.booleans()), relocatable=maybe(st.booleans()),
-    checkpoint=maybe(st.builds(Checkpoint, periodic=SECONDS) | st.just(Checkpoint(operator_driven=True))),
+    checkpoint=maybe(st.builds(CheckpointConfig, periodic=SECONDS) | st.just(CheckpointConfig(operator_driven=True))),
     visibility=st.sampled_from([None, "read_committed", "read_uncommitted"]),
 )  # fmt: skip
 INVOCATIONS = st.builds(

@@ -17,7 +17,7 @@ from streams_orchestration.expressions.conversion import single
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.table import Function
 from streams_orchestration.expressions.times import UTC, read_date, read_timestamp, zone_named
-from streams_orchestration.expressions.tree import Node
+from streams_orchestration.expressions.tree import TypedNode
 from streams_orchestration.expressions.types import Type, parse_type
 from streams_orchestration.expressions.typing import typed
 
@@ -199,7 +199,7 @@ def rows_of(batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
 
 def expression(
     rnd: random.Random, depth: int = 2, functions: Sequence[Function] = (), zone: dt.tzinfo = UTC
-) -> tuple[str, Node]:
+) -> tuple[str, TypedNode]:
     """Return a random expression that has types, and its tree."""
     choice = list(functions or FUNCTIONS.values())
     while True:

@@ -22,7 +22,7 @@ from streams_orchestration.expressions.table import Form, Function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import depends_on_zone
 from streams_orchestration.expressions.typing import typed
-from streams_orchestration.expressions.vectors import FailedTupleError, Rows, full, vector_function
+from streams_orchestration.expressions.vectors import FailedTupleError, SelectedTuples, full, vector_function
 from streams_orchestration_tests.examples import examples
 from streams_orchestration_tests.expressions.generation import (
     ATTRIBUTES,
@@ -48,7 +48,7 @@ def test_a_batch_has_the_values_of_its_tuples(seed: int, name: str):
         right.extend(map(function, rows_of(batch)))
     except EvaluationError:
         right = None
-    rows = Rows({name: batch.column(name) for name in ATTRIBUTES}, batch.num_rows)
+    rows = SelectedTuples({name: batch.column(name) for name in ATTRIBUTES}, batch.num_rows)
     try:
         found = full(vector_function(node, zone)(rows), batch.num_rows, arrow_type(node.type))
     except FailedTupleError as error:
@@ -72,7 +72,7 @@ def test_a_function_has_for_tuples_without_failure_the_values_of_each(name: str)
                 right.append(function(row))
                 places.append(place)
         whole = batch if len(places) == batch.num_rows else batch.take(pa.array(places, pa.int64()))
-        rows = Rows({each: whole.column(each) for each in ATTRIBUTES}, len(places))
+        rows = SelectedTuples({each: whole.column(each) for each in ATTRIBUTES}, len(places))
         found = full(vector_function(node, UTC)(rows), len(places), arrow_type(node.type))
         assert same(right, values_of(found, node.type)), text
 

@@ -17,7 +17,7 @@ from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.choices import CHOICES
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
-from streams_orchestration.expressions.tree import Call, Node, depends_on_zone, nodes
+from streams_orchestration.expressions.tree import Call, TypedNode, depends_on_zone, nodes
 from streams_orchestration.expressions.types import Type
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration_tests.expressions.generation import (
@@ -167,7 +167,7 @@ def test_random_expressions_have_the_same_values(name: str | None):
     rnd, zone = random.Random(20261126), zone_of(name or "UTC")
     functions = zoned_functions() if name else ()
     batch = tuples(rnd, 60 if name else 30)
-    rows, chosen, right = rows_of(batch), dict[str, tuple[str, Node]](), dict[str, list[Any]]()
+    rows, chosen, right = rows_of(batch), dict[str, tuple[str, TypedNode]](), dict[str, list[Any]]()
     while len(chosen) < 120:
         text, node = expression(rnd, 2, functions, zone)
         if name and not depends_on_zone(node) and rnd.random() < 0.8:

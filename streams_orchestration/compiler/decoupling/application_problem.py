@@ -17,7 +17,7 @@ from streams_orchestration.compiler.physical_graph import Connection, PhysicalGr
 from streams_orchestration.compiler.placement.fusable_units import resolve_placements
 from streams_orchestration.compiler.profiles.costs import MeasuredCosts
 from streams_orchestration.compiler.stage_results import PeOutputPort
-from streams_orchestration.model.decoupling import Kind, Operation, Parameters, Problem
+from streams_orchestration.model.decoupling import Kind, Operation, Problem, ProblemParameters
 from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 
 PERCENT = 100.0
@@ -103,7 +103,7 @@ def application_problem(
     loads = tuple(builder.load(each) for each in scope)
     ids = tuple(physical.operators[each].name for each in scope)
     send, receive = costs.transport.send, costs.transport.receive
-    params = Parameters(
+    params = ProblemParameters(
         k=parts,
         ser_per_item=send.per_tuple * builder.scale,
         deser_per_item=receive.per_tuple * builder.scale,

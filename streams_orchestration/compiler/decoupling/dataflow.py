@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from streams_orchestration.model.decoupling import Kind, Operation, Parameters, Problem
+from streams_orchestration.model.decoupling import Kind, Operation, Problem, ProblemParameters
 
 RECEIVED = ("net_recv", "net_self")
 """Kinds of operators that receive tuples from the network."""
@@ -48,7 +48,7 @@ class FlowNode:
 class Dataflow:
     """The graph of a problem; nodes of the document come first, in its order."""
 
-    params: Parameters
+    params: ProblemParameters
     nodes: tuple[FlowNode, ...]
     readers: tuple[tuple[int, ...], ...]
     """The readers of each node."""
@@ -153,7 +153,7 @@ class _Stream(NamedTuple):
     bytes: float
     sendable: bool
 
-    def prices(self, params: Parameters) -> tuple[float, float]:
+    def prices(self, params: ProblemParameters) -> tuple[float, float]:
         """Return the loads of sending and of receiving it, by items and by bytes (rule Q15)."""
         card = self.card or 0.0
         send = params.ser_per_item + params.ser_per_byte * self.bytes

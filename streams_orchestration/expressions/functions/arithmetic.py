@@ -12,7 +12,14 @@ from streams_orchestration.expressions.conversion import EXACT, single
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.ranges import checked, scaled
 from streams_orchestration.expressions.functions.shifting import elapsed, shifted
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, with_timestamps
+from streams_orchestration.expressions.table import (
+    Binding,
+    FunctionGroup,
+    Operand,
+    Resolved,
+    TupleFunction,
+    with_timestamps,
+)
 from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
 from streams_orchestration.expressions.types import (
     BIGINT,
@@ -27,7 +34,7 @@ from streams_orchestration.expressions.types import (
     adjusted_decimal,
 )
 
-ARITHMETIC = Group("Arithmetic")
+ARITHMETIC = FunctionGroup("Arithmetic")
 
 
 def _number(kind: Type) -> Type:
@@ -150,7 +157,7 @@ def _whole_quotient(operands: Sequence[Operand]) -> Resolved | None:
     return Resolved(kinds if kinds[0].is_decimal else (BIGINT, BIGINT), BIGINT)
 
 
-def _calculator(binding: Binding, whole: Row, floating: Row, exact: Row) -> Row:
+def _calculator(binding: Binding, whole: TupleFunction, floating: TupleFunction, exact: TupleFunction) -> TupleFunction:
     """Return a calculation that fails if its result is out of the operands' type."""
     result = binding.result
     if binding.arguments[0].is_decimal:
@@ -173,7 +180,7 @@ def _calculator(binding: Binding, whole: Row, floating: Row, exact: Row) -> Row:
     fails=True,
     zoned=with_timestamps,
 )
-def _add(binding: Binding) -> Row:
+def _add(binding: Binding) -> TupleFunction:
     one, other = binding.arguments
     if binding.result.is_datetime:
         move = shifted(binding, 1)
@@ -190,7 +197,7 @@ def _add(binding: Binding) -> Row:
     fails=True,
     zoned=with_timestamps,
 )
-def _subtract(binding: Binding) -> Row:
+def _subtract(binding: Binding) -> TupleFunction:
     if binding.result.is_datetime:
         return shifted(binding, -1)
     if binding.arguments[0] == DATE:
@@ -207,7 +214,7 @@ def _subtract(binding: Binding) -> Row:
     name="*",
     fails=True,
 )
-def _multiply(binding: Binding) -> Row:
+def _multiply(binding: Binding) -> TupleFunction:
     return _calculator(binding, operator.mul, operator.mul, EXACT.multiply)
 
 
@@ -216,7 +223,7 @@ def by_zero() -> EvaluationError:
     return EvaluationError("division by zero")
 
 
-def _divide(binding: Binding) -> Row:
+def _divide(binding: Binding) -> TupleFunction:
     def divide(one: Any, other: Any) -> Any:
         if other == 0:
             raise by_zero()
@@ -241,7 +248,7 @@ ARITHMETIC.bound(
     name="div",
     fails=True,
 )
-def _div(binding: Binding) -> Row:
+def _div(binding: Binding) -> TupleFunction:
     def divide(one: Any, other: Any) -> int:
         if other == 0:
             raise by_zero()
@@ -252,7 +259,7 @@ def _div(binding: Binding) -> Row:
     return divide
 
 
-def _remainder(binding: Binding) -> Row:
+def _remainder(binding: Binding) -> TupleFunction:
     def remainder(one: Any, other: Any) -> Any:
         if other == 0:
             raise by_zero()
@@ -288,7 +295,7 @@ ARITHMETIC.bound(
     name="pmod",
     fails=True,
 )
-def _pmod(binding: Binding) -> Row:
+def _pmod(binding: Binding) -> TupleFunction:
     remainder = _remainder(binding)
 
     def positive(one: Any, other: Any) -> Any:
@@ -339,7 +346,7 @@ def one_number(operands: Sequence[Operand]) -> Resolved | None:
     name="negative",
     fails=True,
 )
-def _negative(binding: Binding) -> Row:
+def _negative(binding: Binding) -> TupleFunction:
     kind = binding.result if binding.result.is_integral else BIGINT
     if binding.result.is_integral or binding.result.is_interval:
         return lambda value: checked(-value, kind)
@@ -358,7 +365,7 @@ ARITHMETIC.function(
     name="abs",
     fails=True,
 )
-def _abs(binding: Binding) -> Row:
+def _abs(binding: Binding) -> TupleFunction:
     kind = binding.result if binding.result.is_integral else BIGINT
     if binding.result.is_integral or binding.result.is_interval:
         return lambda value: checked(abs(value), kind)

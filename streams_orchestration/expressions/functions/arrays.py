@@ -8,10 +8,10 @@ from typing import Any
 from streams_orchestration.expressions.coercion import common, common_of
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.comparison import order_key
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import BIGINT, BOOLEAN, array_of
 
-ARRAYS = Group("Arrays")
+ARRAYS = FunctionGroup("Arrays")
 _MOST = 1_000_000
 """The longest array that a function makes for a given count, in elements."""
 
@@ -43,7 +43,7 @@ def _with_element(result: str) -> Callable[[Sequence[Operand]], Resolved | None]
     resolver=_with_element("boolean"),
     name="array_contains",
 )
-def _array_contains(binding: Binding) -> Row:
+def _array_contains(binding: Binding) -> TupleFunction:
     key = key_of(binding)
 
     def row(values: Sequence[Any], value: Any) -> bool | None:
@@ -61,7 +61,7 @@ def _array_contains(binding: Binding) -> Row:
     resolver=_with_element("bigint"),
     name="array_position",
 )
-def _array_position(binding: Binding) -> Row:
+def _array_position(binding: Binding) -> TupleFunction:
     key = key_of(binding)
 
     def row(values: Sequence[Any], value: Any) -> int:
@@ -77,7 +77,7 @@ def _array_position(binding: Binding) -> Row:
     resolver=_with_element("array"),
     name="array_remove",
 )
-def _array_remove(binding: Binding) -> Row:
+def _array_remove(binding: Binding) -> TupleFunction:
     key = key_of(binding)
     return lambda values, value: tuple(each for each in values if key(each) != key(value))
 
@@ -98,8 +98,8 @@ ARRAYS.function(
 )(lambda values, value: None if values is None else (value, *values))
 
 
-def _extreme(choose: Callable[..., Any]) -> Callable[[Binding], Row]:
-    def bind(binding: Binding) -> Row:
+def _extreme(choose: Callable[..., Any]) -> Callable[[Binding], TupleFunction]:
+    def bind(binding: Binding) -> TupleFunction:
         key = key_of(binding)
         return lambda values: choose((value for value in values if value is not None), key=key, default=None)
 
@@ -130,13 +130,13 @@ def _unique(values: Iterable[Any], key: Callable[[Any], Any]) -> tuple[Any, ...]
     summary="Remove duplicates.",
     examples=[("array_distinct(array(1, 2, 1))", "[1, 2]")],
 )
-def _array_distinct(binding: Binding) -> Row:
+def _array_distinct(binding: Binding) -> TupleFunction:
     key = key_of(binding)
     return lambda values: _unique(values, key)
 
 
-def _of_sets(choose: Callable[[bool], bool] | None) -> Callable[[Binding], Row]:
-    def bind(binding: Binding) -> Row:
+def _of_sets(choose: Callable[[bool], bool] | None) -> Callable[[Binding], TupleFunction]:
+    def bind(binding: Binding) -> TupleFunction:
         key = key_of(binding)
 
         def row(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
@@ -172,7 +172,7 @@ for _name, _choose, _summary, _value in (
     summary="Return true if the arrays have an element in common; null if not and one of them has a null.",
     examples=[("arrays_overlap(array(1, 2), array(2, 3))", "true")],
 )
-def _arrays_overlap(binding: Binding) -> Row:
+def _arrays_overlap(binding: Binding) -> TupleFunction:
     key = key_of(binding)
 
     def row(one: Sequence[Any], other: Sequence[Any]) -> bool | None:
@@ -214,7 +214,7 @@ def _slice(values: Sequence[Any], start: int, length: int) -> tuple[Any, ...]:
     summary="Sort the elements; nulls come first, or last in descending order.",
     examples=[("sort_array(array(3, NULL, 1))", "[null, 1, 3]")],
 )
-def _sort_array(binding: Binding) -> Row:
+def _sort_array(binding: Binding) -> TupleFunction:
     key = key_of(binding)
     return lambda values, ascending=True: tuple(sorted(values, key=key, reverse=not ascending))
 
@@ -224,7 +224,7 @@ def _sort_array(binding: Binding) -> Row:
     summary="Sort the elements; nulls come last.",
     examples=[("array_sort(array(3, NULL, 1))", "[1, 3, null]")],
 )
-def _array_sort(binding: Binding) -> Row:
+def _array_sort(binding: Binding) -> TupleFunction:
     key = key_of(binding)
     return lambda values: tuple(sorted(values, key=lambda each: (each is None, key(each))))
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 
 from streams_orchestration.expressions.functions.arithmetic import numbers_of
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import (
     BIGINT,
     INT,
@@ -14,7 +14,7 @@ from streams_orchestration.expressions.types import (
     Type,
 )
 
-BITS = Group("Bits")
+BITS = FunctionGroup("Bits")
 
 
 def _whole_pair(operands: Sequence[Operand]) -> Resolved | None:
@@ -51,8 +51,8 @@ def wrapped(value: int, kind: Type) -> int:
     return (value + high) % (2 * high) - high
 
 
-def _shifter(shift: Callable[[int, int, int], int]) -> Callable[[Binding], Row]:
-    def bind(binding: Binding) -> Row:
+def _shifter(shift: Callable[[int, int, int], int]) -> Callable[[Binding], TupleFunction]:
+    def bind(binding: Binding) -> TupleFunction:
         bits = 64 if binding.result == BIGINT else 32
         return lambda value, by: wrapped(shift(value, by % bits, bits), binding.result)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from streams_orchestration.expressions.table import Form, Signature
+from streams_orchestration.expressions.table import Form, FunctionSignature
 
 
 def _form(signature: str, summary: str, *examples: tuple[str, str]) -> Form:
-    read = Signature.of(signature)
+    read = FunctionSignature.of(signature)
     return Form(signature.partition("(")[0], (read,), summary, examples)
 
 

@@ -6,9 +6,9 @@ import re
 import urllib.parse
 
 from streams_orchestration.expressions.errors import EvaluationError
-from streams_orchestration.expressions.table import Group
+from streams_orchestration.expressions.table import FunctionGroup
 
-CODES = Group("Codes of texts")
+CODES = FunctionGroup("Codes of texts")
 
 
 @CODES.function(

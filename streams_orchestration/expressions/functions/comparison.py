@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from streams_orchestration.expressions.coercion import common
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import (
     BOOLEAN,
     VOID,
     Type,
 )
 
-COMPARISON = Group("Comparison")
-LOGIC = Group("Logic")
+COMPARISON = FunctionGroup("Comparison")
+LOGIC = FunctionGroup("Logic")
 
 
 def compared(operands: Sequence[Operand]) -> Resolved | None:
@@ -49,8 +49,8 @@ def order_key(kind: Type) -> Callable[[Any], Any]:
     return lambda value: value
 
 
-def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Binding], Row]:
-    def bind(binding: Binding) -> Row:
+def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Binding], TupleFunction]:
+    def bind(binding: Binding) -> TupleFunction:
         key = order_key(binding.arguments[0])
         return lambda one, other: compare(key(one), key(other))
 
@@ -75,7 +75,7 @@ for _sign, _compare, _summary, _example in (
     name="<=>",
     strict=False,
 )
-def _same(binding: Binding) -> Row:
+def _same(binding: Binding) -> TupleFunction:
     key = order_key(binding.arguments[0])
     return lambda one, other: one is other if one is None or other is None else key(one) == key(other)
 
@@ -96,7 +96,7 @@ def _member(operands: Sequence[Operand]) -> Resolved | None:
     name="in",
     strict=False,
 )
-def _in(binding: Binding) -> Row:
+def _in(binding: Binding) -> TupleFunction:
     key = order_key(binding.arguments[0])
 
     def contains(value: Any, *others: Any) -> bool | None:

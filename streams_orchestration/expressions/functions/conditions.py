@@ -8,9 +8,9 @@ from typing import Any
 
 from streams_orchestration.expressions.coercion import common_of
 from streams_orchestration.expressions.functions.comparison import order_key
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 
-CONDITIONS = Group("Conditions")
+CONDITIONS = FunctionGroup("Conditions")
 
 CONDITIONS.function(
     "isnull(value any) -> boolean",
@@ -46,7 +46,7 @@ def _several(operands: Sequence[Operand]) -> Resolved | None:
     name="greatest",
     strict=False,
 )
-def _greatest(binding: Binding) -> Row:
+def _greatest(binding: Binding) -> TupleFunction:
     key = order_key(binding.result)
 
     def largest(*values: Any) -> Any:
@@ -62,7 +62,7 @@ def _greatest(binding: Binding) -> Row:
     name="least",
     strict=False,
 )
-def _least(binding: Binding) -> Row:
+def _least(binding: Binding) -> TupleFunction:
     key = order_key(binding.result)
 
     def smallest(*values: Any) -> Any:

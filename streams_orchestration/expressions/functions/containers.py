@@ -8,10 +8,10 @@ from typing import Any
 from streams_orchestration.expressions.coercion import common, common_of
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.matching import split
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import BOOLEAN, INT, VOID, array_of, map_of, struct_of
 
-CONTAINERS = Group("Arrays, maps and structs")
+CONTAINERS = FunctionGroup("Arrays, maps and structs")
 
 
 def _elements(operands: Sequence[Operand]) -> Resolved | None:
@@ -113,7 +113,7 @@ def _of_map(container: dict[Any, Any], key: Any) -> Any:
     return container.get(key)
 
 
-def _item(binding: Binding) -> Row:
+def _item(binding: Binding) -> TupleFunction:
     if binding.arguments[0].name == "map":
         return _of_map
 
@@ -136,7 +136,7 @@ CONTAINERS.bound(
 )(_item)
 
 
-def _element_at(binding: Binding) -> Row:
+def _element_at(binding: Binding) -> TupleFunction:
     if binding.arguments[0].name == "map":
         return _of_map
 

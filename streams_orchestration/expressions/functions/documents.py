@@ -12,11 +12,18 @@ from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import MisfitError
 from streams_orchestration.expressions.functions.json_paths import found, steps_of
 from streams_orchestration.expressions.functions.json_values import NOTHING, parsed, reader
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, with_timestamps
+from streams_orchestration.expressions.table import (
+    Binding,
+    FunctionGroup,
+    Operand,
+    Resolved,
+    TupleFunction,
+    with_timestamps,
+)
 from streams_orchestration.expressions.types import STRING, VOID, Type, parse_type, struct_of
 from streams_orchestration.model.schema import parse_schema
 
-DOCUMENTS = Group("JSON")
+DOCUMENTS = FunctionGroup("JSON")
 
 
 @DOCUMENTS.function(
@@ -63,7 +70,7 @@ def _nested(operands: Sequence[Operand]) -> Resolved | None:
     name="to_json",
     zoned=with_timestamps,
 )
-def _to_json(binding: Binding) -> Row:
+def _to_json(binding: Binding) -> TupleFunction:
     return json_writer(binding.arguments[0], binding.zone)
 
 
@@ -129,6 +136,6 @@ def _described(operands: Sequence[Operand]) -> Resolved | None:
     name="from_json",
     zoned=with_timestamps,
 )
-def _from_json(binding: Binding) -> Row:
+def _from_json(binding: Binding) -> TupleFunction:
     read = reader(binding.result, binding.zone)
     return lambda text, _type: read(text)

@@ -10,12 +10,12 @@ import zlib
 
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.texts import bytes_of, named
-from streams_orchestration.expressions.table import Group, Row
+from streams_orchestration.expressions.table import FunctionGroup, TupleFunction
 
-BYTES = Group("Bytes and hashes")
+BYTES = FunctionGroup("Bytes and hashes")
 
 
-def _hashed(name: str) -> Row:
+def _hashed(name: str) -> TupleFunction:
     return lambda value: hashlib.new(name, value, usedforsecurity=False).hexdigest()
 
 

@@ -13,7 +13,15 @@ from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.patterned import patterned, saturated, text_number_or, text_or
 from streams_orchestration.expressions.functions.ranges import checked
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, from_text, with_timestamps
+from streams_orchestration.expressions.table import (
+    Binding,
+    FunctionGroup,
+    Operand,
+    Resolved,
+    TupleFunction,
+    from_text,
+    with_timestamps,
+)
 from streams_orchestration.expressions.times import (
     DAY,
     HOUR,
@@ -43,7 +51,7 @@ from streams_orchestration.expressions.types import (
     Type,
 )
 
-INSTANTS = Group("Dates and times: made, read and written")
+INSTANTS = FunctionGroup("Dates and times: made, read and written")
 _MOMENT = "TIMESTAMP '2024-05-03 10:11:12.5'"
 
 
@@ -62,7 +70,7 @@ def _make_date(year: int, month: int, day: int) -> int:
 
 for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "timestamp_ntz")):
 
-    def _make_timestamp(binding: Binding, kind: str = _kind) -> Row:
+    def _make_timestamp(binding: Binding, kind: str = _kind) -> TupleFunction:
         zone = binding.zone
 
         def row(year: int, month: int, day: int, hour: int, minute: int, seconds: decimal.Decimal) -> int:
@@ -85,10 +93,10 @@ for _name, _kind in (("make_timestamp", "timestamp"), ("make_timestamp_ntz", "ti
     )(_make_timestamp)
 
 
-def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callable[[Binding], Row]:
+def _parsed(kind: Type, *, date: bool = False, lenient: bool = False) -> Callable[[Binding], TupleFunction]:
     """Return the binding of a function that parses texts as dates or times, by a pattern or in the standard form."""
 
-    def bind(binding: Binding) -> Row:
+    def bind(binding: Binding) -> TupleFunction:
         zone, given = None if kind == TIMESTAMP_NTZ else binding.zone, binding.arguments[0]
         if given.is_numeric:
             return saturated if lenient and given.is_fractional else converter(given, kind, binding.zone)
@@ -155,7 +163,7 @@ _DATE_FORMAT = "date_format(value timestamp, pattern string) -> string"
     fails=True,
     zoned=with_timestamps,
 )
-def _date_format(binding: Binding) -> Row:
+def _date_format(binding: Binding) -> TupleFunction:
     return lambda value, pattern: pattern_of(pattern).write(value, binding.zone)
 
 
@@ -173,7 +181,7 @@ _FROM_UNIXTIME = "from_unixtime(seconds bigint, [pattern string]) -> string"
     fails=True,
     zoned=lambda _arguments, _result: True,
 )
-def _from_unixtime(binding: Binding) -> Row:
+def _from_unixtime(binding: Binding) -> TupleFunction:
     return lambda seconds, pattern=_PLAIN: pattern_of(pattern).write(checked(seconds * SECOND, BIGINT), binding.zone)
 
 
@@ -185,7 +193,7 @@ def _unix_types(operands: Sequence[Operand]) -> Resolved | None:
     return None if resolved is None else Resolved(resolved.arguments, BIGINT)
 
 
-def _unix_timestamp(binding: Binding) -> Row:
+def _unix_timestamp(binding: Binding) -> TupleFunction:
     read = _parsed(TIMESTAMP)(binding)
     if binding.arguments[0] == STRING:
         return lambda text, pattern=_PLAIN: _whole_seconds(read(text, pattern))
@@ -246,7 +254,7 @@ def _one_numeric(operands: Sequence[Operand]) -> Resolved | None:
     name="timestamp_seconds",
     fails=True,
 )
-def _timestamp_seconds(binding: Binding) -> Row:
+def _timestamp_seconds(binding: Binding) -> TupleFunction:
     del binding
 
     def row(value: Any) -> int | None:
@@ -285,7 +293,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
     fails=True,
     zoned=with_timestamps,
 )
-def _timestampadd(binding: Binding) -> Row:
+def _timestampadd(binding: Binding) -> TupleFunction:
     zone = binding.zone
 
     def row(unit: str, count: int, value: int) -> int:
@@ -305,7 +313,7 @@ def _timestampadd(binding: Binding) -> Row:
     examples=[("timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00')", "24")],
     zoned=with_timestamps,
 )
-def _timestampdiff(binding: Binding) -> Row:
+def _timestampdiff(binding: Binding) -> TupleFunction:
     def row(unit: str, start: int, end: int) -> int:
         one, other = to_local(start, binding.zone), to_local(end, binding.zone)
         if unit in _STEPS or unit in _DAYS:
@@ -358,7 +366,7 @@ INSTANTS.function(
     fails=True,
     zoned=lambda arguments, _result: len(arguments) == 2,
 )
-def _convert_timezone(binding: Binding) -> Row:
+def _convert_timezone(binding: Binding) -> TupleFunction:
     def row(*arguments: Any) -> int:
         *zones, value = arguments
         source = _zone(zones[0]) if len(zones) > 1 else binding.zone

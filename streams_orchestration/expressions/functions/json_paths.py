@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from streams_orchestration.expressions.functions.json_values import Number, json_text
+from streams_orchestration.expressions.functions.json_values import JsonNumber, json_text
 
 _STEP = re.compile(r"\.(\*|[^.\[]+)|\[(?:(\d+)|(\*)|'([^']*)')\]")
 
@@ -19,7 +19,7 @@ class Every(Enum):
     FIELD = ".*"
 
 
-Step = str | int | Every
+PathStep = str | int | Every
 """A step of a path: a name, an index, or `Every`."""
 
 
@@ -39,11 +39,11 @@ class _Matches(NamedTuple):
 _NONE = _Matches(found=False, written=[])
 
 
-def steps_of(path: str) -> list[Step] | None:
+def steps_of(path: str) -> list[PathStep] | None:
     """Parse a path into steps; return None if the text is no path."""
     if not path.startswith("$"):
         return None
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     position = 1
     while position < len(path):
         match = _STEP.match(path, position)
@@ -58,7 +58,7 @@ def steps_of(path: str) -> list[Step] | None:
     return steps
 
 
-def found(value: Any, steps: Sequence[Step]) -> str | None:
+def found(value: Any, steps: Sequence[PathStep]) -> str | None:
     """Follow steps in a parsed value. Return the match as JSON, a text without quotes, or None without a match.
 
     >>> from streams_orchestration.expressions.functions.json_values import parsed
@@ -70,7 +70,7 @@ def found(value: Any, steps: Sequence[Step]) -> str | None:
     return "".join(matches.written) if matches.found else None
 
 
-def _matches(value: Any, steps: Sequence[Step], style: _Style) -> _Matches:
+def _matches(value: Any, steps: Sequence[PathStep], style: _Style) -> _Matches:
     if not steps:
         return _written(value, style)
     step, rest = steps[0], steps[1:]
@@ -88,11 +88,11 @@ def _matches(value: Any, steps: Sequence[Step], style: _Style) -> _Matches:
 def _written(value: Any, style: _Style) -> _Matches:
     if style is _Style.FLAT and isinstance(value, list):
         return _together([_written(each, style) for each in value])
-    plain = style is _Style.RAW and isinstance(value, str) and not isinstance(value, Number)
+    plain = style is _Style.RAW and isinstance(value, str) and not isinstance(value, JsonNumber)
     return _Matches(found=True, written=[str(value) if plain else json_text(value)])
 
 
-def _of_elements(elements: list[Any], steps: Sequence[Step], style: _Style) -> _Matches:
+def _of_elements(elements: list[Any], steps: Sequence[PathStep], style: _Style) -> _Matches:
     """Return the matches in all elements as an array; a single match is unwrapped unless the array is kept."""
     if steps[:1] == [Every.ELEMENT]:
         return _in_array(_together([_matches(each, steps[1:], _Style.FLAT) for each in elements]))

@@ -27,7 +27,7 @@ _BLANK = " \t\r\n"
 _INVISIBLE = "".join(map(chr, range(33)))
 
 
-class Number(str):
+class JsonNumber(str):
     """A number as its text, so that no digit is lost."""
 
     __slots__ = ()
@@ -51,7 +51,7 @@ def parsed(text: str) -> Any:
     Strings may contain control characters. If an object has a name twice, the first value counts.
     """
     decoder = json.JSONDecoder(
-        object_pairs_hook=_firsts, parse_float=Number, parse_int=Number, parse_constant=_refused, strict=False
+        object_pairs_hook=_firsts, parse_float=JsonNumber, parse_int=JsonNumber, parse_constant=_refused, strict=False
     )
     return _decoded(text, decoder)
 
@@ -95,7 +95,9 @@ def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
     """Return the function that parses a text as an array, a map or a struct, as `from_json` does."""
     read = _reader(kind, zone)
     missing = (None,) * len(kind.parts) if kind.name == "struct" else None
-    decoder = json.JSONDecoder(object_pairs_hook=_Pairs, parse_float=Number, parse_int=Number, parse_constant=Number)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_Pairs, parse_float=JsonNumber, parse_int=JsonNumber, parse_constant=JsonNumber
+    )
     in_array = kind.name == "array" and kind.parts[0].name == "struct"
 
     def convert(text: str) -> Any:
@@ -188,7 +190,7 @@ def _simple(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
 
 def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
     """Convert a value to a scalar type; return None if it does not fit."""
-    number = isinstance(value, Number)
+    number = isinstance(value, JsonNumber)
     match kind.name:
         case "string":
             return str(value) if isinstance(value, str) and not number else json_text(value)
@@ -226,7 +228,7 @@ def _date(text: str) -> int | None:
 def json_text(value: Any) -> str:
     """Return a parsed value as JSON without blanks."""
     match value:
-        case Number():
+        case JsonNumber():
             return _number(value)
         case str():
             return json.dumps(value, ensure_ascii=False)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 from streams_orchestration.expressions.errors import EvaluationError
 from streams_orchestration.expressions.functions.patterns import compiled, like_pattern, replacement
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import BOOLEAN, STRING
 
-PATTERNS = Group("Regular expressions")
+PATTERNS = FunctionGroup("Regular expressions")
 
 
-def _matcher(*, ignore_case: bool = False) -> Callable[[Binding], Row]:
-    def bind(binding: Binding) -> Row:
+def _matcher(*, ignore_case: bool = False) -> Callable[[Binding], TupleFunction]:
+    def bind(binding: Binding) -> TupleFunction:
         def like(value: str, pattern: str, escape: str = "\\") -> bool:
             return like_pattern(pattern, escape, ignore_case=ignore_case).fullmatch(value) is not None
 

@@ -11,10 +11,10 @@ from streams_orchestration.expressions.conversion import EXACT, single, write_fl
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.arithmetic import one_number
 from streams_orchestration.expressions.functions.ranges import checked
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import BIGINT, DOUBLE, INT, Type
 
-MATHEMATICS = Group("Mathematics")
+MATHEMATICS = FunctionGroup("Mathematics")
 _MOST_DIGITS = 350
 
 
@@ -53,8 +53,8 @@ def _rounded_decimal(kind: Type, digits: int) -> Type:
     return Type("decimal", min(whole + scale, 38), scale)
 
 
-def _rounding(mode: str) -> Callable[[Binding], Row]:
-    def bind(binding: Binding) -> Row:
+def _rounding(mode: str) -> Callable[[Binding], TupleFunction]:
+    def bind(binding: Binding) -> TupleFunction:
         result = binding.result
         digits = _digits(binding.constants[1] if len(binding.constants) > 1 else None)
 
@@ -104,8 +104,8 @@ def _to_whole(operands: Sequence[Operand]) -> Resolved | None:
     return Resolved((BIGINT,) if number.result.is_integral else (DOUBLE,), BIGINT)
 
 
-def _bound_whole(of_float: Callable[[float], int], mode: str) -> Callable[[Binding], Row]:
-    def bind(binding: Binding) -> Row:
+def _bound_whole(of_float: Callable[[float], int], mode: str) -> Callable[[Binding], TupleFunction]:
+    def bind(binding: Binding) -> TupleFunction:
         if binding.result.is_decimal:
             return lambda value: EXACT.plus(value.quantize(decimal.Decimal(1), rounding=mode, context=EXACT))
 
@@ -341,7 +341,7 @@ def _conv(number: str, source: int, target: int) -> str | None:
     exact=True,
     fails=True,
 )
-def _format_number(binding: Binding) -> Row:
+def _format_number(binding: Binding) -> TupleFunction:
     del binding
 
     def row(value: Any, digits: int) -> str | None:

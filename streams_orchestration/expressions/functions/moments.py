@@ -10,7 +10,14 @@ from collections.abc import Callable, Sequence
 from streams_orchestration.expressions.datetime_patterns import DAYS, MONTHS
 from streams_orchestration.expressions.errors import EvaluationError, MisfitError
 from streams_orchestration.expressions.functions.ranges import checked
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row, with_timestamps
+from streams_orchestration.expressions.table import (
+    Binding,
+    FunctionGroup,
+    Operand,
+    Resolved,
+    TupleFunction,
+    with_timestamps,
+)
 from streams_orchestration.expressions.times import (
     DAY,
     HOUR,
@@ -34,7 +41,7 @@ from streams_orchestration.expressions.types import (
     Type,
 )
 
-MOMENTS = Group("Dates and times")
+MOMENTS = FunctionGroup("Dates and times")
 _MOMENT = "TIMESTAMP '2024-05-03 10:11:12.5'"
 
 
@@ -97,7 +104,7 @@ def local_of(kind: Type, zone: dt.tzinfo) -> Callable[[int], int]:
 
 for _name, _unit, _modulus in (("hour", HOUR, 24), ("minute", MINUTE, 60), ("second", SECOND, 60)):
 
-    def _clock_part(binding: Binding, unit: int = _unit, modulus: int = _modulus) -> Row:
+    def _clock_part(binding: Binding, unit: int = _unit, modulus: int = _modulus) -> TupleFunction:
         local = local_of(binding.arguments[0], binding.zone)
         return lambda value: local(value) // unit % modulus
 
@@ -149,7 +156,7 @@ def _extracted(operands: Sequence[Operand]) -> Resolved | None:
     return Resolved((STRING, DATE), INT)
 
 
-def _date_part(binding: Binding) -> Row:
+def _date_part(binding: Binding) -> TupleFunction:
     constant = binding.constants[0]
     assert constant is not None
     part, kind = _PARTS[str(constant[0]).lower()], binding.arguments[1]
@@ -223,7 +230,7 @@ MOMENTS.function(
     examples=[("months_between(DATE '2024-02-29', DATE '2024-01-31')", "1.0")],
     zoned=with_timestamps,
 )
-def _months_between(binding: Binding) -> Row:
+def _months_between(binding: Binding) -> TupleFunction:
     def row(one: int, other: int, rounded: bool = True) -> float:  # noqa: FBT001, FBT002
         times = one, other
         first, second = (clock_of(to_local(each, binding.zone)) for each in times)
@@ -309,7 +316,7 @@ def first_day(days: int, unit: str) -> int:
     examples=[(f"date_trunc('hour', {_MOMENT})", "2024-05-03 10:00:00")],
     zoned=with_timestamps,
 )
-def _date_trunc(binding: Binding) -> Row:
+def _date_trunc(binding: Binding) -> TupleFunction:
     def row(written: str, value: int) -> int | None:
         unit = _TRUNCATED.get(written.lower())
         if unit is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from streams_orchestration.expressions.datetime_patterns import pattern_of
 from streams_orchestration.expressions.errors import MisfitError, PatternError
-from streams_orchestration.expressions.table import Operand, Resolved, Signature
+from streams_orchestration.expressions.table import FunctionSignature, Operand, Resolved
 from streams_orchestration.expressions.times import SECOND
 from streams_orchestration.expressions.types import BINARY, STRING, TIMESTAMP, VOID, Type
 
@@ -28,7 +28,7 @@ def check_pattern(operands: Sequence[Operand]) -> None:
 
 def patterned(signature: str) -> Callable[[Sequence[Operand]], Resolved | None]:
     """Return the types of a function whose second argument is a pattern."""
-    form = Signature.of(signature)
+    form = FunctionSignature.of(signature)
 
     def resolve(operands: Sequence[Operand]) -> Resolved | None:
         check_pattern(operands)

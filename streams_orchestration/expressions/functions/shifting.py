@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from streams_orchestration.expressions.functions.ranges import checked
-from streams_orchestration.expressions.table import Binding, Row
+from streams_orchestration.expressions.table import Binding, TupleFunction
 from streams_orchestration.expressions.times import DAY as MICROS_OF_A_DAY
 from streams_orchestration.expressions.times import UTC, add_months, from_local, moved_on, to_local
 from streams_orchestration.expressions.types import BIGINT, DATE, DAY, TIMESTAMP, YEAR_MONTH
 
 
-def shifted(binding: Binding, sign: int) -> Row:
+def shifted(binding: Binding, sign: int) -> TupleFunction:
     """Add (sign 1) or subtract (-1) an interval, in the local time of the zone."""
     kind, months = binding.result, YEAR_MONTH in binding.arguments
     zone = binding.zone if kind == TIMESTAMP else UTC
@@ -29,7 +29,7 @@ def shifted(binding: Binding, sign: int) -> Row:
     return date if kind == DATE else timestamp
 
 
-def elapsed(binding: Binding) -> Row:
+def elapsed(binding: Binding) -> TupleFunction:
     """Return the difference of two local times, which may differ from the time that passed."""
     zone = binding.zone
     return lambda one, other: checked(to_local(one, zone) - to_local(other, zone), BIGINT)

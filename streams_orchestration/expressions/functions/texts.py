@@ -7,13 +7,13 @@ from typing import Any
 
 from streams_orchestration.expressions.coercion import common_of, is_implicit
 from streams_orchestration.expressions.errors import EvaluationError
-from streams_orchestration.expressions.table import Binding, Group, Operand, Resolved, Row
+from streams_orchestration.expressions.table import Binding, FunctionGroup, Operand, Resolved, TupleFunction
 from streams_orchestration.expressions.types import BINARY, INT, STRING, VOID
 
 LONGEST = 2**24
 """The longest text that a function may make, in characters, so that a wrong count cannot exhaust memory."""
 
-TEXTS = Group("Texts")
+TEXTS = FunctionGroup("Texts")
 
 
 def within_limit(length: int) -> int:
@@ -25,11 +25,11 @@ def within_limit(length: int) -> int:
 
 
 def named(
-    group: Group, names: Sequence[str], parameters: str, summary: str, example: tuple[str, str]
-) -> Callable[[Row], Row]:
+    group: FunctionGroup, names: Sequence[str], parameters: str, summary: str, example: tuple[str, str]
+) -> Callable[[TupleFunction], TupleFunction]:
     """Enter a function under several names; `example` uses the first one."""
 
-    def enter(row: Row) -> Row:
+    def enter(row: TupleFunction) -> TupleFunction:
         for name in names:
             shown = (example[0].replace(names[0] + "(", name + "(", 1), example[1])
             group.function(f"{name}{parameters}", summary=summary, examples=[shown])(row)
@@ -51,7 +51,7 @@ def _text_or_bytes(operands: Sequence[Operand]) -> Resolved | None:
     return Resolved((STRING,) * len(kinds), STRING)
 
 
-def _joined(binding: Binding) -> Row:
+def _joined(binding: Binding) -> TupleFunction:
     if binding.result == STRING:
         return lambda *parts: "".join(parts)
     if binding.result == BINARY:
