@@ -46,8 +46,8 @@ def common(one: Type, other: Type, *, texts: bool = True) -> Type | None:
     Args:
         one: the type on the left.
         other: the type on the right.
-        texts: a text becomes what it meets: a whole number of 64 bits, a double, a date, a boolean. Otherwise texts go
-            with texts only.
+        texts: True to convert a text to the other value's type: a bigint, a double, a date or a boolean. False to give
+            a text a common type only with texts.
     """
     if other in (one, VOID):
         return one

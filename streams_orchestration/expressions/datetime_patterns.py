@@ -263,7 +263,7 @@ def _month(parts: dict[str, tuple[str, int]]) -> int | None:
 
 
 def _placed(local: int, parts: dict[str, tuple[str, int]], zone: dt.tzinfo | None) -> int | None:
-    """Return the timestamp of a local time, in the parsed zone or else in the expression's."""
+    """Convert a local time to a timestamp, by the parsed zone or else by `zone`; without a zone it stays local."""
     if zone is None:
         return local
     for letter in ("X", "x", "Z", "V", "z"):

@@ -16,7 +16,7 @@ TupleFunction = Callable[..., Any]
 
 _SIGNATURE = re.compile(r"(?P<name>[^\s(]+)\((?P<parameters>.*)\) -> (?P<result>.+)")
 ANY_NUMBER = 1_000_000
-"""The count that means any number of arguments."""
+"""The value of `FunctionSignature.most` for a function without a limit."""
 _CLASS_NAMES = {"whole": "a whole number", "number": "a number", "datetime": "a date or timestamp", "ordered":
                 "a value with an order", "any": "any value"}  # fmt: skip
 _CLASSES: dict[str, Callable[[Type], bool]] = {

@@ -6,7 +6,7 @@ import re
 
 _LINE_END = re.compile(r"\r+(?=\n|\Z)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Matches control characters but tabs and line ends, Unicode's line ends and marks of direction, and surrogates."""
+"""Matches control characters except tabs and line ends, Unicode's line ends and marks of direction, and surrogates."""
 
 
 def printable(text: str) -> str:

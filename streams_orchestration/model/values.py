@@ -123,7 +123,7 @@ Text = Annotated[str, PlainValidator(_text, json_schema_input_type=str)]
 Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, not starting with a digit"))]
 """The name of an invocation, a stream or a port."""
 Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them, as in Out.Counts"))]
-"""The identity of an invocation across redeploys; a former full logical name is allowed."""
+"""The identity of an invocation across redeploys. Its former full logical name is allowed, so it may be renamed."""
 Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, "letters, digits and _, not starting with a digit"))]
 """The name of an application, an operator, a composite or a submission-time value."""
 TimeZone = Annotated[Text, AfterValidator(_time_zone)]
