@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable, Mapping
 
 from streams_orchestration.model.schema import Attribute, Schema, parse_schema, quoted
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import np, pa
 
 
 @functools.cache
@@ -44,6 +45,21 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 
 @functools.lru_cache(maxsize=4096)
+def required_fields(schema: pa.Schema) -> tuple[str, ...]:
+    """Return the fields of an Arrow schema that are not nullable."""
+    return tuple(field.name for field in schema if not field.nullable)
+
+
+def nulls_in(columns: Mapping[str, pa.Array], required: Iterable[str]) -> dict[int, str]:
+    """Return the first required attribute that is null in a row, by the number of the row."""
+    found: dict[int, str] = {}
+    for name in required:
+        if columns[name].null_count:
+            places = np.flatnonzero(columns[name].is_null().to_numpy(zero_copy_only=False))
+            found = dict.fromkeys(places.tolist(), name) | found
+    return found
+
+
 def required_attributes(ddl: str) -> tuple[str, ...]:
     """Return the attributes of a tuple type that are declared NOT NULL."""
     return tuple(attribute.name for attribute in parse_schema(ddl).attributes if attribute.required) if ddl else ()

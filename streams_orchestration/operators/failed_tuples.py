@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import nulls_in, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, Parameters
 from streams_orchestration.operators.evaluated import Evaluated
@@ -121,7 +121,12 @@ class Sieve:
     """
 
     def __init__(
-        self, operator: Operator, expressions: Iterable[Expression], condition: Expression | None = None
+        self,
+        operator: Operator,
+        expressions: Iterable[Expression],
+        condition: Expression | None = None,
+        *,
+        passes_on: bool = False,
     ) -> None:
         """Create for expressions over the tuples of one type.
 
@@ -129,14 +134,16 @@ class Sieve:
             operator: its parameters are `ExpressionParameters`.
             expressions: evaluated for the tuples for which the condition is true.
             condition: evaluated for all tuples; without one all count.
+            passes_on: a tuple goes to output port 0 as it is, so one with a null that the port does not take fails.
         """
         self._context = operator.context
         self._operator = operator
         self._action: OnError = operator.parameters.on_error
-        self._expressions = [each for each in expressions if each.may_fail]
+        self.expressions = [each for each in expressions if each.may_fail]
         self._condition = condition
         self._logged = 0
-        may_fail = self._expressions or (condition is not None and condition.may_fail)
+        self._required = self._context.required_at() if passes_on else ()
+        may_fail = self.expressions or self._required or (condition is not None and condition.may_fail)
         self._idle = self._action == "fail" or not may_fail
 
     def __call__(self, batch: TupleBatch) -> Evaluated:
@@ -148,9 +155,42 @@ class Sieve:
     def sift(self, batch: TupleBatch) -> tuple[Evaluated, dict[int, str]]:
         """Evaluate the expressions as the function `sift` does, unless `onError` is `fail`."""
         if not self._idle:
-            return sift(batch, self._expressions, self._condition)
+            unfit = _nulls(batch.arrow, self._required, 0)
+            return sift(batch, self.expressions, self._condition, unfit)
+        batch.refuse_nulls(self._required)
         passed = Evaluated(batch)
         return (passed if self._condition is None else passed.filter(_truth(passed.value(self._condition)))), {}
+
+    def unfit(self, tuples: pa.RecordBatch, port: int) -> dict[int, str]:
+        """Return the reason for each tuple with a null that an output port does not take, by its position.
+
+        With `onError: fail` there is none: the operator fails when it submits the tuple.
+        """
+        return {} if self._action == "fail" else _nulls(tuples, self._context.required_at(port), port)
+
+    def distribute(
+        self, batch: TupleBatch, masks: Sequence[np.ndarray], sifted: tuple[Evaluated, dict[int, str]]
+    ) -> None:
+        """Submit tuples as they are, and set those aside that fail or have a null that their output port does not take.
+
+        Args:
+            batch: the tuples, of which `sift` without a condition made `sifted`.
+            masks: for each output port where the tuples that passed go to it.
+            sifted: the tuples that passed, and the reasons of the others.
+        """
+        (tuples, failures), fits = sifted, True
+        unfit: dict[int, str] = {}
+        for port, mask in enumerate(masks):
+            found = self.unfit(tuples.arrow, port)
+            unfit |= {place: reason for place, reason in found.items() if mask[place] and place not in unfit}
+        if unfit:
+            fits = np.ones(len(tuples), bool)
+            fits[list(unfit)] = False
+            passed = np.setdiff1d(np.arange(len(batch)), list(failures))
+            failures = dict(sorted((failures | {int(passed[place]): unfit[place] for place in unfit}).items()))
+        self.set_aside(batch.arrow, failures)
+        for port, mask in enumerate(masks):
+            self._operator.submit(tuples.batch.filter(mask & fits), port)
 
     def set_aside(self, tuples: pa.RecordBatch, failures: Mapping[int, str]) -> None:
         """Skip failed tuples, or submit them to the last output port, in their order.
@@ -172,6 +212,15 @@ class Sieve:
         target = self._context.outputs[-1] or failed.schema
         columns = {field.name: _column(field, failed, reasons) for field in target}
         self._operator.submit(TupleBatch.from_columns(columns, target), len(self._context.outputs) - 1)
+
+
+def _nulls(tuples: pa.RecordBatch, required: Sequence[str], port: int) -> dict[int, str]:
+    """Return the reason for each tuple with a null in a required attribute of an output port, by its position."""
+    found = nulls_in({name: tuples.column(name) for name in required}, required)
+    return {
+        place: f"{name} is null, but output port {port} has {name} NOT NULL; leave out NOT NULL, or give it a value"
+        for place, name in found.items()
+    }
 
 
 def _truth(condition: pa.Array) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from streams_orchestration.operators.arrow_types import arrow_schema
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.csv_sieve import CsvSieve
+from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.standard.file_source import FileSource
 from streams_orchestration_tests.examples import examples
@@ -76,6 +78,42 @@ def test_lines_of_json_and_text(tmp_path: Path):
     bench.produce()
     assert bench.rows() == [("a",), ("b",)]
     assert bench.rows(1) == [(str(path), 2)]
+
+
+NULLS = [(1, "a"), (None, "b"), (3, None), (4, ""), (None, 'f"g')]
+WITHOUT_VALUE = [(4, "n", NULL), (5, "s", NULL), (7, "n", NULL)]
+
+
+def rows_with_nulls(path: Path) -> int:
+    """Write `NULLS` behind two rows that are sound; return the number of the first row, as an error has it."""
+    rows = [(8, "x"), (9, "y"), *NULLS]
+    table = pa.table([pa.array([n for n, _ in rows], pa.int32()), pa.array([s for _, s in rows])], ["n", "s"])
+    match path.suffix:
+        case ".csv":
+            path.write_text('n,s\n8,x\n9,y\n1,a\n,b\n3,\n4,""\n,"f""g"\n')
+            return 2
+        case ".jsonl":
+            objects = ({name: value for name, value in row.items() if value is not None} for row in table.to_pylist())
+            path.write_text("".join(json.dumps(each) + "\n" for each in objects))
+        case ".parquet":
+            pq.write_table(table, path)
+        case _:
+            with pa.ipc.new_file(path, table.schema) as writer:
+                writer.write_table(table)
+    return 1
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow"])
+def test_a_row_without_a_required_value_is_malformed(tmp_path: Path, format: str):
+    path = tmp_path / f"rows.{format}"
+    first = rows_with_nulls(path)
+    required = "n int NOT NULL, s string NOT NULL"
+    bench = source(path, MALFORMED, schema=required, format=format)
+    bench.produce()
+    assert bench.rows() == [(8, "x"), (9, "y"), (1, "a"), (4, "")]
+    assert [row[:3] for row in bench.rows(1)] == [(line + first - 1, *rest) for line, *rest in WITHOUT_VALUE]
+    with pytest.raises(DataError, match="NOT NULL"):
+        source(path, schema=required, format=format, parsing="strict").produce()
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow"])

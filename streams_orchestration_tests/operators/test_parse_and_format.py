@@ -90,6 +90,13 @@ def test_malformed_rows_may_be_dropped_and_are_counted():
     assert (harness.rows(), harness.metrics["dropped"]) == ([(1, "a"), (4, "d")], 2)
 
 
+def test_a_row_without_a_required_value_is_malformed():
+    harness = parse("n bigint NOT NULL, s string", parsing="permissive").send([(b"1,a\n,b\nx,c\n4,\n",)])
+    assert (harness.rows(), harness.metrics["dropped"]) == ([(1, "a"), (4, None)], 2)
+    with pytest.raises(DataError, match="row 2: column n: it is null, but the attribute is NOT NULL"):
+        parse("n bigint NOT NULL, s string").send([(b"1,a\n,b\n",)])
+
+
 def test_a_row_is_one_of_the_attributes():
     harness = format_(
         "n bigint, row string, twice bigint", suppress=["n"], output={"row": "Output()", "twice": "n * 2"}

@@ -249,6 +249,16 @@ def test_rows_that_do_not_fit_are_dropped_or_sent_elsewhere(target: Target):
     assert sending.rows(1)[1] == ("table events", "id 2", "k", "'x' is no int", '{"id": 2, "k": "x"}')
 
 
+def test_a_row_without_a_required_value_does_not_fit(target: Target):
+    events(target, (1, "a"), (2, None))
+    schema = {"schema": "id bigint, k string NOT NULL"}
+    dropping = source(target, **schema, onBadTuple="drop")
+    drained(dropping)
+    assert (dropping.rows(), dropping.metrics["dropped"]) == ([(1, "a")], 1)
+    with pytest.raises(DataError, match="id 2, column k: it is null, but the attribute is NOT NULL; onBadTuple: drop"):
+        drained(source(target, **schema))
+
+
 def test_the_log_has_the_first_rows_that_do_not_fit(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     target = sqlite(tmp_path / "x.db")
     events(target, *((number, "x") for number in range(100)), definition="id BIGINT PRIMARY KEY, k VARCHAR(9)")

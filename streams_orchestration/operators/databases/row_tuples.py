@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from streams_orchestration.operators.arrow_types import nulls_in
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.context import OperatorContext
 from streams_orchestration.operators.contract import SourceOperator
 from streams_orchestration.operators.databases.values import attribute_values
 from streams_orchestration.operators.errors import DataError
+from streams_orchestration.operators.formats.checks import NULL
 from streams_orchestration.operators.libraries import pa
 
 MALFORMED = ("table", "place", "column", "reason", "text")
@@ -78,6 +80,8 @@ class RowTuples:
             values = [row[number] for row in rows]
             arrays[attribute], misfits = attribute_values(values, self._schema.field(attribute).type)
             wrong |= {each.row: (column, each.reason) for each in misfits if each.row not in wrong}
+        for row, attribute in nulls_in(arrays, self._source.context.required_at()).items():
+            wrong.setdefault(row, (self._columns.get(attribute, attribute), NULL))
         batch = pa.RecordBatch.from_arrays([arrays[name] for name in self._schema.names], schema=self._schema)
         if wrong:
             self._set_aside(table, rows, place, dict(sorted(wrong.items())))

@@ -11,7 +11,7 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.rows import FilePosition, FileRows, Malformed
-from streams_orchestration.operators.formats.checks import UnfitValueError, check_values
+from streams_orchestration.operators.formats.checks import UnfitValueError, check_nulls, check_values
 from streams_orchestration.operators.formats.misfits import form_of, shortened
 from streams_orchestration.operators.libraries import pa, pq
 from streams_orchestration.operators.storage.port import File
@@ -129,7 +129,9 @@ def _copy(batch: pa.RecordBatch, begin: int, end: int) -> pa.RecordBatch:
 
 def _tuples(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     check_values(batch)
-    return TupleBatch.from_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), schema).arrow
+    tuples = TupleBatch.from_columns(dict(zip(batch.schema.names, batch.columns, strict=True)), schema).arrow
+    check_nulls(tuples)
+    return tuples
 
 
 def _reason(row: pa.RecordBatch, schema: pa.Schema, error: Exception) -> tuple[str, str]:

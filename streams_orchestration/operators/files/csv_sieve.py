@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from streams_orchestration.operators.arrow_types import required_fields
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.csv_file import CsvFile
 from streams_orchestration.operators.files.rows import BEGIN, FilePosition, FileRows, RawRow, sift
+from streams_orchestration.operators.formats.checks import NULL, UnfitValueError
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.misfits import csv_fault, text_misfit
 from streams_orchestration.operators.libraries import pa
@@ -137,25 +139,39 @@ class CsvSieve:
             if len(values) != len(names):
                 return "", f"{len(values)} columns, {len(names)} are wanted"
             for field in self.schema:
+                if self._is_null(row, values[names.index(field.name)]) and not field.nullable:
+                    return field.name, NULL
                 if reason := text_misfit(values[names.index(field.name)], field.type, self.file.dialect.null_texts):
                     return field.name, reason
+            if isinstance(error, UnfitValueError):
+                return error.column, error.reason
             return "", f"its values do not fit the attributes: {' '.join(str(error).split())}"
 
         return sift(rows, parse, self._suspects(rows, names), explain, self.schema)
 
+    def _is_null(self, row: RawRow, value: str) -> bool:
+        """Return True if a value of a row is surely null; within quotes it may be a text."""
+        return value in self.file.dialect.null_texts and not self._quotes(row.text)
+
     def _suspects(self, rows: Sequence[RawRow], names: list[str]) -> Iterator[tuple[int, bool]]:
         """Yield the rows that are probably malformed, and whether that is certain.
 
-        It is where the number of columns is wrong, or a number cannot be read, which Arrow does alike in CSV and here.
+        It is where the number of columns is wrong, a required value is null, or a number cannot be read, which Arrow
+        does alike in CSV and here.
         """
         fields = [(field, kind) for field in self.schema if (kind := _kind(field.type))]
         checked = [(names.index(field.name), _CHECKS[kind], field.type) for field, kind in fields]
         separator = self.file.dialect.separator.encode()
+        required = [names.index(name) for name in required_fields(self.schema)]
+        nulls = {text.encode() for text in self.file.dialect.null_texts}
         for number, row in enumerate(rows):
             if not self._quotes(row.text):
                 raw = row.text.rstrip(b"\r\n").split(separator)
                 if len(raw) != len(names):
                     yield number, len(names) > 1
+                    continue
+                if any(raw[position] in nulls for position in required):
+                    yield number, True
                     continue
                 values = [(raw[position].decode(errors="replace"), check, kind) for position, check, kind in checked]
                 wrong = [(text, kind) for text, check, kind in values if not check(text)]

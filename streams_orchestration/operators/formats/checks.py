@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import is_text, type_name
+from streams_orchestration.operators.arrow_types import is_text, nulls_in, required_fields, type_name
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
@@ -28,6 +28,22 @@ class UnfitValueError(DataError):
     def __init__(self, row: int, column: str, reason: str) -> None:
         super().__init__(f"row {row + 1}, column {column}: {reason}")
         self.row, self.column, self.reason = row, column, reason
+
+
+NULL = "it is null, but the attribute is NOT NULL"
+"""The reason why a row without a required value does not fit."""
+
+
+def check_nulls(batch: pa.RecordBatch) -> None:
+    """See that no column is null whose field is not nullable.
+
+    Raises:
+        UnfitValueError: one is.
+    """
+    found = nulls_in(dict(zip(batch.schema.names, batch.columns, strict=True)), required_fields(batch.schema))
+    if found:
+        row = min(found)
+        raise UnfitValueError(row, found[row], NULL)
 
 
 def check_values(batch: pa.RecordBatch) -> None:

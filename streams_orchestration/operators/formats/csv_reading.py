@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import Any
 
-from streams_orchestration.operators.formats.checks import check_values
+from streams_orchestration.operators.formats.checks import check_nulls, check_values
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.texts import out_of_range, values_of
 from streams_orchestration.operators.libraries import np, pa, pa_csv
@@ -103,11 +103,12 @@ def taken(columns: dict[str, Any], schema: pa.Schema) -> pa.RecordBatch:
     """Return the columns that Arrow read, as attributes.
 
     Raises:
-        pyarrow.ArrowInvalid, DataError: a value does not fit.
+        pyarrow.ArrowInvalid, DataError: a value does not fit, or is null where the field is not nullable.
     """
     arrays = [_attribute(columns[field.name], field) for field in schema]
     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
     check_values(batch)
+    check_nulls(batch)
     return batch
 
 

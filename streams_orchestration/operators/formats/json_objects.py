@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streams_orchestration.operators.arrow_types import type_name
+from streams_orchestration.operators.arrow_types import required_fields, type_name
 from streams_orchestration.operators.errors import shortened
-from streams_orchestration.operators.formats.checks import utf8_fault
+from streams_orchestration.operators.formats.checks import NULL, utf8_fault
 from streams_orchestration.operators.formats.misfits import form_of, is_read
 from streams_orchestration.operators.formats.texts import values_of
 from streams_orchestration.operators.libraries import pa
@@ -82,6 +82,7 @@ class ObjectReader:
         self._fields = {
             field.name: (position, field.type, _reader(field.type)) for position, field in enumerate(schema)
         }
+        self._required = [(name, self._fields[name][0]) for name in required_fields(schema)]
 
     def read(self, text: bytes) -> list[Any]:
         """Return the values by attribute, as Arrow takes them.
@@ -106,6 +107,9 @@ class ObjectReader:
                 values[position] = None if value is None else read(value)
             except (ValueError, ArithmeticError):
                 raise _of_column(name, _misfit(value, kind)) from None
+        for name, position in self._required:
+            if values[position] is None:
+                raise _of_column(name, NULL)
         return values
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.formats.checks import check_values, is_within, leaves
+from streams_orchestration.operators.formats.checks import check_nulls, check_values, is_within, leaves
 from streams_orchestration.operators.formats.json_objects import ObjectReader, RefusedValueError
 from streams_orchestration.operators.formats.texts import values_of
 from streams_orchestration.operators.libraries import compute as pc
@@ -96,6 +96,7 @@ def read_lines(content: bytes, count: int, schema: pa.Schema) -> pa.RecordBatch:
     columns = [_taken(table.column(field.name).combine_chunks(), field.type) for field in schema]
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
     check_values(batch)
+    check_nulls(batch)
     if any(_has_infinite(leaf) for column in columns for leaf in leaves(column)):
         message = "a number may be out of range"  # or it stands there as Infinity
         raise DataError(message)

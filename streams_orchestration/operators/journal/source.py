@@ -23,7 +23,7 @@ from streams_orchestration.operators.journal.reading import JournalReader, Trimm
 from streams_orchestration.operators.journal.records import JournalMessage
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import Bad, MessageFormat, check_decodable, decode
+from streams_orchestration.operators.messages.decoders import Bad, MessageFormat, check_decodable, decode, without_nulls
 
 JOURNAL = "journal"
 """The directory of a journal among the files of its operator."""
@@ -264,6 +264,8 @@ class JournalSource(SourceOperator):
         result = decode(
             [message.value for message in messages], self.decoded, self.parameters.format, self.parameters.dialect()
         )
+        required = [name for name in self.context.required_at() if name in self.decoded.names]
+        result = without_nulls(result, len(messages), required)
         columns = dict(zip(result.batch.schema.names, result.batch.columns, strict=True))
         wrong = {bad.position for bad in result.bad}
         good = [message for number, message in enumerate(messages) if number not in wrong]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from streams_orchestration.operators.arrow_types import type_name
-from streams_orchestration.operators.formats.checks import utf8_fault
+from streams_orchestration.operators.formats.checks import NULL, utf8_fault
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 
@@ -45,17 +45,25 @@ def metadata_column(messages: Sequence[Any], kind: str, type: pa.DataType) -> pa
             return _bytes([_value(message, kind) for message in messages], type)
 
 
-def metadata_faults(messages: Sequence[Any], attributes: Mapping[str, str], schema: pa.Schema) -> dict[int, str]:
-    """Return why messages cannot have their metadata as attributes, by position: a key or a header is no text.
+def metadata_faults(
+    messages: Sequence[Any], attributes: Mapping[str, str], schema: pa.Schema, required: Collection[str] = ()
+) -> dict[int, str]:
+    """Return why messages cannot have their metadata as attributes, by position: a key or a header is no text, or none.
 
     Args:
         messages: the messages of topics.
         attributes: attribute -> what of a message it has.
         schema: the schema of the tuples.
+        required: the attributes that are NOT NULL.
     """
     faults: dict[int, str] = {}
     for attribute, kind in attributes.items():
-        if kind in _OWN or not pa.types.is_string(schema.field(attribute).type):
+        if kind in _OWN:
+            continue
+        if attribute in required:
+            missing = (position for position, message in enumerate(messages) if _value(message, kind) is None)
+            faults |= dict.fromkeys(missing, f"{kind}: {NULL}")
+        if not pa.types.is_string(schema.field(attribute).type):
             continue
         for position, message in enumerate(messages):
             if reason := utf8_fault(_value(message, kind) or b""):

@@ -6,9 +6,10 @@ import csv
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from streams_orchestration.operators.arrow_types import nulls_in
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.files.rows import RawRow, sift
-from streams_orchestration.operators.formats.checks import UnfitValueError, utf8_fault
+from streams_orchestration.operators.formats.checks import NULL, UnfitValueError, utf8_fault
 from streams_orchestration.operators.formats.csv_dialect import CsvDialect
 from streams_orchestration.operators.formats.csv_reading import read_rows, reader_options
 from streams_orchestration.operators.formats.csv_writing import check_csv_schema
@@ -78,6 +79,25 @@ def decode(
         there = set(full)
         bad += [Bad(number, "the message has no value") for number in range(len(values)) if number not in there]
     return Decoded(decoded.batch, tuple(sorted(bad)))
+
+
+def without_nulls(decoded: Decoded, count: int, required: Sequence[str]) -> Decoded:
+    """Return the decoded messages without tuples that are null in a required attribute, which are no tuples.
+
+    Args:
+        decoded: the messages.
+        count: of the messages, with those that are no tuples.
+        required: the attributes that are NOT NULL.
+    """
+    batch = decoded.batch
+    nulls = nulls_in({name: batch.column(name) for name in required}, required)
+    if not nulls:
+        return decoded
+    wrong = {each.position for each in decoded.bad}
+    there = [number for number in range(count) if number not in wrong]
+    found = [Bad(there[row], _reason(name, NULL)) for row, name in nulls.items()]
+    kept = batch.filter(pa.array([row not in nulls for row in range(len(there))]))
+    return Decoded(kept, tuple(sorted((*decoded.bad, *found))))
 
 
 def _objects(texts: Sequence[bytes], schema: pa.Schema) -> Decoded:

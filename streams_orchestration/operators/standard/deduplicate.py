@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -170,13 +171,28 @@ class DeDuplicate(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Tell the new from the old."""
-        tuples = self.sieve(batch)
-        batch, keys = tuples.batch, {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
-        fresh = self.seen.add_many(keys) if self.limit is None else self._judge(keys, self._marks(batch))
-        self.position += len(batch)
-        self.submit(batch.filter(fresh))
-        if self.divides:
-            self.submit(batch.filter(~fresh), 1)
+        tuples, failures = self.sieve.sift(batch)
+        keys = {str(i): tuples.value(key) for i, key in enumerate(self.keys)}
+        unfit = self.sieve.unfit(tuples.arrow, 0)
+        bounds = sorted({0, len(tuples), *unfit, *(place + 1 for place in unfit)})
+        fresh = np.ones(len(tuples), bool)
+        for begin, end in itertools.pairwise(bounds):
+            part = {name: values.slice(begin, end - begin) for name, values in keys.items()}
+            marks = None if self.limit is None else self._marks(tuples.batch.slice(begin, end - begin))
+            if begin in unfit and self._is_new(part, marks):  # it fails, so its key is not remembered
+                continue
+            fresh[begin:end] = self.seen.add_many(part) if marks is None else self._judge(part, marks)
+            self.position += end - begin
+        self.sieve.distribute(batch, [fresh, ~fresh] if self.divides else [fresh], (tuples, failures))
+
+    def _is_new(self, keys: dict[str, pa.Array], marks: list[Any] | None) -> bool:
+        """Return True if the key of one tuple is not remembered; remembers nothing."""
+        if not self.seen.has_many(keys)[0]:
+            return True
+        if marks is None or self.limit is None:
+            return False
+        since = self.seen.column("mark")[self.seen.rows_of(keys, touch=False)[0]].item()
+        return max(marks[0], since if self.largest is None else self.largest) - since > self.limit
 
     def _marks(self, batch: TupleBatch) -> list[Any]:
         """Return the values that are compared with the limit: positions, or values of the attribute."""

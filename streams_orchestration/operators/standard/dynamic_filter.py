@@ -107,9 +107,9 @@ class DynamicFilter(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Filter tuples, add keys or remove keys."""
-        tuples = self.sieves[port](batch)
-        batch, columns = tuples.batch, [tuples.value(key) for key in self.keys[port]]
-        heads, codes = distinct(columns, len(batch))
+        tuples, failures = self.sieves[port].sift(batch)
+        columns = [tuples.value(key) for key in self.keys[port]]
+        heads, codes = distinct(columns, len(tuples))
         keys = key_batch(columns, heads)
         if port == 1:
             self.passing.add_many(keys)
@@ -117,9 +117,10 @@ class DynamicFilter(Operator):
             self.passing.delete_many(keys.filter(pa.array(self.passing.has_many(keys))))
         else:
             passes = self.passing.has_many(keys)[codes]
-            self.submit(batch.filter(passes))
-            if self.divides:
-                self.submit(batch.filter(~passes), 1)
+            masks = [passes, ~passes] if self.divides else [passes]
+            self.sieves[port].distribute(batch, masks, (tuples, failures))
+            return
+        self.sieves[port].set_aside(batch.arrow, failures)
 
     def checkpoint(self) -> State:
         """Return the keys."""

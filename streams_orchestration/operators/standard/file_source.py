@@ -131,6 +131,9 @@ class FileSource(SourceOperator):
         schema = self.context.outputs[0]
         assert schema is not None
         self.schema = schema
+        required = self.context.required_at() if self.parameters.parsing == "permissive" else ()
+        self.read_as = pa.schema([field.with_nullable(field.name not in required) for field in schema])
+        """The tuples as they are read: a null in a field that is not nullable makes a row malformed."""
         self.outputs = FileOutputs(self)
         self.first, self.row = 0, -1
         self.identity, self.ended = FileIdentity(0, 0, ""), False
@@ -337,7 +340,7 @@ class FileSource(SourceOperator):
                 bound = self._bound_of(path)
                 self.part = part or whole_lines(path, now.size if bound is None else min(now.size, bound))
                 now = identity_of(path, format, self.part) if self.part != now.size else now
-            file = source_file(self._opened(path), self.parameters, self.schema)
+            file = source_file(self._opened(path), self.parameters, self.read_as)
             if check:
                 file.check()
         except (ValueError, OSError) as error:
@@ -373,7 +376,7 @@ class FileSource(SourceOperator):
             rows -= taken.size
             if submit:
                 self.reached = None
-                self.submit(TupleBatch(taken.batch))
+                self.submit(TupleBatch(pa.RecordBatch.from_arrays(taken.batch.columns, schema=self.schema)))
                 self.outputs.set_aside(self.path, taken.malformed)
             else:
                 self.outputs.malformed += len(taken.malformed)

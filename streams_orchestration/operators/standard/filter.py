@@ -8,9 +8,11 @@ from pydantic import Field
 
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
+from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Condition, parse_condition
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port, own_outputs
 from streams_orchestration.operators.libraries import compute as pc
+from streams_orchestration.operators.libraries import np
 from streams_orchestration.operators.mentions import Mentions
 
 
@@ -51,10 +53,8 @@ class Filter(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit tuples by the condition; null counts as false."""
         if self.condition is None:
-            self.submit(batch)
+            self.sieve.distribute(batch, [np.ones(len(batch), bool)], (Evaluated(batch), {}))
             return
-        tuples = self.sieve(batch)
-        mask = pc.fill_null(tuples.value(self.condition), fill_value=False)
-        self.submit(tuples.batch.filter(mask))
-        if self.divides:
-            self.submit(tuples.batch.filter(pc.invert(mask)), 1)
+        tuples, failures = self.sieve.sift(batch)
+        mask = pc.fill_null(tuples.value(self.condition), fill_value=False).to_numpy(zero_copy_only=False)
+        self.sieve.distribute(batch, [mask, ~mask] if self.divides else [mask], (tuples, failures))

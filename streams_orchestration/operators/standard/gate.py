@@ -63,7 +63,7 @@ class Gate(WaitingOperator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: GateParameters) -> Any:
         control = context.inputs[1]
-        check_failure_port(context, parameters, control)
+        check_failure_port(context, parameters, *context.inputs)
         count = parse_expression(str(parameters.num_tuples_to_ack), control, "numTuplesToAck", context.zone)
         if not pa.types.is_integer(kind := count.arrow_type):
             message = f"{parameters.num_tuples_to_ack!r} is {type_name(kind)}, an integer is wanted"
@@ -75,6 +75,7 @@ class Gate(WaitingOperator):
         super().setup()
         self.count = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.count])
+        self.passing = Sieve(self, [], passes_on=True)
         self.unacked = 0
         """Tuples that have passed less those that were acknowledged."""
 
@@ -86,7 +87,7 @@ class Gate(WaitingOperator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Let tuples wait, or acknowledge some; then let pass those that may."""
         if port == 0:
-            self.waiting.append(batch.arrow)
+            self.waiting.append(self.passing(batch).arrow)
             acknowledged = [0]
         else:
             acknowledged = pc.cast(self.sieve(batch).value(self.count), pa.int64()).to_pylist()

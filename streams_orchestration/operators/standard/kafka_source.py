@@ -26,7 +26,7 @@ from streams_orchestration.operators.kafka.reader import KafkaReader, OutOfRange
 from streams_orchestration.operators.kafka.source_parameters import KafkaSourceParameters, check_second_port
 from streams_orchestration.operators.libraries import import_modules, np, pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import Decoded, decode
+from streams_orchestration.operators.messages.decoders import Decoded, decode, without_nulls
 from streams_orchestration.operators.messages.registered import (
     RegisteredDecoder,
     check_readable,
@@ -244,10 +244,11 @@ class KafkaSource(SourceOperator):
 
     def _piece(self, messages: Sequence[Any]) -> Piece:
         """Decode messages with their metadata."""
-        result = self._decode([message.value() for message in messages])
+        required = [name for name in self.context.required_at() if name in self.decoded.names]
+        result = without_nulls(self._decode([message.value() for message in messages]), len(messages), required)
         newest = messages[-1].timestamp()[1] / 1000
         refused = {each.position: each.reason for each in result.bad}
-        faults = metadata_faults(messages, self.parameters.metadata, self.schema)
+        faults = metadata_faults(messages, self.parameters.metadata, self.schema, self.context.required_at())
         batch = result.batch
         if faults:
             batch = batch.filter(pa.array([n not in faults for n in range(len(messages)) if n not in refused]))

@@ -17,7 +17,7 @@ from streams_orchestration.operators.formats.json_reading import BLANK
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.mentions import Mentions
-from streams_orchestration.operators.messages.decoders import MessageFormat, check_decodable, decode
+from streams_orchestration.operators.messages.decoders import MessageFormat, check_decodable, decode, without_nulls
 from streams_orchestration.operators.standard.refused import REFUSED
 from streams_orchestration.operators.states.rescaling import Sharding
 from streams_orchestration.operators.states.state import State
@@ -149,6 +149,7 @@ class Parse(Operator):
         if not rows:
             return
         decoded = decode(rows, self.schema, message_format(self.parameters.format), self.parameters.dialect())
+        decoded = without_nulls(decoded, len(rows), self.context.required_at())
         for bad in decoded.bad:
             message = f"row {self.rows + bad.position + 1}: {bad.reason}: {rows[bad.position][:200]!r}"
             if self.parameters.parsing != "permissive":

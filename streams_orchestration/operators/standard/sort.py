@@ -135,7 +135,10 @@ class Sort(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Add the tuples to their windows."""
-        tuples = self.sieve(batch).arrow
+        sifted = self.sieve(batch)
+        for expression in self.sieve.expressions:  # what has no value must not wait: the application would never go on
+            sifted.value(expression)
+        tuples = sifted.arrow
         if not self.window.tumbling:
             self._slide(tuples, int(self.window.eviction.size))
             return

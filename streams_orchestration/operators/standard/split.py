@@ -91,11 +91,10 @@ class Split(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Submit the tuples of each port."""
-        tuples = self.sieve(batch)
+        tuples, failures = self.sieve.sift(batch)
         values = [tuples.value(expression) for expression in self.expressions]
         masks = self._by_key(values[0]) if self.mapping else self._by_index(values)
-        for output, mask in enumerate(masks):
-            self.submit(tuples.batch.filter(mask), output)
+        self.sieve.distribute(batch, list(masks), (tuples, failures))
 
     def _by_index(self, values: list[pa.Array]) -> np.ndarray:
         masks = np.zeros((self.width, len(values[0])), bool)

@@ -52,7 +52,7 @@ class Switch(WaitingOperator):
 
     @staticmethod
     def _compile(context: OperatorContext, parameters: SwitchParameters) -> Any:
-        check_failure_port(context, parameters, context.inputs[1])
+        check_failure_port(context, parameters, *context.inputs)
         return parse_condition(parameters.status, context.inputs[1], "status", context.zone)
 
     def setup(self) -> None:
@@ -60,6 +60,7 @@ class Switch(WaitingOperator):
         super().setup()
         self.status = self._compile(self.context, self.parameters)
         self.sieve = Sieve(self, [self.status])
+        self.passing = Sieve(self, [], passes_on=True)
         self.closed: bool = self.parameters.initial_status
 
     def reset_to_initial_state(self) -> None:
@@ -75,9 +76,9 @@ class Switch(WaitingOperator):
                 self.release(len(self.waiting))
             self.closed = statuses[-1] if statuses else self.closed
         elif self.closed:
-            self.submit(batch)
+            self.submit(self.passing(batch).batch)
         else:
-            self.waiting.append(batch.arrow)
+            self.waiting.append(self.passing(batch).arrow)
 
     def on_punctuation(self, port: int, mark: Punctuation) -> None:
         """Let a window marker of input port 0 wait with the tuples; drop them at the end."""

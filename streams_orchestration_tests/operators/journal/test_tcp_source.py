@@ -175,6 +175,14 @@ def test_what_is_no_tuple_is_left_out(tmp_path: Path, what: str, wanted: list[tu
         assert (number, message) == (2, "{nonsense")
 
 
+def test_a_message_without_a_required_value_is_no_tuple(tmp_path: Path):
+    made, source = bench(tmp_path, "k string, n bigint NOT NULL", onBadTuple="drop")
+    with receiving(source):
+        send(port(source), [lines(row(0), b'{"k": "k1"}', row(2))])
+        made.produce()
+    assert (made.rows(), made.metrics["dropped"]) == ([("k0", 0), ("k2", 2)], 1)
+
+
 def test_what_is_no_tuple_fails_with_its_place(tmp_path: Path):
     made, source = bench(tmp_path)
     with receiving(source):

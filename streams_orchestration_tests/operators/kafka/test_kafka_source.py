@@ -192,6 +192,18 @@ def test_a_bad_message_fails_with_its_place(kafka: Broker, tmp_path: Path):
     assert ([row[0] for row in dropping.rows()], dropping.metrics["dropped"]) == ([0, 1, 2, 4], 1)
 
 
+def test_a_message_without_a_required_value_is_bad(kafka: Broker, tmp_path: Path):
+    topic = filled(kafka, 1)
+    kafka.send(topic, [b'{"s": "x"}', message(2)])
+    dropping = source(kafka, tmp_path, topic, "n bigint NOT NULL, s string", onBadTuple="drop")
+    run(dropping)
+    assert ([row[0] for row in dropping.rows()], dropping.metrics["dropped"]) == ([0, 2], 1)
+    schema = "n bigint, s string, k string NOT NULL"
+    keyed = source(kafka, tmp_path, topic, schema, onBadTuple="drop", metadata={"k": "key"})
+    run(keyed)
+    assert keyed.metrics["dropped"] == 3
+
+
 def test_bad_messages_go_to_the_second_port(kafka: Broker, tmp_path: Path):
     topic = filled(kafka, 1)
     kafka.send(topic, [b"no", None])
