@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streams_orchestration.expressions.maps import map_from
 from streams_orchestration.expressions.types import Type, array_of, map_of, struct_of
 
 _SIMPLE: dict[str, pa.DataType] = {
@@ -97,7 +98,7 @@ def values_of(array: pa.Array, kind: Type) -> list[Any]:
         values: Sequence[Any] = values_of(array.values, kind.parts[0])
         return [tuple(values[offsets[i] : offsets[i + 1]]) if valid[i] else None for i in range(len(array))]
     pairs = list(zip(values_of(array.keys, kind.parts[0]), values_of(array.items, kind.parts[1]), strict=True))
-    return [dict(pairs[offsets[i] : offsets[i + 1]]) if valid[i] else None for i in range(len(array))]
+    return [map_from(pairs[offsets[i] : offsets[i + 1]]) if valid[i] else None for i in range(len(array))]
 
 
 def array_from(values: Sequence[Any], kind: Type) -> pa.Array:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.maps import map_from
 from streams_orchestration.expressions.times import (
     DAY,
     SECOND,
@@ -150,7 +151,7 @@ def _of_parts(source: Type, target: Type, zone: dt.tzinfo) -> Converter:
     if source.name == "array":
         return lambda value: tuple(map(each[0], value))
     if source.name == "map":
-        return lambda value: {each[0](key): each[1](item) for key, item in value.items()}
+        return lambda value: map_from((each[0](key), each[1](item)) for key, item in value.items())
     return lambda value: tuple(convert(part) for convert, part in zip(each, value, strict=True))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from streams_orchestration.expressions.arrow import array_from, values_of
 from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.types import parse_type
@@ -26,6 +27,11 @@ CASES = [
     ("a map<string,int>", '{"a":{"k":1,"l":"x"}}', "{null}"),
     ("a date", '{"a":"1"}', "{1970-01-02}"),
     ("a double", '{"a":NaN}', "{NaN}"),
+    ("a double", '{"a":-INF}', "{-Infinity}"),
+    ("a double", '{"a":"+INF"}', "{Infinity}"),
+    ("a double", '{"a":"INF"}', "{null}"),
+    ("a string", '{"a":"-INF","b":+INF}', "{-INF}"),
+    ("map<string,int>", '{"a":1,"b":3,"a":2}', "{a -> 1, b -> 3, a -> 2}"),
     ("a string", '{"a":[1e2,NaN,{"b":null}]}', '{[100.0,"NaN",{"b":null}]}'),
     ("array<int>", "x", None),
     ("array<int>", "[1,null]", "[1, null]"),
@@ -55,6 +61,21 @@ def test_a_part_that_does_not_fit_makes_the_field_or_the_whole_null(kind: str, t
 def test_only_the_first_value_of_a_text_is_read_and_single_quotes_are_taken(text: str, value: str | None):
     function = row_function(typed(text, {"s": parse_type("string")}), ["s"], UTC)
     assert function(("{'a':1} {",)) == value
+
+
+MAP = "from_json(s, 'map<string, int>')"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [(f"{MAP}['a']", 1), (f"size({MAP})", 3), (f"map_values({MAP})", (1, 3, 2))]
+)
+def test_of_a_key_that_is_there_twice_the_first_value_is_found_and_both_are_kept(text: str, value: object):
+    json = ('{"a":1,"b":3,"a":2}',)
+    assert row_function(typed(text, {"s": parse_type("string")}), ["s"], UTC)(json) == value
+    kept = row_function(typed(MAP, {"s": parse_type("string")}), ["s"], UTC)(json)
+    kind = parse_type("map<string, int>")
+    (read,) = values_of(array_from([kept], kind), kind)
+    assert row_function(typed(text.replace(MAP, "m"), {"m": kind}), ["m"], UTC)((read,)) == value
 
 
 PATHS = [

@@ -105,6 +105,32 @@ JSON = (
     *('{"a":[[1,2],[3]]}', '{"a":[{"b":[1]},{"b":[2]}]}', '[[{"a":1}],[{"a":2}]]', '[null,{"a":null}]'),
     *('{"a":{"b":[{"c":1}]}}', ' {"a":1}', '{"a":"2024-01-01"}', '{"a":"-7"}', '{"a":2024}', '{"b":1}'),
 )
+NUMBERS = (
+    *("NaN", "Infinity", "+Infinity", "-Infinity", "INF", "+INF", "-INF", "-NaN", "+NaN", "inf", "Nan", "-Inf", "INFx"),
+    *("-INFx", "NaN1", "+1", "01", "-01", "1.", ".5", "-.5", "1e", "0x1", "-", "1f", "-0", "-0.0", "1e400", "-1e400"),
+    *("5", "-7", "1.005", "1e2"),
+)
+TEXTS = ("NaN", "Infinity", "+Infinity", "-INF", "+INF", "INF", "-NaN", "inf", "1", " 1", "1f", "1e2", "1,000", "x-INF")
+TOKENS = (*NUMBERS, *(f'"{text}"' for text in TEXTS))
+NUMERIC = (
+    *("a double, b int", "a float, b int", "a string, b int", "a decimal(10, 2), b int", "a bigint, b int"),
+    *("a boolean, b int", "a timestamp, b int", "a timestamp_ntz, b int", "a date, b int", "a array<double>, b int"),
+    *("map<string, double>", "map<string, string>", "a map<string, float>, b int"),
+)
+REPEATED = (
+    *('{"a":1,"a":2}', '{"a":1,"b":3,"a":2}', '{"a":null,"a":2}', '{"a":2,"a":null}', '{"a":1,"\\u0061":2}'),
+    *('{"a":"x","a":2}', '{"a":2,"a":"x"}', '{"a":[],"a":3}', '{"a":{"x":1,"x":2}}', '[{"a":1,"a":2}]'),
+)
+MAP = "from_json(string1, 'map<string, int>')"
+OF_MAPS = (
+    *(f"CAST({MAP} AS STRING)", f"CAST({MAP}['a'] AS STRING)", f"CAST(map_keys({MAP}) AS STRING)"),
+    *(f"CAST(map_values({MAP}) AS STRING)", f"CAST(size({MAP}) AS STRING)", f"CAST(map_entries({MAP}) AS STRING)"),
+    *(f"to_json({MAP})", f"CAST(CAST({MAP} AS map<string, bigint>) AS STRING)"),
+    *(f"CAST(map_contains_key({MAP}, 'a') AS STRING)", f"CAST(try_element_at({MAP}, 'a') AS STRING)"),
+    "CAST(from_json(string1, 'map<string, map<string, int>>') AS STRING)",
+    "CAST(from_json(string1, 'array<map<string, int>>') AS STRING)",
+    "CAST(from_json(string1, 'map<string, string>') AS STRING)",
+)
 PATHS = (
     *("$", "$.a", "$.a.b", "$[*].a", "$.a[*].b", "$[0].a", "$.a[0]", "$[*]", "$.*", "$.a.*", "$.a[*]"),
     *("$[*][*].a", "a", "$.a[*][*]", "$.a.b[*].c", "$.a.b.c", "$[0][0].a", "$.a[*].b[0]", "$.a[*].b[*]"),
@@ -121,10 +147,32 @@ READ_AS = (
 """Types that JSON texts are read as."""
 
 
-def test_json_that_does_not_fit_becomes_what_spark_makes_of_it():
-    batch = tuples(random.Random(3), len(JSON))
+def of_texts(texts: Sequence[str]) -> pa.RecordBatch:
+    """Return tuples whose attribute `string1` has the texts."""
+    batch = tuples(random.Random(3), len(texts))
     place = batch.schema.get_field_index("string1")
-    batch = batch.set_column(place, batch.schema.field(place), pa.array(JSON, pa.string()))
+    return batch.set_column(place, batch.schema.field(place), pa.array(texts, pa.string()))
+
+
+def test_numbers_that_json_lacks_and_keys_that_are_there_twice_are_read_as_spark_reads_them():
+    shapes = ('{"a":%s}', '{"a":%s,"b":1}', '{"b":1,"a":%s}', '{"a":[%s]}', "%s")
+    cases = [
+        ([shape % token for token in TOKENS for shape in shapes],
+         [*(f"CAST(from_json(string1, '{kind}') AS STRING)" for kind in NUMERIC), "get_json_object(string1, '$')"]),
+        (REPEATED, OF_MAPS),
+    ]  # fmt: skip
+    for texts, expressions in cases:
+        batch = of_texts(texts)
+        found = in_spark({f"e{number}": (text, Type("string")) for number, text in enumerate(expressions)}, batch)
+        rows = rows_of(batch)
+        for number, text in enumerate(expressions):
+            function = row_function(typed(text, ATTRIBUTES), list(ATTRIBUTES), UTC)
+            together = zip(texts, map(function, rows), found[f"e{number}"], strict=True)
+            assert [each for each in together if each[1] != each[2]] == [], text
+
+
+def test_json_that_does_not_fit_becomes_what_spark_makes_of_it():
+    batch = of_texts(JSON)
     texts = [f"CAST(from_json(string1, '{kind}') AS STRING)" for kind in READ_AS]
     texts += [f"get_json_object(string1, '{path}')" for path in PATHS]
     texts += ["CAST(json_array_length(string1) AS STRING)"]

@@ -16,12 +16,20 @@ from typing import Any, cast
 
 from streams_orchestration.expressions.conversion import converter, single, write_floating
 from streams_orchestration.expressions.errors import EvaluationError
+from streams_orchestration.expressions.maps import map_from
 from streams_orchestration.expressions.times import read_date, read_timestamp
 from streams_orchestration.expressions.types import INTEGRAL_RANGES, STRING, Type
 
 NOTHING = object()
 """The marker for a text that is no JSON."""
-_STRING = re.compile(r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'", re.DOTALL)
+_PARTS = re.compile(
+    r"\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>(?:[^'\\]|\\.)*)'|(?P<infinite>[-+]INF\b|\+Infinity\b)", re.DOTALL
+)
+"""Strings, and infinite numbers outside of them that Python does not know."""
+_UNUSUAL = re.compile(r"[-+]INF|\+Inf")
+_FLOATING = ("NaN", "Infinity", "+Infinity", "-Infinity", "+INF", "-INF")
+"""Texts that are numbers."""
+_DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _ESCAPE = re.compile(r"\\(.)|\"", re.DOTALL)
 _BLANK = " \t\r\n"
 _INVISIBLE = "".join(map(chr, range(33)))
@@ -46,12 +54,16 @@ class Unfit(Exception):  # noqa: N818  # no error: it becomes null
 
 
 def parsed(text: str) -> Any:
-    """Parse the first value of a text into lists, dicts and `Number`; return `NOTHING` for invalid JSON.
+    """Parse the first value of a text into lists, dicts and `JsonNumber`; return `NOTHING` for invalid JSON.
 
     Strings may contain control characters. If an object has a name twice, the first value counts.
     """
     decoder = json.JSONDecoder(
-        object_pairs_hook=_firsts, parse_float=JsonNumber, parse_int=JsonNumber, parse_constant=_refused, strict=False
+        object_pairs_hook=_firsts,
+        parse_float=JsonNumber,
+        parse_int=_whole_number,
+        parse_constant=_refused,
+        strict=False,
     )
     return _decoded(text, decoder)
 
@@ -64,27 +76,37 @@ def _firsts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _decoded(text: str, decoder: json.JSONDecoder) -> Any:
+    if "'" in text or _UNUSUAL.search(text):
+        text = _plain(text)
+    text = text.lstrip(_BLANK)
     try:
-        return decoder.raw_decode((_with_double_quotes(text) if "'" in text else text).lstrip(_BLANK))[0]
+        value, end = decoder.raw_decode(text)
     except (ValueError, RecursionError):
         return NOTHING
+    return NOTHING if isinstance(value, JsonNumber) and text[end : end + 1].strip(_BLANK) else value
+
+
+def _whole_number(text: str) -> JsonNumber:
+    return JsonNumber("0" if text == "-0" else text)
 
 
 def _refused(name: str) -> Any:
     raise ValueError(name)
 
 
-def _with_double_quotes(text: str) -> str:
-    """Return the JSON text with single quotes around strings replaced by double quotes."""
+def _plain(text: str) -> str:
+    """Return the JSON text with strings in double quotes, and with infinite numbers as Python writes them."""
 
     def escape(match: re.Match[str]) -> str:
         return "'" if match[1] == "'" else '\\"' if match[0] == '"' else match[0]
 
     def quoted(match: re.Match[str]) -> str:
+        if match["infinite"] is not None:
+            return match["infinite"][:1].strip("+") + "Infinity"
         body = match["single"] if match["double"] is None else match["double"]
         return f'"{_ESCAPE.sub(escape, body)}"'
 
-    return _STRING.sub(quoted, text)
+    return _PARTS.sub(quoted, text)
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -95,9 +117,8 @@ def reader(kind: Type, zone: dt.tzinfo) -> Callable[[str], Any]:
     """Return the function that parses a text as an array, a map or a struct, as `from_json` does."""
     read = _reader(kind, zone)
     missing = (None,) * len(kind.parts) if kind.name == "struct" else None
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_Pairs, parse_float=JsonNumber, parse_int=JsonNumber, parse_constant=JsonNumber
-    )
+    decoder = json.JSONDecoder(object_pairs_hook=_Pairs, parse_float=JsonNumber, parse_int=_whole_number,
+                               parse_constant=JsonNumber)  # fmt: skip
     in_array = kind.name == "array" and kind.parts[0].name == "struct"
 
     def convert(text: str) -> Any:
@@ -161,7 +182,7 @@ def _map(key: Callable[[Any], Any], read: Callable[[Any], Any], value: Any) -> A
     if not isinstance(value, _Pairs):
         raise Unfit
     taken = [(key(name), *_taken(read, each)) for name, each in value]
-    return _whole({name: each for name, each, _ in taken}, (fits for _, _, fits in taken))
+    return _whole(map_from((name, each) for name, each, _ in taken), (fits for _, _, fits in taken))
 
 
 def _struct(readers: dict[str, Callable[[Any], Any]], value: Any) -> Any:
@@ -197,15 +218,18 @@ def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
         case "boolean":
             return value if isinstance(value, bool) else None
         case "float" | "double":
-            if not number and value not in ("NaN", "Infinity", "-Infinity", "INF", "-INF", "+INF"):
+            if not number and value not in _FLOATING:
                 return None
-            read = float(value) if value not in ("INF", "-INF", "+INF") else float(value + "INITY")
+            read = float(value)
             return single(read) if kind.name == "float" else read
         case "decimal":
-            return converter(STRING, kind, zone)(str(value)) if isinstance(value, str) else None
+            text = value.replace(",", "") if isinstance(value, str) else ""
+            return converter(STRING, kind, zone)(text) if _DECIMAL.fullmatch(text) else None
         case "date":
             return _date(value) if isinstance(value, str) and not number else None
         case "timestamp" | "timestamp_ntz":
+            if number and kind.name == "timestamp":
+                return _seconds(value)
             plain = isinstance(value, str) and not number
             return read_timestamp(value, zone if kind.name == "timestamp" else None) if plain else None
         case _ if kind.is_integral:
@@ -214,6 +238,13 @@ def _read(value: Any, kind: Type, zone: dt.tzinfo) -> Any:
             return whole if whole is not None and low <= whole <= high else None
         case _:
             return None
+
+
+def _seconds(text: str) -> int | None:
+    """Return a whole number of seconds as a timestamp; None if it is out of range, where Spark's wraps around."""
+    micros = int(text) * 1_000_000 if re.fullmatch(r"-?[0-9]+", text) else None
+    low, high = INTEGRAL_RANGES["bigint"]
+    return micros if micros is not None and low <= micros <= high else None
 
 
 def _date(text: str) -> int | None:
