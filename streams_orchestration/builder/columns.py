@@ -251,7 +251,7 @@ class Summary:
 
     def __init__(self, function: str, *arguments: Value) -> None:
         self.function = function
-        self.arguments = tuple(map(tree_of, arguments))
+        self.arguments = tuple(tree_of(each) for each in arguments if each is not MISSING)
 
     def __str__(self) -> str:
         """Return the text of the function."""

@@ -2075,6 +2075,14 @@ def count_distinct(e: Value, /) -> Summary:
     return Summary("CountDistinct", e)
 
 
+def approx_count_distinct(e: Value, rsd: Value = MISSING, /) -> Summary:
+    """The number of different values, estimated with a relative standard deviation of `rsd`, a number from 0.001 to 0.39, 0.05 by default; a sketch is state, of 512 bytes for 0.05 and 16 kB for 0.01. It needs the extra `sketches`.
+
+    `ApproxCountDistinct(e, rsd)` of `Aggregate`.
+    """
+    return Summary("ApproxCountDistinct", e, rsd)
+
+
 def sum(e: Value, /) -> Summary:
     """Return the sum; true counts as 1. A sum that overflows its type is a failure.
 

@@ -57,9 +57,9 @@ def _function(function: Function | Form) -> str:
 
 def _summary(function: OutputFunction) -> str:
     names = list(function.arguments)
-    head = (
-        f"def {snake(function.name)}({', '.join([*(f'{name}: Value' for name in names), *('/' for _ in names[:1])])})"
-    )
+    needed = len(names) - function.optional
+    parameters = [f"{name}: Value" + " = MISSING" * (place >= needed) for place, name in enumerate(names)]
+    head = f"def {snake(function.name)}({', '.join([*parameters, *('/' for _ in names[:1])])})"
     body = f"    return Summary({', '.join([_quoted(function.name), *names])})"
     note = f"`{function.call}` of `Aggregate`."
     return f"{head} -> Summary:\n{_docstring(function.summary, [note])}\n{body}\n"

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams_orchestration.expressions.times import UTC
+from streams_orchestration.operators import packages
 from streams_orchestration.operators.arrow_types import arrow_schema, type_name
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
@@ -72,18 +73,33 @@ CASES: list[tuple[str, str, Any]] = [
     ("CountDistinct(n)", "bigint", 2),
     ("CountDistinct(x)", "bigint", 3),
     ("CountDistinct(s)", "bigint", 3),
+    ("ApproxCountDistinct(n)", "bigint", 2),
+    ("ApproxCountDistinct(x, 0.01)", "bigint", 3),
+    ("ApproxCountDistinct(s)", "bigint", 3),
+    ("ApproxCountDistinct(v)", "bigint", 3),
+    ("ApproxCountDistinct(t, 0.1)", "bigint", 3),
+    ("ApproxCountDistinct(c)", "bigint", 3),
+    ("ApproxCountDistinct(b)", "bigint", 2),
     ("StdDev(n)", "double", 1.1547005383792517),
     ("StdDevPop(n)", "double", 0.9428090415820634),
     ("StdDev(x)", "double", NAN),
     ("CollectList(s, 2)", "array<string>", ["b", "\u00e9"]),
     ("CollectList(n, 9)", "array<bigint>", [3, 1, 3]),
 ]
-OF_NOTHING = {"Count": 4, "CountDistinct": 0, "CollectList": []}
+OF_NOTHING = {"Count": 4, "CountDistinct": 0, "ApproxCountDistinct": 0, "CollectList": []}
 WINDOWS = ["tumbling, punct()", "tumbling, count(4)", "sliding, count(4), count(4)"]
 
 
 def bench(function: str, kind: str, window: str = WINDOWS[0], **more: Any) -> Bench:
     return Bench(Aggregate, [INPUT], [f"it {kind}"], window=window, output={"it": function}, **more)
+
+
+@pytest.fixture(autouse=True)
+def _sketches(request: pytest.FixtureRequest) -> None:
+    """Skip approximate counts where their package has no wheel."""
+    case = getattr(request.node, "callspec", None)
+    if case is not None and any("Approx" in str(value) for value in case.params.values()):
+        pytest.importorskip("datasketches")
 
 
 def shown(aggregate: Bench) -> list[str]:
@@ -138,6 +154,10 @@ WRONG = [
     ("Min(s, n)", "string", r"Min\(e\) does not take 2 arguments"),
     ("CollectList(s)", "array<string>", "takes a value and the most values to keep"),
     ("CollectList(s, 0)", "array<string>", "takes a value and the most values to keep"),
+    ("ApproxCountDistinct(n, s)", "bigint", "rsd is a number from 0.001 to 0.39, and not 's'"),
+    ("ApproxCountDistinct(n, 0.5)", "bigint", "rsd is a number from 0.001 to 0.39, and not '0.5'"),
+    ("ApproxCountDistinct(n, 0.1, 2)", "bigint", "takes a value and"),
+    ("ApproxCountDistinct()", "bigint", "takes a value and"),
     ("StdDev(s)", "double", "StdDev cannot be of 's', which is string"),
     ("Sum(s)", "double", "Sum needs a number or a condition"),
     ("Sum(n, x)", "double", "Sum takes one argument"),
@@ -163,10 +183,43 @@ def test_a_sum_beyond_its_type_names_the_group():
             aggregate.send([("a", 2**63 - 1, Decimal(large))] * 2).mark(Punctuation.WINDOW)
 
 
+@pytest.mark.parametrize("rsd", [0.2, 0.05, 0.01])
+@pytest.mark.parametrize("window", WINDOWS)
+@given(data=st.data())
+@examples(4)
+def test_an_approximate_count_is_near_the_exact_one_and_depends_on_the_values_alone(
+    window: str, rsd: float, data: st.DataObject
+):
+    pytest.importorskip("datasketches")
+    seed, size = data.draw(st.integers(0, 1 << 20)), data.draw(st.integers(0, 3000))
+    rnd = random.Random(seed)
+    values = [rnd.getrandbits(60) for _ in range(size)]
+    repeated = values + rnd.choices(values, k=len(values) // 2) if values else []
+    wanted = None
+    for _ in range(2):
+        rnd.shuffle(repeated)
+        window_of = window.replace("4", str(len(repeated))) if repeated else window
+        counting = Bench(Aggregate, ["n bigint"], ["it bigint"], window=window_of,
+                         output={"it": f"ApproxCountDistinct(n, {rsd})"})  # fmt: skip
+        for part in division([(each,) for each in repeated], [rnd.randrange(4000) for _ in range(3)]):
+            counting.send(part).restart()
+        found = counting.mark(Punctuation.WINDOW).rows()
+        assert wanted in (None, found)
+        wanted = found
+        assert all(abs(count - size) <= max(6 * rsd * size, 0.5) for (count,) in found[-1:])
+
+
+def test_an_approximate_count_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(packages.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ValueError, match=r"ApproxCountDistinct needs .*'streams-orchestration\[sketches\]'"):
+        bench("ApproxCountDistinct(n)", "bigint")
+
+
 SPARK = {
     "Average": "avg",
     "First": "first",
     "Last": "last",
+    "ApproxCountDistinct": "approx_count_distinct",
     "ArgMin": "min_by",
     "ArgMax": "max_by",
     "StdDev": "stddev_samp",
@@ -193,6 +246,7 @@ def in_spark_sql(function: str) -> str:
 def test_spark_gives_the_same_values_and_types(tmp_path: Path):
     from pyspark.sql import SparkSession
 
+    pytest.importorskip("datasketches")
     mine = SparkSession.getActiveSession() is None
     spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate().newSession()
     spark.conf.set("spark.sql.ansi.enabled", "true")

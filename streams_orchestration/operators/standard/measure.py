@@ -16,6 +16,8 @@ from streams_orchestration.operators.evaluated import Evaluated
 from streams_orchestration.operators.expressions import Expression, note, read_expression
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import np, pa
+from streams_orchestration.operators.standard.approximate_counts import NAME as APPROXIMATE
+from streams_orchestration.operators.standard.approximate_counts import approx_count_distinct
 from streams_orchestration.operators.standard.output_functions import OUTPUT_FUNCTIONS, OutputFunction
 from streams_orchestration.operators.standard.value_measures import (
     DECIMAL_FUNCTIONS,
@@ -222,6 +224,15 @@ def _measure(text: str, schema: pa.Schema, parameter: str, zone: dt.tzinfo) -> M
             raise fault(message)
         limited = collect_list(int(parts[1].text))
         return _value_measure(function, limited, [_argument(text, parts[0], schema, parameter, zone)], fault)
+    if function == APPROXIMATE:
+        if len(parts) not in (1, 2):
+            message = f"{FUNCTIONS[function].call} takes a value and, if wanted, a relative standard deviation"
+            raise fault(message)
+        try:
+            counting = approx_count_distinct(*(part.text for part in parts[1:]))
+        except ValueError as error:
+            raise fault(str(error)) from error
+        return _value_measure(function, counting, [_argument(text, parts[0], schema, parameter, zone)], fault)
     if not parts:
         message = f"{function} takes an argument"
         raise fault(message)

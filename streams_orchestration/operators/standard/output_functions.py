@@ -16,6 +16,7 @@ class OutputFunction:
         summary: one sentence for the documentation.
         nulls: the tuples that are left out, and the value of a group without others.
         examples: calls over `EXAMPLE_ROWS` with their values.
+        optional: how many of the last arguments may be left out.
     """
 
     name: str
@@ -24,6 +25,7 @@ class OutputFunction:
     summary: str
     nulls: str
     examples: tuple[tuple[str, object], ...]
+    optional: int = 0
 
     @property
     def call(self) -> str:
@@ -52,6 +54,17 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
         "Count the different values exactly; all of them are kept as state.",
         "Null is left out; 0 without a value.",
         (("CountDistinct(n)", 2),),
+    ),
+    OutputFunction(
+        "ApproxCountDistinct",
+        ("e", "rsd"),
+        ("ApproxCountDistinct(e ordered) -> bigint", "ApproxCountDistinct(e ordered, rsd) -> bigint"),
+        "The number of different values, estimated with a relative standard deviation of `rsd`, a number from 0.001 to "
+        "0.39, 0.05 by default; a sketch is state, of 512 bytes for 0.05 and 16 kB for 0.01. It needs the extra "
+        "`sketches`.",
+        "Null is left out; 0 without a value.",
+        (("ApproxCountDistinct(n)", 2), ("ApproxCountDistinct(n, 0.01)", 2)),
+        optional=1,
     ),
     OutputFunction(
         "Sum",

@@ -1,0 +1,91 @@
+"""`ApproxCountDistinct`: the number of different values, estimated from a sketch of bounded size (HyperLogLog)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.packages import require_package
+from streams_orchestration.operators.standard.value_measures import ORDERED, ValueFunction
+
+NAME = "ApproxCountDistinct"
+LEAST_RSD, MOST_RSD = 0.001, 0.39
+_LEAST_SIZE, _MOST_SIZE = 4, 21
+"""Binary logarithms of the number of registers, one byte each."""
+
+
+class Sketch(Sequence[bytes]):
+    """The sketch of a group; as a list, which states are stored as, it has its bytes as the only element."""
+
+    def __init__(self, size: int, stored: Sequence[bytes] | None = None) -> None:
+        """Create without values, or from the list that was stored."""
+        import datasketches
+
+        self._size = size
+        self._kind = datasketches.tgt_hll_type.HLL_8
+        if stored is None:
+            self._sketch = datasketches.hll_sketch(size, self._kind)
+        else:
+            self._sketch = datasketches.hll_sketch.deserialize(stored[0])
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, place: Any) -> Any:
+        return [self._sketch.serialize_compact()][place]
+
+    def add(self, value: Any) -> None:
+        """Take a value in; values of a column that are equal are the same for the sketch."""
+        plain = int(value) if isinstance(value, bool) else value
+        # the sketch ignores an empty text
+        self._sketch.update(plain if isinstance(plain, int | float) else f"={plain}")
+
+    def merged(self, other: Sketch) -> Sketch:
+        """Return the sketch of the values of both."""
+        merged = Sketch(self._size)
+        merged._sketch = self._union(other).get_result(self._kind)
+        return merged
+
+    def estimate(self) -> int:
+        """Return the number of different values; it depends on nothing but these values."""
+        return round(self._union(self).get_estimate())  # alone it would depend on their order, too
+
+    def _union(self, other: Sketch) -> Any:
+        import datasketches
+
+        union = datasketches.hll_union(self._size)
+        union.update(self._sketch)
+        union.update(other._sketch)
+        return union
+
+
+def approx_count_distinct(deviation: str = "0.05") -> ValueFunction:
+    """Return `ApproxCountDistinct` with the relative standard deviation of its estimates.
+
+    Raises:
+        ValueError: the package of the sketches is not installed, or the deviation is no number in range.
+    """
+    rsd = float(deviation) if re.fullmatch(r"[0-9.]+(e-?[0-9]+)?", deviation, re.IGNORECASE) else math.nan
+    if not LEAST_RSD <= rsd <= MOST_RSD:
+        message = f"{NAME}(e, rsd): rsd is a number from {LEAST_RSD} to {MOST_RSD}, and not {deviation!r}"
+        raise ValueError(message)
+    require_package(NAME, "datasketches", "sketches", "datasketches")
+    # Spark's formula, so that both have as many registers
+    size = min(max(math.ceil(2 * math.log2(1.106 / rsd)), _LEAST_SIZE), _MOST_SIZE)
+
+    def read(state: Any) -> Sketch:
+        return state if isinstance(state, Sketch) else Sketch(size, state)
+
+    def step(state: Any, row: Sequence[Any]) -> Sketch:
+        sketch = read(state)
+        sketch.add(row[0])
+        return sketch
+
+    return ValueFunction(
+        ORDERED, lambda _: pa.list_(pa.binary()), lambda _: pa.int64(), step,
+        lambda one, other: read(one).merged(read(other)),
+        lambda state, _: 0 if state is None else read(state).estimate(),
+    )  # fmt: skip
