@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from streams_orchestration.model.schema import Attribute, Schema, parse_schema, quoted
 from streams_orchestration.operators.libraries import np, pa
@@ -45,6 +45,11 @@ def arrow_schema(ddl: str) -> pa.Schema:
 
 
 @functools.lru_cache(maxsize=4096)
+def with_required(schema: pa.Schema, required: Collection[str]) -> pa.Schema:
+    """Return an Arrow schema in which only some fields are not nullable."""
+    return pa.schema([field.with_nullable(field.name not in required) for field in schema])
+
+
 def required_fields(schema: pa.Schema) -> tuple[str, ...]:
     """Return the fields of an Arrow schema that are not nullable."""
     return tuple(field.name for field in schema if not field.nullable)

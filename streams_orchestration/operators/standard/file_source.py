@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from streams_orchestration.operators.arrow_types import with_required
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import (
     Offset,
@@ -128,12 +129,9 @@ class FileSource(SourceOperator):
         self.hold_up = HoldUp(self.context)
         self.reached: Offset | None = None
         """The position from which the next call continues if this one fails; None for the current one."""
-        schema = self.context.outputs[0]
-        assert schema is not None
-        self.schema = schema
+        self.schema = self.context.output_schema()
         required = self.context.required_at() if self.parameters.parsing == "permissive" else ()
-        self.read_as = pa.schema([field.with_nullable(field.name not in required) for field in schema])
-        """The tuples as they are read: a null in a field that is not nullable makes a row malformed."""
+        self.read_as = with_required(self.schema, required)
         self.outputs = FileOutputs(self)
         self.first, self.row = 0, -1
         self.identity, self.ended = FileIdentity(0, 0, ""), False
