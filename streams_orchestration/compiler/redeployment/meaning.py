@@ -47,8 +47,8 @@ def lost_meaning(
         return f"was made by one query of {', '.join(old.query)}; it would be one of {', '.join(new.query)}"
     if new.query and old.time_zone != new.time_zone:
         return f"is Spark's, and was made {_zones(old, new)}"
-    present = _expressions(new, new, kind)
-    former = known if old.inputs == new.inputs else _expressions(old, new, kind)
+    present = expressions_of(new, new, kind)
+    former = known if old.inputs == new.inputs else expressions_of(old, new, kind)
     before = _canonical(old.parameters, former if present else ())
     after = _canonical(new.parameters, present)
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
@@ -73,7 +73,7 @@ def _zones(old: OperatorProgram, new: OperatorProgram) -> str:
     return f"in the time zone {old.time_zone}, which would be {new.time_zone}"
 
 
-def _expressions(program: OperatorProgram, ports: OperatorProgram, kind: type[Operator]) -> Expressions:
+def expressions_of(program: OperatorProgram, ports: OperatorProgram, kind: type[Operator]) -> Expressions:
     """Return the expressions in the parameters of one program over the streams of another; none if they do not fit."""
     text = json.dumps(program.parameters, sort_keys=True, default=str)
     return _noted(kind, text, ports.inputs, ports.outputs, ports.ports, program.time_zone)

@@ -15,6 +15,8 @@ _SENTENCES: Mapping[Verdict, str] = {
     "lossy": "State is lost.",
     "refused": "This cannot be done with the state kept.",
 }
+_SHOWN = 5
+"""Names in a sentence; more are counted."""
 UnitVerb = Literal["run on", "restart", "start", "stop"]
 OperatorVerb = Literal["kept", "moved", "resharded", "added", "dropped", "refused"]
 
@@ -103,6 +105,29 @@ class RunTimeNumbers(NamedTuple):
     units: Mapping[str, str]
 
 
+class ZoneChange(NamedTuple):
+    """The time zone of an application before and after a redeploy."""
+
+    before: str
+    after: str
+    operators: tuple[str, ...]
+    """The logical names of operators and Imports with expressions that depend on it."""
+
+    @property
+    def sentence(self) -> str:
+        """Return the change in words."""
+        names = ", ".join(self.operators[:_SHOWN])
+        more = f" and {len(self.operators) - _SHOWN} others" if len(self.operators) > _SHOWN else ""
+        effect = (
+            f"expressions of {names}{more} have other values from then on" if names else "no expression depends on it"
+        )
+        return f"The time zone was {self.before} and becomes {self.after}: {effect}."
+
+    def document(self) -> dict[str, Any]:
+        """Return the change as JSON."""
+        return {"before": self.before, "after": self.after, "operators": list(self.operators)}
+
+
 @dataclass(frozen=True, slots=True)
 class Redeployment:
     """The difference between the deployed and the wanted plan."""
@@ -121,6 +146,8 @@ class Redeployment:
     """Physical names of the operators whose state may be lost."""
     predicted_seconds: float | None = None
     measured_seconds: float | None = None
+    zone: ZoneChange | None = None
+    """The other time zone, if it is another one."""
 
     @property
     def verdict(self) -> Verdict:
@@ -133,8 +160,9 @@ class Redeployment:
 
     @property
     def sentence(self) -> str:
-        """The verdict in words."""
-        return _SENTENCES[self.verdict]
+        """The verdict in words, with what another time zone changes."""
+        verdict = _SENTENCES[self.verdict]
+        return verdict if self.zone is None else f"{verdict} {self.zone.sentence}"
 
     @property
     def formers(self) -> dict[str, str]:
@@ -176,4 +204,5 @@ class Redeployment:
                 for each in self.operators
             ],
             "pauseSeconds": {"predicted": self.predicted_seconds, "measured": self.measured_seconds},
+            **({} if self.zone is None else {"timeZone": self.zone.document()}),
         }

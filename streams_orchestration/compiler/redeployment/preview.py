@@ -10,6 +10,7 @@ from streams_orchestration.compiler.redeployment.outcome import OperatorAction, 
 from streams_orchestration.compiler.redeployment.plans import Operators, numbering, paired
 from streams_orchestration.compiler.redeployment.states import Decided, Decisions, StateFacts
 from streams_orchestration.compiler.redeployment.units import circle_of_changed, unit_actions
+from streams_orchestration.compiler.redeployment.zones import zone_change
 from streams_orchestration.model.names import nearest
 
 
@@ -60,6 +61,7 @@ def preview(
         numbering=numbers,
         allowed=frozenset(loss.operators),
         predicted_seconds=predicted_seconds,
+        zone=zone_change(old, new),
     )
 
 

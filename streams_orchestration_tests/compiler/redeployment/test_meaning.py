@@ -88,6 +88,34 @@ def test_another_time_zone_loses_what_depends_on_it(key: str, measure: str, lose
         assert f"was made in the time zone {old or 'UTC'}, which would be {new}" in reason
 
 
+def test_another_time_zone_names_all_operators_whose_expressions_have_other_values():
+    text = SPEC.replace("KEY", "[k]").replace("MEASURE", '"Average(n)"')
+    text += """
+  - name: Hours
+    operator: Functor
+    inputs: [First]
+    parameters: {output: {n: hour(timestamp_seconds(n))}}
+    outputs: [{stream: Hours, schema: "n int"}]
+  - {name: Kept, operator: FileSink, inputs: [Hours], parameters: {file: hours}}
+  - name: Others
+    operator: Import
+    parameters: {subscription: "a == 1", filter: "day > TIMESTAMP '2024-01-01'"}
+    outputs: [{stream: Others, schema: "day timestamp"}]
+  - {name: Aside, operator: FileSink, inputs: [Others], parameters: {file: others}}
+"""
+    zoned = (text, text.replace("application: app", "application: app\ntimeZone: Europe/Berlin"))
+    before, after = (deployable(compile_application(read(each))).compilation for each in zoned)
+    outcome = preview(before, after, states=STATES)
+    assert outcome.document()["timeZone"] == {
+        "before": "UTC", "after": "Europe/Berlin", "operators": ["Hours", "Others"],
+    }  # fmt: skip
+    assert outcome.sentence == (
+        "All state is kept. The time zone was UTC and becomes Europe/Berlin: "
+        "expressions of Hours, Others have other values from then on."
+    )
+    assert "timeZone" not in preview(before, before, states=STATES).document()
+
+
 def test_a_text_that_a_later_version_reads_otherwise_is_another_meaning():
     old = compiled()
     operators = tuple(
