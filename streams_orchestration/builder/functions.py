@@ -2076,7 +2076,7 @@ def count_distinct(e: Value, /) -> Summary:
 
 
 def approx_count_distinct(e: Value, rsd: Value = MISSING, /) -> Summary:
-    """The number of different values, estimated with a relative standard deviation of `rsd`, a number from 0.001 to 0.39, 0.05 by default; a sketch is state, of 512 bytes for 0.05 and 16 kB for 0.01. It needs the extra `sketches`.
+    """Estimate the number of different values with a relative standard deviation of `rsd`, a number from 0.001 to 0.39, 0.05 by default; a sketch is kept as state, of 512 bytes for 0.05 and 16 kB for 0.01. It needs the extra `sketches`.
 
     `ApproxCountDistinct(e, rsd)` of `Aggregate`.
     """

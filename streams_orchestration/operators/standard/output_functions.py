@@ -59,9 +59,9 @@ OUTPUT_FUNCTIONS: tuple[OutputFunction, ...] = (
         "ApproxCountDistinct",
         ("e", "rsd"),
         ("ApproxCountDistinct(e ordered) -> bigint", "ApproxCountDistinct(e ordered, rsd) -> bigint"),
-        "The number of different values, estimated with a relative standard deviation of `rsd`, a number from 0.001 to "
-        "0.39, 0.05 by default; a sketch is state, of 512 bytes for 0.05 and 16 kB for 0.01. It needs the extra "
-        "`sketches`.",
+        "Estimate the number of different values with a relative standard deviation of `rsd`, a number from 0.001 to "
+        "0.39, 0.05 by default; a sketch is kept as state, of 512 bytes for 0.05 and 16 kB for 0.01. It needs the "
+        "extra `sketches`.",
         "Null is left out; 0 without a value.",
         (("ApproxCountDistinct(n)", 2), ("ApproxCountDistinct(n, 0.01)", 2)),
         optional=1,
