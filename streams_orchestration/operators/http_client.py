@@ -13,14 +13,11 @@ from pydantic import Field, field_validator
 from streams_orchestration.model.secrets import masked, names_secret
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import OutsideError, RefusedError
+from streams_orchestration.operators.outside import status_passes
 from streams_orchestration.operators.references import REFERENCE, ReferenceError, is_reference, resolved
 
 LONGEST_WAIT = 300.0
 """Seconds that a receiver may ask to be left alone for by `Retry-After`."""
-_LATER = frozenset((408, 409, 421, 423, 425, 429))
-"""Statuses below 500 after which the same request may succeed."""
-_NEVER = frozenset((501, 505, 510))
-"""Statuses from 500 on after which it will not."""
 _NO_ADDRESS = "it is no address of the form http://host/path or https://host/path"
 _CONTENT = frozenset((400, 413, 422))
 """Statuses that are about what a request holds."""
@@ -200,7 +197,7 @@ class HttpTarget:
         if 200 <= status < 300:
             return
         text = f"{self.place}: answered {status} {reason or ''}".rstrip()
-        if status in _LATER or (status >= 500 and status not in _NEVER):
+        if status_passes(status):
             raise HttpAwayError(text, _seconds(retry_after))
         if 300 <= status < 400:
             message = f"{text}: it is elsewhere, and requests are not redirected; name the address itself in url"

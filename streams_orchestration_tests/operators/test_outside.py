@@ -5,10 +5,14 @@ from __future__ import annotations
 import errno
 import socket
 import sqlite3
+import ssl
 import urllib.error
 
+import nats.errors
+import pymysql
 import pytest
 import requests
+from redis import exceptions as redis_errors
 from sqlalchemy.exc import OperationalError
 
 from streams_orchestration.operators import DataError, OutsideError
@@ -18,6 +22,8 @@ from streams_orchestration.operators.kafka.client import KafkaAwayError
 from streams_orchestration.operators.messages.registry import RegistryAwayError
 from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.operators.storage.port import StorageAwayError
+
+UNTRUSTED = ssl.SSLCertVerificationError(1, "certificate verify failed")
 
 
 class ReadTimeout(Exception):  # noqa: N818
@@ -34,8 +40,7 @@ def answered(status: int) -> requests.HTTPError:
     return requests.HTTPError("no", response=response)
 
 
-def raised_from(cause: BaseException) -> RuntimeError:
-    error = RuntimeError("the look-up failed")
+def raised_from(error: Exception, cause: BaseException) -> Exception:
     error.__cause__ = cause
     return error
 
@@ -54,6 +59,9 @@ def raised_from(cause: BaseException) -> RuntimeError:
         requests.ReadTimeout("late"),
         answered(503),
         answered(429),
+        answered(409),
+        redis_errors.BusyLoadingError("loading"),
+        OperationalError("SELECT 1", {}, pymysql.OperationalError(2003, "Can't connect to MySQL server")),
         urllib.error.URLError(ConnectionRefusedError()),
         OperationalError("SELECT 1", {}, Exception("server closed the connection")),
         ReadTimeout(),
@@ -63,7 +71,7 @@ def raised_from(cause: BaseException) -> RuntimeError:
         KafkaAwayError("away"),
         RegistryAwayError("away"),
         StorageAwayError("away"),
-        raised_from(ConnectionResetError()),
+        raised_from(RuntimeError("the look-up failed"), ConnectionResetError()),
     ],
     ids=lambda error: f"{type(error).__name__} {error}",
 )
@@ -78,9 +86,18 @@ def test_what_passes_by_itself(error: Exception):
         FileNotFoundError(errno.ENOENT, "no such file", "model.bin"),
         PermissionError(errno.EACCES, "denied"),
         answered(404),
+        answered(501),
+        requests.exceptions.SSLError(UNTRUSTED),
+        raised_from(urllib.error.URLError(UNTRUSTED), UNTRUSTED),
+        redis_errors.AuthenticationError("invalid username-password pair"),
+        redis_errors.AuthorizationError("no"),
+        nats.errors.AuthorizationError(),
+        OperationalError("SELECT 1", {}, Exception('FATAL: password authentication failed for user "me"')),
+        OperationalError("SELECT 1", {}, pymysql.OperationalError(1045, "Access denied for user 'me'")),
+        pymysql.OperationalError(1049, "Unknown database 'shop'"),
         sqlite3.OperationalError("no such table: totals"),
         OperationalError("SELECT 1", {}, sqlite3.OperationalError("no such table: totals")),
-        raised_from(ZeroDivisionError()),
+        raised_from(RuntimeError("the look-up failed"), ZeroDivisionError()),
         DataError("row 3 is malformed"),
     ],
     ids=lambda error: f"{type(error).__name__} {error}",

@@ -86,6 +86,10 @@ class Mosquitto(Broker):
         (self.directory / "mosquitto.conf").write_text("\n".join([*lines, ""]))
         return ["-c", "mosquitto.conf"]
 
+    def make_anew(self) -> None:
+        """Forget all sessions, while it does not run."""
+        (self.directory / "mosquitto.db").unlink(missing_ok=True)
+
     def send(self, values: Sequence[bytes]) -> None:
         from paho.mqtt.client import Client
         from paho.mqtt.enums import CallbackAPIVersion

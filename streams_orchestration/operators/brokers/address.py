@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.http_client import check_token
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters
+from streams_orchestration.operators.outside import chain
 from streams_orchestration.operators.references import ReferenceError, resolved
 
 REACH_SECONDS = 10.0
@@ -83,6 +85,21 @@ class BrokerParameters(JournalParameters):
             return None if text is None else resolved(text, name)
         except ReferenceError as error:
             raise RefusedError(str(error)) from None
+
+
+def tls_error(error: Exception, url: str) -> Exception | None:
+    """Return an error of TLS in words; None if the error is none, or is not caused by one.
+
+    Returns:
+        a RefusedError where trying again does not help, a ConnectionError where the connection was only closed.
+    """
+    cause = next((each for each in chain(error) if isinstance(each, ssl.SSLError)), None)
+    if cause is None:
+        return None
+    if isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
+        return ConnectionError(f"{url}: cannot be reached: the connection was closed")
+    reason = getattr(cause, "reason", None) or cause.strerror  # of a handshake, the name of the error
+    return RefusedError(f"{url}: it does not speak TLS, or its certificate is not trusted: {reason}")
 
 
 async def take(intake: Intake, deliveries: Sequence[Delivery], most: int) -> None:

@@ -9,13 +9,22 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
+from typing import ClassVar
 
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 
 
+_LOST = "lost"
+"""Identity of a log that is never the same one again."""
+
+
 class BrokerPosition:
     """The position of one source in one log, which the journal's notes tell from a later log of the same name."""
+
+    lost: ClassVar[str] = "it was deleted since it was read, or created again; what was not read is lost"
+    goes_on: ClassVar[str] = "reads what is there from its beginning"
+    counted: ClassVar[str] = "made anew"
 
     def __init__(self, intake: Intake, log: str, name: str | None, on_lost_data: str) -> None:
         """Look the name up in the journal's notes.
@@ -59,14 +68,18 @@ class BrokerPosition:
         """
         known = self._known
         if known is not None and (known["identity"] != identity or not kept):
-            what = f"{about}: it was deleted since it was read, or created again; what was not read is lost"
+            what = f"{about}: {self.lost}"
             if not self._skips:
-                message = f"{what}; onLostData: skip reads what is there from its beginning, --fresh begins anew"
+                message = f"{what}; onLostData: skip {self.goes_on}, --fresh begins anew"
                 raise RefusedError(message)
-            self._intake.count("made anew", "%s; what is there is read from its beginning", what)
+            self._intake.count(self.counted, "%s; the source %s", what, self.goes_on)
             self._note({"identity": identity, "keys": f"@{uuid.uuid4().hex[:8]}"})
         elif known is None:
             self._note({"identity": identity, "keys": ""})
+
+    def lose(self) -> None:
+        """Record that the broker has lost the position, for a broker that makes a new one by itself."""
+        self._note({"identity": _LOST, "keys": ""})
 
     def _note(self, known: dict[str, str]) -> None:
         self._known = known

@@ -18,6 +18,7 @@ from sqlalchemy.exc import (
 
 from streams_orchestration.operators.databases.address import secrets_of
 from streams_orchestration.operators.errors import OutsideError, RefusedError
+from streams_orchestration.operators.outside import is_login
 from streams_orchestration.operators.references import without
 
 _TUPLES = re.compile(r"((?:Duplicate entry|Incorrect .{1,30} value:|Truncated incorrect .{1,30} value:) )'.*'(?= for )")
@@ -26,19 +27,12 @@ _UNREACHABLE = range(2000, 2060)
 """Error numbers of the client when the server does not answer."""
 _BUSY = frozenset((1040, 1053, 1129, 1152, 1184, 1203, 1205, 1213, 1226, 1927))
 """Numbers of theirs about too many sessions, sessions that are in each other's way, and a server that goes down."""
-_LOGIN = frozenset((1044, 1045, 1049, 1130, 1698, 3118))
-"""Numbers of theirs about logging in."""
-_LOGIN_TEXT = re.compile(
-    r"FATAL: .*(authentication failed|no pg_hba\.conf entry|does not exist|permission denied)"
-    r"|certificate verify failed|server does not support SSL"
-)
-"""PostgreSQL's, which has no numbers for that."""
-_FINAL_NUMBERS = _LOGIN | {
+_FINAL_NUMBERS = {
     *(1142, 1143, 1227, 1370, 1410),  # rights
     *(1046, 1051, 1054, 1064, 1072, 1091, 1101, 1109, 1136, 1146, 1286, 1305),  # names and statements
     *(1048, 1062, 1138, 1264, 1265, 1292, 1364, 1365, 1366, 1367, 1406, 1411, 3140, 3819, 4025),  # values
 }
-"""Numbers of MariaDB and MySQL for which trying again does not help; all others may pass."""
+"""Numbers of MariaDB and MySQL for which trying again does not help, beside those of logins; all others may pass."""
 _FINAL_STATES = ("0A", "22", "23", "28", "2B", "3D", "3F", "42")
 """Classes of PostgreSQL's states for which trying again does not help: values, constraints, rights, names."""
 _PASSING_STATES = frozenset(("23503",))
@@ -133,7 +127,7 @@ def is_away(error: SQLAlchemyError) -> bool:
 
 def _is_login(error: SQLAlchemyError) -> bool:
     original = getattr(error, "orig", None)
-    return _number(original) in _LOGIN or _LOGIN_TEXT.search(str(original)) is not None
+    return isinstance(original, BaseException) and is_login(original)
 
 
 def reason_of(error: Exception, url: URL) -> str:

@@ -14,6 +14,8 @@ from streams_orchestration.operators.references import ReferenceError, is_refere
 
 REACH_SECONDS = 5.0
 """Seconds that one attempt to reach a cluster may take."""
+_DISCONNECTED = re.compile(r"isconnected|SSL transport error")
+"""Matches errors of TLS of a cluster that closes connections, as it does while it starts anew."""
 _SECRET = re.compile(r"password|secret|\bkey(\.pem)?$|jaas|token|oauthbearer\.config")
 _OWN = frozenset(
     (
@@ -137,18 +139,25 @@ class Cluster:
         from confluent_kafka import KafkaError
 
         heard, kafka = self._error, getattr(error, "args", [error])[0]
-        refused = kafka_refusals()
-        if heard is not None and heard.code() in refused:
+        if heard is not None and _is_refusal(heard):
             kafka = heard
         text = without(str(kafka.str()) if isinstance(kafka, KafkaError) else str(error), self._secrets)
         place = f"{about} at {self.brokers}" if about else f"Kafka at {self.brokers}"
-        if isinstance(kafka, KafkaError) and kafka.code() in refused:
+        if isinstance(kafka, KafkaError) and _is_refusal(kafka):
             return KafkaRefusedError(f"{place}: refused: {text}; {_remedy(kafka.code())}")
         if not isinstance(kafka, KafkaError):
             return KafkaRefusedError(f"{place}: {text}")
         if kafka.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
             return KafkaAwayError(f"{place}: another process has taken over: {text}")
         return KafkaAwayError(f"{place}: cannot be reached: {text}")
+
+
+def _is_refusal(error: Any) -> bool:
+    """Return True if trying again does not help."""
+    from confluent_kafka import KafkaError
+
+    passes = error.code() == KafkaError._SSL and _DISCONNECTED.search(error.str()) is not None
+    return error.code() in kafka_refusals() and not passes
 
 
 def _remedy(code: int) -> str:
@@ -179,5 +188,6 @@ def kafka_refusals() -> frozenset[int]:
         K.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, K.SASL_AUTHENTICATION_FAILED, K.UNSUPPORTED_SASL_MECHANISM,
         K.TOPIC_EXCEPTION, K.MSG_SIZE_TOO_LARGE, K.INVALID_RECORD, K.INVALID_TIMESTAMP,
         K.UNSUPPORTED_VERSION, K.POLICY_VIOLATION, K.RECORD_LIST_TOO_LARGE, K.INVALID_TRANSACTION_TIMEOUT,
-        K.SECURITY_DISABLED, K.UNSUPPORTED_FOR_MESSAGE_FORMAT, K._UNSUPPORTED_FEATURE,
+        K.SECURITY_DISABLED, K.UNSUPPORTED_FOR_MESSAGE_FORMAT, K._UNSUPPORTED_FEATURE, K._NOT_IMPLEMENTED,
+        K.UNSUPPORTED_COMPRESSION_TYPE, K.ILLEGAL_SASL_STATE, K.INVALID_GROUP_ID, K.OFFSET_METADATA_TOO_LARGE,
     ))  # fmt: skip

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-from typing import Any, ClassVar, Literal
+import re
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from streams_orchestration.operators.brokers.address import (
     REACH_SECONDS,
     BrokerParameters,
     Delivery,
     take,
+    tls_error,
 )
+from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract import OperatorContext
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
@@ -24,6 +26,15 @@ from streams_orchestration.operators.packages import require_package
 WAITING = 10_000
 """Messages that may wait to be written; of quality 1 a broker sends no more than its own limit without an answer."""
 KEEP_ALIVE_SECONDS = 30
+LONGEST_TOPIC = 65535
+"""Bytes of a filter."""
+_FILTER = re.compile(r"(([^/+#\0]*|\+)/)*([^/+#\0]+|\+|#|(?<=/))")
+_REFUSALS = {
+    133: "see clientId",
+    134: "see user, password",
+    135: "see user, password",
+}
+"""Reasons for which a broker never takes a connection, with their remedies."""
 
 
 class MqttSourceParameters(BrokerParameters):
@@ -37,6 +48,32 @@ class MqttSourceParameters(BrokerParameters):
     client_id: str | None = Field(
         default=None, alias="clientId", description="Client id by which the broker keeps messages while no host runs."
     )
+
+    @field_validator("topics")
+    @classmethod
+    def _check_topics(cls, topics: list[str]) -> list[str]:
+        for topic in topics:
+            if not _FILTER.fullmatch(topic) or len(topic.encode()) > LONGEST_TOPIC:
+                message = f"{topic!r} is no filter of topics: + is a whole level, # is the last one"
+                raise ValueError(message)
+        return topics
+
+
+class _Connected(NamedTuple):
+    """A connection that the broker has taken."""
+
+    session_is_kept: bool
+
+
+class _Session(BrokerPosition):
+    """The session of a client, in which the broker keeps what comes while nobody is connected."""
+
+    lost = (
+        "the broker does not have the session any more, as when it was started anew without persistence; what it had "
+        "and what came since is lost"
+    )
+    goes_on = "takes what comes from now on"
+    counted = "session lost"
 
 
 class MQTTSource(JournalSource):
@@ -66,51 +103,61 @@ class MQTTSource(JournalSource):
 
     async def receive(self, intake: Intake) -> None:
         """Subscribe, and receive messages."""
+        settings: MqttSourceParameters = self.parameters
         arrived: asyncio.Queue[Any] = asyncio.Queue()
-        client = self._client(intake, asyncio.get_running_loop(), arrived)
-        host, port = self.parameters.host_and_port
+        name = settings.client_id or f"streams-{intake.journal.files.id}"
+        session = _Session(intake, settings.url, name, settings.on_lost_data)
+        client = self._client(intake, asyncio.get_running_loop(), arrived, name)
+        host, port = settings.host_and_port
         try:
-            await asyncio.to_thread(client.connect, host, port, KEEP_ALIVE_SECONDS)
+            try:
+                await asyncio.to_thread(client.connect, host, port, KEEP_ALIVE_SECONDS)
+            except OSError as error:
+                away = ConnectionError(f"{settings.url}: cannot be reached: {error.strerror or error}")
+                raise (tls_error(error, settings.url) or away) from None
             client.loop_start()
-            await self._take(intake, client, arrived)
-        except (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError) as error:
-            message = f"{self.parameters.url}: cannot be reached: the connection was closed"
-            raise ConnectionError(message) from error
-        except ssl.SSLError as error:
-            message = f"{self.parameters.url}: it does not speak TLS, or its certificate is not trusted: {error.reason}"
-            raise RefusedError(message) from None
-        except OSError as error:
-            message = f"{self.parameters.url}: cannot be reached: {error.strerror or error}"
-            raise ConnectionError(message) from None
+            await self._take(intake, client, arrived, session)
         finally:
             client.disconnect()
             await asyncio.to_thread(client.loop_stop)
 
-    async def _take(self, intake: Intake, client: Any, arrived: asyncio.Queue[Any]) -> None:
+    async def _take(self, intake: Intake, client: Any, arrived: asyncio.Queue[Any], session: _Session) -> None:
+        settings: MqttSourceParameters = self.parameters
         while True:
             events = [await arrived.get()]
             while not arrived.empty():
                 events.append(arrived.get_nowait())
+            for event in events:
+                if isinstance(event, _Connected):
+                    self._enter(session, kept=event.session_is_kept)
+                    client.subscribe([(topic, settings.qos) for topic in settings.topics])
             if "subscribed" in events:
-                intake.receiving(f"{self.parameters.url}, topics {', '.join(self.parameters.topics)}")
-            messages = [event for event in events if not isinstance(event, str | Exception)]
+                intake.receiving(f"{settings.url}, topics {', '.join(settings.topics)}")
+            messages = [event for event in events if not isinstance(event, str | Exception | _Connected)]
             deliveries = [Delivery(message.payload, message.topic) for message in messages]
-            await take(intake, deliveries, self.parameters.max_message_bytes)
+            await take(intake, deliveries, settings.max_message_bytes)
             for message in messages:
                 client.ack(message.mid, message.qos)
             for event in events:
                 if isinstance(event, Exception):
                     raise event
 
-    def _client(self, intake: Intake, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any]) -> Any:
+    def _enter(self, session: _Session, *, kept: bool) -> None:
+        """Record the session, and check that the broker has kept it if messages wait in it."""
+        settings: MqttSourceParameters = self.parameters
+        if session.is_known and not kept and settings.qos > 0:
+            session.lose()  # the next connection finds the session that this one has made
+        session.enter("", kept=True, about=f"{settings.url}, session {session.name}")
+
+    def _client(self, intake: Intake, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any], name: str) -> Any:
         """Return a client whose thread puts what happens into the queue."""
         from paho.mqtt.client import Client, MQTTv311
         from paho.mqtt.enums import CallbackAPIVersion
 
         settings: MqttSourceParameters = self.parameters
         client: Any = Client(
-            CallbackAPIVersion.VERSION2, settings.client_id or f"streams-{intake.journal.files.id}",
-            clean_session=False, protocol=MQTTv311, reconnect_on_failure=False, manual_ack=True,
+            CallbackAPIVersion.VERSION2, name, clean_session=False, protocol=MQTTv311, reconnect_on_failure=False,
+            manual_ack=True,
         )  # fmt: skip
         client.connect_timeout = REACH_SECONDS
         if settings.user is not None:
@@ -121,12 +168,14 @@ class MQTTSource(JournalSource):
         def say(event: Any) -> None:
             loop.call_soon_threadsafe(arrived.put_nowait, event)
 
-        def connected(_client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
-            if not reason.is_failure:
-                client.subscribe([(topic, settings.qos) for topic in settings.topics])
-                return
+        def connected(_client: Any, _data: Any, flags: Any, reason: Any, _properties: Any) -> None:
             text = f"{settings.url}: {reason}"
-            say(ConnectionError(text) if "unavailable" in str(reason) else RefusedError(f"{text}; see user, password"))
+            if not reason.is_failure:
+                say(_Connected(flags.session_present))
+            elif reason.value in _REFUSALS:
+                say(RefusedError(f"{text}; {_REFUSALS[reason.value]}"))
+            else:
+                say(ConnectionError(text))
 
         def subscribed(_client: Any, _data: Any, _mid: int, reasons: Any, _properties: Any) -> None:
             refused = [topic for topic, reason in zip(settings.topics, reasons, strict=False) if reason.is_failure]

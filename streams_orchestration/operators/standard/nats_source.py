@@ -14,6 +14,7 @@ from streams_orchestration.operators.brokers.address import (
     BrokerParameters,
     Delivery,
     take,
+    tls_error,
 )
 from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract import OperatorContext
@@ -22,6 +23,7 @@ from streams_orchestration.operators.http_client import check_token
 from streams_orchestration.operators.journal.intake import Intake
 from streams_orchestration.operators.journal.source import JournalParameters, JournalSource
 from streams_orchestration.operators.libraries import import_modules
+from streams_orchestration.operators.outside import status_passes
 from streams_orchestration.operators.packages import require_package
 
 AT_ONCE = 500
@@ -115,8 +117,10 @@ class NATSSource(JournalSource):
         url, stream = self.parameters.url, self.parameters.stream
         if isinstance(error, errors.NotFoundError):
             return RefusedError(f"{url}: there is no stream {stream}; make it, or name another one")
-        if isinstance(error, errors.APIError) and (error.code or 400) < 500:
+        if isinstance(error, errors.APIError) and not status_passes(error.code or 400):
             return RefusedError(f"{url}, stream {stream}: {error.description}")
+        if (tls := tls_error(error, url)) is not None:
+            return tls
         texts = " ".join(str(each) for each in (error, *heard))
         if "uthorization" in texts or "ermissions" in texts:
             return RefusedError(f"{url}: it lets nobody in with these; see user, password, token")

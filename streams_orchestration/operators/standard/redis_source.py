@@ -14,6 +14,7 @@ from streams_orchestration.operators.brokers.address import (
     BrokerParameters,
     Delivery,
     take,
+    tls_error,
 )
 from streams_orchestration.operators.brokers.position import BrokerPosition
 from streams_orchestration.operators.contract import OperatorContext
@@ -38,6 +39,7 @@ _PASSING = (
     "LOADING",
     "BUSY ",
     "NOREPLICAS",
+    "UNBLOCKED",
 )
 """Beginnings of errors that pass: of a server that starts, has no room, or has another one take over."""
 
@@ -107,8 +109,9 @@ class RedisSource(JournalSource):
         ):
             return RefusedError(f"{url}: {error}; see user, password and rights")
         if isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError):
-            return ConnectionError(f"{url}: cannot be reached: {error}")
-        if str(error).startswith(_PASSING):  # somebody has removed it: the next look says what that means
+            return tls_error(error, url) or ConnectionError(f"{url}: cannot be reached: {error}")
+        code = getattr(error, "status_code", None)  # the library takes those that it knows out of the text
+        if f"{code or error} ".startswith(_PASSING):  # somebody has removed it: the next look says what that means
             return ConnectionError(f"{url}: {error}")
         return RefusedError(f"{url}, stream {stream}: {error}")
 

@@ -17,7 +17,7 @@ from streams_orchestration.operators.journal.source import JournalSource
 from streams_orchestration.operators.standard import mqtt_source, nats_source, redis_source
 from streams_orchestration.runtime.hosts import receivers
 from streams_orchestration_tests.operators.harness import Bench
-from streams_orchestration_tests.servers.brokers import BROKERS, PASSWORD, Broker
+from streams_orchestration_tests.servers.brokers import BROKERS, PASSWORD, Broker, Mosquitto
 from streams_orchestration_tests.servers.receiving import files_of, receiving, reported, wait_for_messages
 from streams_orchestration_tests.waiting import until
 
@@ -184,6 +184,57 @@ def test_a_log_that_was_deleted_and_made_anew_is_named_or_read_from_its_beginnin
         wait_for_messages(source, 4)
         assert reported(source, "counts") == {"made anew": 1}
     assert numbers(made) == Counter([1, 2, 2, 3])
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
+    if (reason := Mosquitto.why_not()) is not None:
+        pytest.skip(reason)
+    made = Mosquitto(tmp_path / "broker")
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.mark.slow
+def test_a_session_that_the_broker_has_lost_is_named_until_onlostdata_skips_it(mosquitto: Mosquitto, tmp_path: Path):
+    made, source = bench(mosquitto, tmp_path)
+    with receiving(source):
+        reported(source, "place")
+        mosquitto.send(values(1))
+        wait_for_messages(source, 1)
+    mosquitto.stop()
+    mosquitto.make_anew()
+    mosquitto.start()
+    for _ in range(2):  # the second time the broker has the session that was made at the first
+        files_of(source).report({})
+        with receiving(source):
+            reported(source, "refused")
+    offset = made.produce().offset
+    with pytest.raises(DataError, match=rf"{mosquitto.url}, session tests: the broker does not have the session.*skip"):
+        made.produce(offset)
+    made, source = bench(mosquitto, tmp_path, onLostData="skip")
+    with receiving(source):
+        reported(source, "place")
+        mosquitto.send(values(2))
+        wait_for_messages(source, 2)
+        assert reported(source, "counts") == {"session lost": 1}
+    assert numbers(made) == Counter([1, 2])
+
+
+@pytest.mark.slow
+def test_without_acknowledgements_no_session_is_missed(mosquitto: Mosquitto, tmp_path: Path):
+    _, source = bench(mosquitto, tmp_path, qos=0)
+    with receiving(source):
+        reported(source, "place")
+        mosquitto.stop()
+        mosquitto.make_anew()
+        reported(source, "error")
+        mosquitto.start()
+        reported(source, "place")
+        assert not files_of(source).reported()["counts"]
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def test_requests_have_a_key_of_application_sink_epoch_and_part(web: Receiver, m
     assert json.loads(web.requests[0][1].splitlines()[0]) == {"n": 0}
 
 
-@pytest.mark.parametrize("answer", [None, 408, 409, 429, 500, 502, 503])
+@pytest.mark.parametrize("answer", [None, 408, 409, 421, 423, 425, 429, 500, 502, 503, 504, 507])
 def test_what_was_not_answered_is_posted_again_under_its_key(web: Receiver, answer: int | None):
     operator = sink(web.address, batchSize=2)
     web.answers = [200, answer]
@@ -116,10 +116,15 @@ REFUSALS = [
     (301, "requests are not redirected"),
     (400, "it refuses"),
     (401, "see the credentials"),
+    (403, "see the credentials in token and headers, and the rights"),
     (404, "see the path"),
+    (405, "takes POST"),
+    (410, "see what the receiver wants"),
     (413, "make batchSize smaller"),
+    (415, "see which format"),
     (422, "it refuses"),
     (501, "it refuses"),
+    (505, "it refuses"),
 ]
 
 
