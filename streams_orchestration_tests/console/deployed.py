@@ -28,10 +28,15 @@ CAUSE = "Totals: the value 7 is no total. Correct the row, or filter it."
 class Deployed:
     """An application of five operators, in PEs of one region; this process is its host."""
 
-    def __init__(self, directory: Path, width: int = 2, pes: int = 3, file: Path | None = None) -> None:
+    def __init__(
+        self, directory: Path, width: int = 2, pes: int = 3, file: Path | None = None,
+        compilation: Compilation | None = None,
+    ) -> None:  # fmt: skip
         self.home = Home(directory / "home")
-        file = file or write_rows(directory / "rows.parquet", 60)
-        self.local = LocalApplication(self.home, totals(file, width, fusion="manual", pes=pes), 5)
+        if compilation is None:
+            file = file or write_rows(directory / "rows.parquet", 60)
+            compilation = totals(file, width, fusion="manual", pes=pes)
+        self.local = LocalApplication(self.home, compilation, 5)
         self.name = self.local.name
         self.beat()
 
@@ -82,6 +87,24 @@ class Deployed:
             yield
         finally:
             self.beat()
+
+
+def long_names(operators: int = 12) -> Compilation:
+    """A chain in one region whose names are long and begin with wide letters."""
+    names = [f"WAREHOUSEMMOVEMENTS{'abcdefghijkl'[number]}illillillillillill" for number in range(operators)]
+    graph: list[dict[str, Any]] = [{
+        "name": names[0], "operator": "Beacon", "outputs": [{"stream": "S0", "schema": "n bigint"}],
+        "parameters": {"iterations": 1000, "output": {"n": "IterationCount()"}},
+        "annotations": {"consistent": {"trigger": "periodic", "period": 1}},
+    }]  # fmt: skip
+    for number, name in enumerate(names[1:], 1):
+        graph.append({
+            "name": name, "operator": "Filter", "inputs": [f"S{number - 1}"], "outputs": [f"S{number}"],
+            "parameters": {"filter": "n >= 0"},
+        })  # fmt: skip
+    return compile_application(
+        application_from_mapping({"specVersion": 1, "application": "long", "graph": graph}), Options()
+    )
 
 
 def large(composites: int = 50, each: int = 98) -> Compilation:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from streams_orchestration.console.reader import Reader
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration_tests.console.browsing import (
     MARKS,
@@ -16,7 +18,8 @@ from streams_orchestration_tests.console.browsing import (
     browser,
     operator,
 )  # fmt: skip
-from streams_orchestration_tests.console.deployed import CAUSE, Deployed
+from streams_orchestration_tests.console.conftest import served
+from streams_orchestration_tests.console.deployed import CAUSE, Deployed, long_names
 
 pytestmark = MARKS
 
@@ -165,3 +168,25 @@ def test_all_of_a_pe_is_in_the_view_from_wherever_it_is_chosen(browser: Any, add
 
 
 __all__ = ["address", "application", "browser"]
+
+
+UNDER_DOTS = """() => [...document.querySelectorAll('.leaf')].map((each) => [
+    each.querySelector('.name').getBoundingClientRect(), each.querySelector('.mark')?.getBoundingClientRect(),
+    each.querySelector('.name').textContent,
+  ]).filter(([name, mark]) => mark && name.right > mark.left).map(([name, mark, text]) => text)"""
+"""Names that reach under the dots of their shapes."""
+
+
+def test_on_a_phone_long_names_end_before_the_dots_of_their_shapes(browser: Any, tmp_path: Path):
+    made = Deployed(tmp_path, compilation=long_names())
+    with served(Reader(made.home)) as address:
+        seen = Seen(browser, 390, touch=True)
+        page = seen.open(address)
+        page.locator("#unfold").dispatch_event("click")
+        seen.expect(".leaf .mark").not_to_have_count(0)
+        for button in ("Zoom in", "Zoom out"):
+            for _ in range(6):
+                page.get_by_label(button).click()
+                assert page.evaluate(UNDER_DOTS) == []
+                assert small_texts(page) == []
+        page.context.close()

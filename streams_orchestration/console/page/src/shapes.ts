@@ -116,7 +116,9 @@ function cut(text: string, size: number, scale: number, room: number): string {
   const whole = written(text, size, scale);
   if (whole <= room) return text;
   const end = /(\[[^\]]*\]| ×\S+)$/.exec(text)?.[0] ?? "";
-  const most = Math.floor((text.length * room) / whole) - 1 - end.length;
+  let most = Math.floor((text.length * room) / whole) - end.length;
+  // letters at the beginning may be wider than those of the whole text
+  while (most >= 2 && written(`${text.slice(0, most)}…${end}`, size, scale) > room) most--;
   return most < 2 ? "" : `${text.slice(0, most)}…${end}`;
 }
 
