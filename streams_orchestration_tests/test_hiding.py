@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import io
+import logging
 import subprocess
 import sys
+import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,9 +62,6 @@ fail()
 @pytest.fixture(autouse=True)
 def hooks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep what a process has of the interpreter's for the other tests."""
-    import logging
-    import traceback
-
     factory = logging.getLogRecordFactory()
     monkeypatch.setattr(traceback.TracebackException, "format_exception_only", hiding._format_exception_only)
     yield
@@ -79,6 +81,56 @@ def test_a_process_shows_no_secret_in_its_logs_and_tracebacks(tmp_path: Path):
     assert done.stderr.count(f"ValueError: password={HIDDEN}") == 4
     assert f"of the environment: <{HIDDEN}>" in done.stderr
     assert "Exception in Thread-1" in done.stderr
+
+
+def test_logs_and_uncaught_errors_show_no_secret_whoever_writes_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    monkeypatch.setenv("API_TOKEN", SECRET)
+    hide_secrets()
+    written = io.StringIO()
+    logger = logging.Logger("of a library")  # with a handler of its own, as that of a host or of Spark
+    logger.addHandler(logging.StreamHandler(written))
+
+    def fail() -> None:
+        try:
+            raise OSError(ADDRESS)
+        except OSError as error:
+            message = f"password={SECRET}"
+            raise ValueError(message) from error
+
+    logger.warning("argument %s, token %s", ADDRESS, SECRET)
+    try:
+        fail()
+    except ValueError as error:
+        logger.exception("it failed with %r", error)
+        sys.excepthook(type(error), error, error.__traceback__)
+    thread = threading.Thread(target=fail, name="receiver")
+    thread.start()
+    thread.join()
+    shown = written.getvalue() + capsys.readouterr().err
+    assert SECRET not in shown
+    assert f"argument amqp://me:{HIDDEN}@host, token {HIDDEN}" in shown
+    assert shown.count(f"OSError: amqp://me:{HIDDEN}@host") == 3
+    assert shown.count(f"ValueError: password={HIDDEN}") == 3
+    assert "Exception in receiver" in shown
+
+
+PROCESSES = (
+    *("cli/entry", "console/plans/worker", "orchestration/definitions", "orchestration/webserver"),
+    *("runtime/hosts/host_process", "runtime/engine/spark/daemon", "runtime/engine/spark/fork_server"),
+    "runtime/engine/spark/frames/analysis",
+)
+"""Modules in which a process begins that runs code of users, or has their secrets."""
+
+
+@pytest.mark.parametrize("module", PROCESSES)
+def test_each_process_hides_secrets_from_its_beginning(module: str):
+    source = (Path(hiding.__file__).parents[1] / f"{module}.py").read_text()
+    calls = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Call)]
+    assert any(isinstance(call.func, ast.Name) and call.func.id == "hide_secrets" for call in calls)
 
 
 def test_the_log_of_a_pe_shows_no_secret_in_any_process(tmp_path: Path):

@@ -12,7 +12,7 @@ import pytest
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration import ops
+from streams_orchestration.orchestration import containers, ops
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
 from streams_orchestration.orchestration.spec_state import observation, version_of
@@ -323,6 +323,33 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
         with pytest.raises(raised, match=message):
             run(defs, "demo__reset", config)
         assert runtime.names == ["reset"] * tries
+
+
+def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_the_catalog_is_away(
+    defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    runtime.status = failed(running())
+    outages: list[Exception] = []
+
+    def read_machines(_: Home) -> tuple[str, ...]:
+        if "reset" in runtime.names:  # for the record
+            return ()
+        runtime.calls.append(("read_machines",))
+        if outages:
+            raise outages.pop()
+        return ("north",)
+
+    monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(runtime, "read_machines", read_machines)
+    config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
+    assert run(defs, "reset_demo", config).success
+    assert "read_machines" not in runtime.names
+    monkeypatch.setattr(containers, "CALLERS_PROCESS", "of another executor")
+    monkeypatch.setattr(containers, "SAME_MACHINE", ())
+    runtime.calls.clear()
+    outages += [CatalogUnavailableError("locked"), CatalogUnavailableError("locked")]
+    assert run(defs, "reset_demo", config).success
+    assert runtime.names[:4] == ["read_machines"] * 3 + ["reset"]
 
 
 def test_steps_of_a_deployment_are_tried_again_when_the_catalog_is_away(
