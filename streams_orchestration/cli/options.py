@@ -18,6 +18,7 @@ from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.python_file import file_of
+from streams_orchestration.model.values import APPLICATION_NAME, APPLICATION_RULE
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 
@@ -140,8 +141,8 @@ class _Name(click.ParamType):
     name = "NAME"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not re.fullmatch(r"[A-Za-z_]\w*", value, re.ASCII):
-            self.fail(f"{value!r} is no name: letters, digits and _, not starting with a digit.", param, ctx)
+        if not APPLICATION_NAME.fullmatch(value):
+            self.fail(f"{value!r} is no name: {APPLICATION_RULE}.", param, ctx)
         return value
 
 

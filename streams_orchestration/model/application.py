@@ -12,6 +12,7 @@ from streams_orchestration.model.element import Element, refuse
 from streams_orchestration.model.operators import OperatorModel
 from streams_orchestration.model.placement import Config, HostPoolDeclaration
 from streams_orchestration.model.values import (
+    ApplicationName,
     Flag,
     Identifier,
     Name,
@@ -96,7 +97,7 @@ class Application(Element):
     """A streaming application: its declarations and the graph of its main composite."""
 
     spec_version: Annotated[Literal[1], BeforeValidator(_version)] = 1
-    application: Identifier
+    application: ApplicationName
     description: Text = ""
     time_zone: TimeZone = "UTC"
     """The time zone of local times in expressions and queries."""

@@ -68,7 +68,8 @@ OWN_CODES: dict[str, Code] = {
     ),
     "SO0105": error(
         "A name is not usable.",
-        "Use letters, digits and underscores, starting with a letter; streams may have hyphens, too.",
+        "Use letters, digits and underscores, starting with a letter; streams may have hyphens, too. An application's "
+        "name has 63 characters at most, the full name of an operator or stream 200.",
     ),
     "SO0106": error(
         "Composites contain one another in a circle.",

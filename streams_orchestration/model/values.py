@@ -21,7 +21,13 @@ _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _UID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+APPLICATION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+"""Matches names of applications, which are in names of files and values of Dagster's tags: those have at most 63."""
 _IMPLEMENTATION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_RULE = "letters, digits and _, not starting with a digit"
+LONGEST_NAME = 200
+"""Characters of the full name of an operator or stream; names of files and marks have it with something around it."""
+APPLICATION_RULE = f"{_RULE}, 63 characters at most"
 
 
 def is_reference(value: object) -> bool:
@@ -124,8 +130,10 @@ Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, n
 """The name of an invocation, a stream or a port."""
 Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them, as in Out.Counts"))]
 """The identity of an invocation across redeploys. Its former full logical name is allowed, so it may be renamed."""
-Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, "letters, digits and _, not starting with a digit"))]
-"""The name of an application, an operator, a composite or a submission-time value."""
+Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, _RULE))]
+"""The name of an operator, a composite or a submission-time value."""
+ApplicationName = Annotated[Text, AfterValidator(_named(APPLICATION_NAME, APPLICATION_RULE))]
+"""The name of an application."""
 TimeZone = Annotated[Text, AfterValidator(_time_zone)]
 """The IANA name of a time zone."""
 Implementation = Annotated[Text, AfterValidator(_named(_IMPLEMENTATION, "package.module:Class is expected"))]

@@ -331,3 +331,37 @@ def test_what_cannot_run_leaves_no_state_directory(spec: str, tmp_path: Path, mo
     Path(spec).write_text(COPY.replace("format: csv}", "format: csv, separator: no}"))
     assert main(["run", spec]) == 1
     assert not (tmp_path / "home").exists()
+
+
+LONG = "a" * 300
+TOO_LONG = {
+    "application": ({"application: copy": f"application: {LONG}"}, "63 characters at most"),
+    "operator": ({"name: Copy": f"name: {LONG}"}, "has 300 characters, and 200 are the most"),
+    "stream": (
+        {"stream: Lines": f"stream: {LONG}", "inputs: [Lines]": f"inputs: [{LONG}]"},
+        "has 300 characters, and 200 are the most",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TOO_LONG)
+def test_a_name_that_is_too_long_for_a_file_is_named_before_anything_is_written(
+    spec: str, tmp_path: Path, capsys: Capture, what: str
+):
+    replaced, message = TOO_LONG[what]
+    text = COPY
+    for short, long in replaced.items():
+        assert short in text
+        text = text.replace(short, long)
+    Path(spec).write_text(text)
+    assert main(["run", spec]) == 1
+    error = " ".join(capsys.readouterr().err.split())
+    assert "SO0105" in error
+    assert message in error
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_name_of_a_clone_is_no_longer_than_that_of_an_application(spec: str, tmp_path: Path, capsys: Capture):
+    assert main(["run", spec, "--name", LONG]) == 2
+    assert "63 characters at most" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "home").exists()

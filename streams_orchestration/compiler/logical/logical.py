@@ -43,6 +43,7 @@ from streams_orchestration.model.operators import OutputPortModel
 from streams_orchestration.model.schema import Schema
 from streams_orchestration.model.signatures import routes_failures
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
+from streams_orchestration.model.values import LONGEST_NAME, show
 
 
 def build_logical_graph(application: Application, options: Options) -> tuple[LogicalGraph, list[Diagnostic]]:
@@ -90,6 +91,7 @@ class _Builder:
         connections = sorted(self.connections(imports), key=lambda each: each[:2])
         exports = list(self.exports())
         self.check_job_control_planes()
+        self.check_names()
         self.check_uids()
         annotations = tuple(consistent_annotations(self.tree, self.substitution))
         self.check_unused()
@@ -284,6 +286,18 @@ class _Builder:
             message = f"the uid {uid} is {'that' if uids[first] else 'the name'} of {first.name} already"
             location = instance.invocation.location("uid")
             self.diagnostics.append(Diagnostic.of("SO0114", message, operator=instance.name, location=location))
+
+    def check_names(self) -> None:
+        for instance in (*self.tree.primitives, *self.tree.specials):
+            streams = {self.tree.stream_name(instance, port) for port in range(len(instance.outputs))}
+            for name in sorted({instance.name, *streams}):
+                if len(name) > LONGEST_NAME:
+                    message = (
+                        f"the full name {show(name)} has {len(name)} characters, and {LONGEST_NAME} are the most: it "
+                        "is in names of files; shorten it, or the names of the composites around it"
+                    )
+                    location = instance.invocation.location("name" if name == instance.name else "outputs")
+                    self.diagnostics.append(Diagnostic.of("SO0105", message, operator=instance.name, location=location))
 
     def check_unused(self) -> None:
         application = self.application
