@@ -14,7 +14,6 @@ from typing import ClassVar
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 
-
 _LOST = "lost"
 """Identity of a log that is never the same one again."""
 
