@@ -17,8 +17,8 @@ from streams_orchestration.cli.loading import load
 from streams_orchestration.compiler.option_types import ASSIGNMENT, CHOICES, PE_CAPACITY, PES, WIDTH, FiniteRange
 from streams_orchestration.compiler.options import GivenOptions, Options
 from streams_orchestration.model.diagnostics import ApplicationError
+from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE
 from streams_orchestration.model.python_file import file_of
-from streams_orchestration.model.values import APPLICATION_NAME, APPLICATION_RULE
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 

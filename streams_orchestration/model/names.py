@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+APPLICATION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+"""Matches names of applications, which are in names of files and values of Dagster's tags: those have at most 63."""
+IDENTIFIER_RULE = "letters, digits and _, not starting with a digit"
+APPLICATION_RULE = f"{IDENTIFIER_RULE}, 63 characters at most"
+LONGEST_NAME = 200
+"""Characters of the full name of an operator or stream; names of files and marks have it with something around it."""
 
 
 def nearest_name(word: str, known: Iterable[str]) -> str | None:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue, PlainValidator, Strict, m
 
 from streams_orchestration.model.containers import is_list, is_mapping
 from streams_orchestration.model.element import Element, refuse
-from streams_orchestration.model.names import nearest
+from streams_orchestration.model.names import APPLICATION_NAME, APPLICATION_RULE, IDENTIFIER_RULE, nearest
 
 INT32 = range(-(2**31), 2**31)
 INT64 = range(-(2**63), 2**63)
@@ -21,13 +21,7 @@ _REFERENCE = re.compile(r"\$\{[^{}]*\}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _UID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-APPLICATION_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-"""Matches names of applications, which are in names of files and values of Dagster's tags: those have at most 63."""
 _IMPLEMENTATION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_RULE = "letters, digits and _, not starting with a digit"
-LONGEST_NAME = 200
-"""Characters of the full name of an operator or stream; names of files and marks have it with something around it."""
-APPLICATION_RULE = f"{_RULE}, 63 characters at most"
 
 
 def is_reference(value: object) -> bool:
@@ -130,7 +124,7 @@ Name = Annotated[Text, AfterValidator(_named(_NAME, "letters, digits, _ and -, n
 """The name of an invocation, a stream or a port."""
 Uid = Annotated[Text, AfterValidator(_named(_UID, "names with dots between them, as in Out.Counts"))]
 """The identity of an invocation across redeploys. Its former full logical name is allowed, so it may be renamed."""
-Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, _RULE))]
+Identifier = Annotated[Text, AfterValidator(_named(_IDENTIFIER, IDENTIFIER_RULE))]
 """The name of an operator, a composite or a submission-time value."""
 ApplicationName = Annotated[Text, AfterValidator(_named(APPLICATION_NAME, APPLICATION_RULE))]
 """The name of an application."""

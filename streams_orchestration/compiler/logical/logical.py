@@ -38,12 +38,12 @@ from streams_orchestration.compiler.logical_graph import (
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.model.application import Application, Invocation
 from streams_orchestration.model.diagnostics import Diagnostic
-from streams_orchestration.model.names import nearest
+from streams_orchestration.model.names import LONGEST_NAME, nearest
 from streams_orchestration.model.operators import OutputPortModel
 from streams_orchestration.model.schema import Schema
 from streams_orchestration.model.signatures import routes_failures
 from streams_orchestration.model.standard import EXPORT, IMPORT, JOB_CONTROL_PLANE
-from streams_orchestration.model.values import LONGEST_NAME, show
+from streams_orchestration.model.values import show
 
 
 def build_logical_graph(application: Application, options: Options) -> tuple[LogicalGraph, list[Diagnostic]]:
