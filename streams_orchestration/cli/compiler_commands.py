@@ -108,7 +108,7 @@ def diff() -> None:
     type=click.Choice(["highs", "search"], case_sensitive=False),
     default="highs",
     show_default=True,
-    help="Prove the best decision with HiGHS, or only search for a good one.",
+    help="Let HiGHS prove the best decision, or only search for a good one.",
 )
 @click.option(
     "--time-limit",
