@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from streams_orchestration.compiler.column_influences import column_influences
-from streams_orchestration.compiler.column_sources import Port, column_sources, port_of
+from streams_orchestration.compiler.column_sources import Pair, Port, column_sources, port_of
 from streams_orchestration.compiler.column_uses import IDENTITY, UNSPECIFIED, Uses, through, united
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.drawing.picture import short_kind
@@ -55,7 +55,7 @@ class ColumnOrigins:
         self._physical = compilation.physical
         self._pe_of = (0,) * len(self._physical.operators) if across_pes else compilation.fusion.pe_of
         self._models = [compilation.logical.operators[each.logical] for each in compilation.physical.operators]
-        self._queries = {each.operator: each.outputs for each in compilation.query_columns}
+        self._queries = {each.operator: each for each in compilation.query_columns}
         self._incoming: dict[int, list[int]] = defaultdict(list)
         for number, connection in enumerate(compilation.physical.connections):
             self._incoming[connection.target].append(number)
@@ -87,7 +87,7 @@ class ColumnOrigins:
     def influences_on_output(self, operator: int) -> Influences:
         """Return the columns that decide which tuples an operator submits, by conditions and keys within its PE.
 
-        What Spark and code of a user's own decide is not known.
+        What code of a user's own decides is not known.
         """
         if operator not in self._influences:
             self._influences[operator] = {}  # what comes back to it by a loop adds nothing
@@ -102,9 +102,13 @@ class ColumnOrigins:
 
     def _own_influences(self, operator: int) -> Influences:
         model = self._models[operator]
-        if not model.inputs or not model.standard or model.name in self._queries:
+        if not model.inputs or not (model.standard or model.name in self._queries):
             return {}
-        found = column_influences(short_kind(model.kind), model.parameters, self._port_types(operator))
+        if model.name in self._queries:
+            known = self._queries[model.name].influences
+            found: Uses[Pair] = united({(port, name): frozenset({use})} for port, name, use in known)
+        else:
+            found = column_influences(short_kind(model.kind), model.parameters, self._port_types(operator))
         inputs = [self.of_inputs(operator, number) for number in range(len(model.inputs))]
         return united(
             through(inputs[port][name].columns, ways) for (port, name), ways in found.items() if name in inputs[port]
@@ -146,7 +150,7 @@ class ColumnOrigins:
 
     def _of_query(self, operator: int, port: int) -> Origins:
         by_column: dict[str, Origin] = {}
-        for column, origin in self._queries[self._models[operator].name][port].items():
+        for column, origin in self._queries[self._models[operator].name].outputs[port].items():
             read = (self.of_inputs(operator, number).get(name) for number, name in origin.inputs)
             made = _union(each for each in read if each is not None)
             columns = through(made.columns, [UNSPECIFIED])

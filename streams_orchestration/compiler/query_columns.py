@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from streams_orchestration.compiler.column_uses import Use
 from streams_orchestration.compiler.logical_graph import LogicalOperator
 
 
@@ -18,6 +19,26 @@ class ColumnOrigin:
     """True if a function over whole rows makes the column; `inputs` are then all its arguments."""
 
 
+QueryInfluences = frozenset[tuple[int, str, Use]]
+"""(input port, attribute, way in which it decides which rows there are)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorColumns:
+    """The columns of one operator's output ports."""
+
+    outputs: tuple[Mapping[str, ColumnOrigin], ...]
+    """Per output port: column -> its origin."""
+    influences: QueryInfluences = frozenset()
+
+    @classmethod
+    def of(cls, ports: Iterable[tuple[Mapping[str, ColumnOrigin], QueryInfluences]]) -> OperatorColumns:
+        """Return those of all output ports."""
+        several = list(ports)
+        together = frozenset[tuple[int, str, Use]]().union(*(influences for _, influences in several))
+        return cls(tuple(columns for columns, _ in several), together)
+
+
 @dataclass(frozen=True, slots=True)
 class QueryColumns:
     """The columns of one logical operator."""
@@ -26,6 +47,7 @@ class QueryColumns:
     """Full logical name of the operator."""
     outputs: tuple[Mapping[str, ColumnOrigin], ...]
     """Per output port: column -> its origin."""
+    influences: QueryInfluences = frozenset()
 
 
 def is_same_query(one: LogicalOperator, other: LogicalOperator) -> bool:

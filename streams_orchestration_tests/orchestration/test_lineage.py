@@ -9,6 +9,7 @@ import dagster as dg
 import networkx as nx
 import pytest
 
+from streams_orchestration.compiler.column_uses import FILTER
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.query_columns import ColumnOrigin, QueryColumns
@@ -255,7 +256,9 @@ KNOWN = (
         ({"up": ColumnOrigin(((0, "b"),)), "n": ColumnOrigin(((0, "a"), (1, "a")), whole_rows=True),
           "c": ColumnOrigin()},),
     ),
-    QueryColumns("Second", ({"k": ColumnOrigin(((0, "up"),)), "n": ColumnOrigin(((0, "n"),))},)),
+    QueryColumns(
+        "Second", ({"k": ColumnOrigin(((0, "up"),)), "n": ColumnOrigin(((0, "n"),))},), frozenset({(0, "up", FILTER)})
+    ),
 )  # fmt: skip
 
 
@@ -275,12 +278,17 @@ def test_columns_of_queries_come_from_what_spark_says_they_are_made_from(queries
     made = [{"node": node, "column": "a", **direct} for node in ("streams/Made", "streams/Other")]
     assert nodes["streams/Second"]["columns"] == {"k": [{"node": "streams/Made", "column": "b", **direct}], "n": made}
     assert nodes["streams/Second"]["wholeRows"] == ["n"]
+    filtered = {"transformations": [{"type": "INDIRECT", "subtype": "FILTER"}]}
+    assert nodes["streams/Second"]["influences"] == [{"node": "streams/Made", "column": "b", **filtered}]
     identity = {"transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}]}
     assert nodes["streams/Made"]["columns"]["b"] == [{"node": "sources/Made", "column": "b", **identity}]
     assert "wholeRows" not in nodes["streams/Made"]
     assert render_lineage(graph, "streams/Second").partition("\ncolumns\n")[2].splitlines() == [
         "k  from streams/Made.b",
         "n  from streams/Made.a, streams/Other.a, by a function over whole rows",
+        "",
+        "all columns depend on",
+        "streams/Made.b  FILTER",
     ]
     assert "\ncolumns\n" not in render_lineage(graph, "sources/Made")
 

@@ -150,8 +150,8 @@ def with_columns_of_queries(wanted: Deployable) -> Compilation:
     if analysis.refusals:
         models = {each.name: logical[each.logical] for each in operators}
         raise ApplicationError(_refused(models[each.operator], each.reason) for each in analysis.refusals)
-    outputs = {logical[operators[number].logical].name: each for number, each in analysis.columns.items()}
-    columns = tuple(QueryColumns(name, each) for name, each in sorted(outputs.items()))
+    known = {logical[operators[number].logical].name: each for number, each in analysis.columns.items()}
+    columns = tuple(QueryColumns(name, known[name].outputs, known[name].influences) for name in sorted(known))
     return replace(compilation, query_columns=columns)
 
 

@@ -13,7 +13,7 @@ from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.fingerprint import difference, fingerprint
 from streams_orchestration.compiler.pe_program import PeProgram
-from streams_orchestration.compiler.query_columns import ColumnOrigin
+from streams_orchestration.compiler.query_columns import ColumnOrigin, OperatorColumns
 from streams_orchestration.compiler.redeployment.numbered import at_run_time
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.deployment import deployment
@@ -224,7 +224,7 @@ def test_what_spark_says_of_the_columns_of_a_query_is_kept_until_it_is_asked_aga
     def analyse(programs: tuple[PeProgram, ...], _: Path) -> QueryAnalysis:
         asked.append(programs)
         up = next(number for each in programs for number, one in each.operators.items() if one.name == "Up")
-        return QueryAnalysis(columns={up: ({"k": ColumnOrigin(((0, f"k{len(asked)}"),))},)})
+        return QueryAnalysis(columns={up: OperatorColumns(({"k": ColumnOrigin(((0, f"k{len(asked)}"),))},))})
 
     def known(compilation: Compilation) -> list[str]:
         (query,) = compilation.query_columns

@@ -136,6 +136,22 @@ FUNCTIONS: dict[str, tuple[list[str], dict[str, str]]] = {
     ),
 }
 """Function -> the schemas of its output ports, and the origins of all of their columns."""
+INFLUENCES = {
+    "expressions": "Rows.ts FILTER",
+    "common table used twice": "Rows.n FILTER",
+    "windows": "Rows.k GROUP_BY, Rows.ts FILTER, Rows.ts GROUP_BY",
+    "sliding windows": "Rows.ts FILTER, Rows.ts GROUP_BY",
+    "sessions": "Rows.k GROUP_BY, Rows.ts FILTER, Rows.ts GROUP_BY",
+    "join": "Other.k JOIN, Other.ts JOIN, Rows.k JOIN, Rows.ts JOIN",
+    "join by name": "Other.k JOIN, Other.ts FILTER, Rows.k JOIN, Rows.ts FILTER",
+    "join with itself": "Rows.k JOIN, Rows.ts JOIN",
+    "table that does not stream": "Rows.k JOIN",
+    "looked up": "Rows.k FILTER",
+    "unpivoted": "Rows.k FILTER, Rows.n FILTER",
+    "renamed": "Rows.k FILTER, Rows.ts FILTER",
+    "over_groups": "Rows.k GROUP_BY",
+}
+"""Query or function -> the attributes that decide which rows there are, with the way; of others there are none."""
 SECOND = {"k": "First.up", "m": "First.m"}
 """Of a query behind another one in the same PE: what counts is its own input."""
 
@@ -180,13 +196,19 @@ def test_each_column_of_a_query_has_the_attributes_that_it_is_made_from(
     assert answer.refusals == ()
 
     actual: dict[str, dict[str, str]] = {}
-    for number, outputs in answer.columns.items():
+    influences: dict[str, str] = {}
+    for number, known in answer.columns.items():
         operator = compilation.physical.operators[number]
         ports = [port.name for port in compilation.logical.operators[operator.logical].inputs]
-        for column, origin in ((name, each) for output in outputs for name, each in output.items()):
+        for column, origin in ((name, each) for output in known.outputs for name, each in output.items()):
             inputs = " ".join(sorted(f"{ports[port]}.{attribute}" for port, attribute in origin.inputs))
             actual.setdefault(operator.name, {})[column] = inputs + ", whole rows" * origin.whole_rows
+        if known.influences:
+            ways = sorted(f"{ports[port]}.{attribute} {use.subtype}" for port, attribute, use in known.influences)
+            influences[operator.name] = ", ".join(ways)
     wanted = {f"Q{number}": origins for number, (_, _, origins) in enumerate(QUERIES.values())}
     wanted |= {name: origins for name, (_, origins) in FUNCTIONS.items()}
     wanted |= {"A": {"up": "Rows.k", "m": "Rows.n"}, "B": SECOND, "C[0]": {"m": "Rows.n"}, "C[1]": {"m": "Rows.n"}}
     assert actual == wanted
+    numbers = {name: f"Q{number}" for number, name in enumerate(QUERIES)}
+    assert influences == {numbers.get(name, name): ways for name, ways in INFLUENCES.items()}

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from streams_orchestration.compiler.documents import dump, load
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
-from streams_orchestration.compiler.query_columns import ColumnOrigin
+from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.spark.class_archive import ClassArchive
@@ -68,8 +68,8 @@ class QueryAnalysis:
     """The result of Spark's analysis of queries."""
 
     refusals: tuple[Refusal, ...] = ()
-    columns: Mapping[int, tuple[Mapping[str, ColumnOrigin], ...]] = field(default_factory=dict)
-    """Operator, as the physical graph numbers it -> for each output port the origins of its columns."""
+    columns: Mapping[int, OperatorColumns] = field(default_factory=dict)
+    """Operator, as the physical graph numbers it -> the origins of its columns."""
 
 
 def analyse_queries(programs: Iterable[PeProgram], base: Path) -> QueryAnalysis:
@@ -158,9 +158,7 @@ def _alike(programs: Iterable[PeProgram]) -> list[list[PeProgram]]:
     return list(alike.values())
 
 
-def _of_all(
-    alike: Iterable[list[PeProgram]], answer: QueryAnalysis
-) -> Iterator[tuple[int, tuple[Mapping[str, ColumnOrigin], ...]]]:
+def _of_all(alike: Iterable[list[PeProgram]], answer: QueryAnalysis) -> Iterator[tuple[int, OperatorColumns]]:
     """Return the origins of columns for every operator, also for those that are like an analysed one."""
     for programs in alike:
         for operators in zip(*(program.operators for program in programs), strict=True):
@@ -182,7 +180,7 @@ def _analyse(directory: Path) -> QueryAnalysis:
     source = _EmptySource(directory / "empty")
     directories = directories_of(Home(directory), "analysis", 0, base)
     refusals: list[Refusal] = []
-    columns: dict[int, tuple[Mapping[str, ColumnOrigin], ...]] = {}
+    columns: dict[int, OperatorColumns] = {}
     for number, program in enumerate(programs, start=1):
         names = ", ".join(each.name for each in program.operators.values())
         (directory / _PROGRESS).write_text(f"query {number} of {len(programs)}, {names}", encoding="utf-8")

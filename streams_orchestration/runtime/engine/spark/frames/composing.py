@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import StructType
 
 from streams_orchestration.compiler.pe_program import Direct, OperatorProgram, PeProgram
-from streams_orchestration.compiler.query_columns import ColumnOrigin
+from streams_orchestration.compiler.query_columns import OperatorColumns
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.schema import quoted
 from streams_orchestration.operators.arrow_types import arrow_schema, fits
@@ -138,10 +138,14 @@ class Composition:
         for index in self.program.tasks[0].operators:
             self._compose(self.program.operators[index], mode)
 
-    def columns(self) -> dict[int, tuple[dict[str, ColumnOrigin], ...]]:
-        """Operator -> for each of its output ports what the columns are made from, of what `compose` has made."""
-        ports = {index: range(len(self.program.operators[index].outputs)) for index in self.program.tasks[0].operators}
-        return {index: tuple(column_origins(self._made[index, port]) for port in ports[index]) for index in ports}
+    def columns(self) -> dict[int, OperatorColumns]:
+        """Return by operator what is known of the columns of the DataFrames that `compose` has made."""
+        return {
+            index: OperatorColumns.of(
+                column_origins(self._made[index, port]) for port in range(len(self.program.operators[index].outputs))
+            )
+            for index in self.program.tasks[0].operators
+        }
 
     def query(self, scratch: Scratch) -> DataFrame:
         """Return the DataFrame to run: it writes segments and returns only answers.

@@ -1,6 +1,7 @@
 """Finds the attributes of input ports from which the columns of a query are made, by walking Spark's analysed plan.
 
-What decides only which rows there are, as conditions and the keys of groups, is no origin of a column.
+What decides only which rows there are, as conditions and the keys of groups, is no origin of a column, but an influence
+on all of them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from streams_orchestration.compiler.query_columns import ColumnOrigin
+from streams_orchestration.compiler.column_uses import FILTER, GROUP_BY, JOIN, SORT, Use
+from streams_orchestration.compiler.query_columns import ColumnOrigin, QueryInfluences
 from streams_orchestration.runtime.engine.spark.frames.plans import analysed, each, kind_of
 
 if TYPE_CHECKING:
@@ -26,20 +28,40 @@ Scope = Mapping[int, ColumnOrigin]
 """Number of an attribute in the plan (`exprId`) -> its origin."""
 
 
-def column_origins(frame: DataFrame) -> dict[str, ColumnOrigin]:
-    """The origin of every column of a DataFrame that is composed from views of input ports (`INPUT_ALIAS`).
+DECIDING: Mapping[str, tuple[str, Use]] = {
+    "Aggregate": ("groupingExpressions", GROUP_BY),
+    "Deduplicate": ("keys", FILTER),
+    "DeduplicateWithinWatermark": ("keys", FILTER),
+    "Distinct": ("output", FILTER),
+    "Filter": ("condition", FILTER),
+    "FlatMapGroupsInPandas": ("groupingAttributes", GROUP_BY),
+    "FlatMapGroupsInPandasWithState": ("groupingAttributes", GROUP_BY),
+    "Join": ("condition", JOIN),
+    "LateralJoin": ("condition", JOIN),
+    "Sort": ("order", SORT),
+}
+"""Node of a plan -> its expressions that decide which rows there are, or in which order, with the way."""
+
+
+def column_origins(frame: DataFrame) -> tuple[dict[str, ColumnOrigin], QueryInfluences]:
+    """Return the origin of every column of a DataFrame that is composed from views of input ports (`INPUT_ALIAS`).
+
+    The attributes that decide which rows there are come with it.
 
     A node of the plan that is not understood, as a function over rows, makes each of its columns from all that it gets.
     """
     plan = analysed(frame)
-    scope = _Walk().scope_of(plan, {})
-    return {str(attribute.name()): scope.get(_id(attribute), ColumnOrigin()) for attribute in each(plan.output())}
+    walk = _Walk()
+    scope = walk.scope_of(plan, {})
+    origins = {str(attribute.name()): scope.get(_id(attribute), ColumnOrigin()) for attribute in each(plan.output())}
+    return origins, frozenset(walk.influences)
 
 
 class _Walk:
     def __init__(self) -> None:
         self._common: dict[int, list[ColumnOrigin]] = {}
         """Number of a common table expression -> the origins of its columns."""
+        self.influences: set[tuple[int, str, Use]] = set()
 
     def scope_of(self, node: Any, outer: Scope) -> Scope:
         """The origins of the columns of a node.
@@ -56,12 +78,26 @@ class _Walk:
         below = {number: origin for scope in scopes for number, origin in scope.items()}
         if kind == "LateralJoin":
             below |= self.scope_of(node.right().plan(), {**outer, **below})
+        if kind in DECIDING:
+            self._note(node, kind, {**outer, **below})
         if kind in PASSING:
             return below
         made = self._made(node, kind, scopes, {**outer, **below})
         if kind == "CTERelationDef":
             self._common[node.id()] = list(made.values())
         return made
+
+    def _note(self, node: Any, kind: str, seen: Scope) -> None:
+        """Note the attributes that decide which rows a node has."""
+        method, use = DECIDING[kind]
+        found = getattr(node, method)()
+        if method == "condition":  # of a join it is an option
+            option = kind_of(found)
+            expressions = [] if option == "None$" else [found.get() if option == "Some" else found]
+        else:
+            expressions = list(each(found))
+        for expression in expressions:
+            self.influences |= {(port, name, use) for port, name in self._of(expression, seen).inputs}
 
     def _made(self, node: Any, kind: str, scopes: list[Scope], seen: Scope) -> dict[int, ColumnOrigin]:
         """The origins of the columns of a node that may make some itself."""
