@@ -315,7 +315,7 @@ def test_a_busy_catalog_is_tried_again_but_nothing_else(
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
     cases = (
         (CatalogUnavailableError("locked"), 3, dg.DagsterError, "CatalogUnavailableError: locked"),
-        (NotDeployedError("demo", (), home.root), 1, NotDeployedError, "no such application"),
+        (NotDeployedError("demo", (), home.root), 1, dg.Failure, r"no such application .*`demo__redeploy`"),
     )
     for error, tries, raised, message in cases:
         runtime.error = error
@@ -342,13 +342,13 @@ def test_a_reset_looks_for_machines_only_from_a_container_and_tries_again_while_
     monkeypatch.setattr(ops, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(runtime, "read_machines", read_machines)
     config = {"ops": {"claim": {"config": {"unit": "region-0"}}}}
-    assert run(defs, "reset_demo", config).success
+    assert run(defs, "demo__reset", config).success
     assert "read_machines" not in runtime.names
     monkeypatch.setattr(containers, "CALLERS_PROCESS", "of another executor")
     monkeypatch.setattr(containers, "SAME_MACHINE", ())
     runtime.calls.clear()
     outages += [CatalogUnavailableError("locked"), CatalogUnavailableError("locked")]
-    assert run(defs, "reset_demo", config).success
+    assert run(defs, "demo__reset", config).success
     assert runtime.names[:4] == ["read_machines"] * 3 + ["reset"]
 
 
