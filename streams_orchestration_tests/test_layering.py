@@ -35,7 +35,7 @@ FACE_OF_OPERATORS = f"streams_orchestration.operators.{OPERATOR_LAYERS[-1]}"
 COMPILER_LAYERS = (
     *("brief", "options", "option_types", "documents", "misleading", "disjoint_sets", "named_tuples", "walks"),
     *("logical_graph", "physical_graph", "components", "stage_results", "fusion_fingerprint", "implementations"),
-    *("query_columns", "column_uses", "column_sources", "column_influences", "pe_program", "deployment_plan"),
+    *("column_uses", "query_columns", "column_sources", "column_influences", "pe_program", "deployment_plan"),
     *("compilation", "sections", "stage"),
     *("logical", "parallel", "regions", "profiles", "placement", "decoupling", "fusion", "threads", "copies"),
     *("deployment", "stages", "compiling", "tour"),
