@@ -46,12 +46,13 @@ def data_files(disk: Disk, lake: Delta) -> list[Path]:
 def of_table(lake: Delta) -> list[Path]:
     """All files of the table that its newest commit needs: of Iceberg's metadata the newest has all of the others."""
     files = [path for path in lake.files.rglob("*") if path.is_file()]
-    *superseded, _ = sorted((path for path in files if path.name.endswith(".metadata.json")), key=_age) or [None]
+    *superseded, _ = sorted((path for path in files if path.name.endswith(".metadata.json")), key=_number) or [None]
     return [path for path in files if path not in superseded]
 
 
-def _age(path: Path) -> int:
-    return path.stat().st_mtime_ns
+def _number(path: Path) -> int:
+    """Return the number of a file of metadata, `00002-….metadata.json`; two files may have the same time."""
+    return int(path.name.partition("-")[0])
 
 
 def test_data_files_have_their_names_on_disk_before_the_commit_that_names_them(
