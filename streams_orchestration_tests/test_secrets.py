@@ -143,7 +143,7 @@ def test_a_secret_that_is_named_is_in_nothing_that_is_shown_or_stored(
     compilation = compile_spec(path)
     assert [str(finding) for finding in check_operators(compilation)] == []
     home = Home(tmp_path / "home")
-    api.deploy(home, deployable(compilation))
+    api.bring_up(home, deployable(compilation))
     commands = [
         ["compile", str(path)],
         ["explain", str(path), "KafkaSource"],

@@ -21,6 +21,7 @@ from streams_orchestration.compiler.redeployment.numbered import as_deployed
 from streams_orchestration.orchestration.application import known_lineage
 from streams_orchestration.orchestration.artifacts import ArtifactStore
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
+from streams_orchestration.runtime.bringing_up import Request, bring_up
 from streams_orchestration.runtime.catalog.creation import create_catalog
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.observing.compilations import deployed_compilation
@@ -136,7 +137,7 @@ def test_a_decision_is_known_again_under_other_numbers():
 def test_a_uid_that_is_given_after_a_redeploy_is_kept_with_what_is_deployed(home: Home, spec: Path):
     before = running_pes(home)
     spec.write_text(spec.read_text().replace("name: ANew\n", "name: ANew\n    uid: first\n"))
-    redeploying.deploy_or_redeploy(home, deployable(compile_spec(spec)))
+    bring_up(home, deployable(compile_spec(spec)), Request(replaces=True))
     deployed = deployed_compilation(home, "app")
     assert "first" in [each.identity for each in deployed.logical.operators]
     assert running_pes(home) == before

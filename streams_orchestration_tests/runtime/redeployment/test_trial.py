@@ -16,6 +16,7 @@ from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.rows import TrialRow
 from streams_orchestration.runtime.deployment.control import cancel
+from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.errors import HostLaunchError, RevertedError
 from streams_orchestration.runtime.observing.reading import read_status
 from streams_orchestration.runtime.redeployment import redeploying, reverting, trying
@@ -293,6 +294,6 @@ def test_what_is_stopped_on_trial_is_decided_when_it_runs_again(local: LocalAppl
     assert trial_of(local).state == "OPEN"
     with pytest.raises(OnTrialError, match=r"--revert"):
         redeploying.begin_redeploy(local.home, deployable(visits(local.home.root.parent, 1, 1)))
-    redeploying.deploy(local.home, deployable(local.compilation))
+    deploy(local.home, deployable(local.compilation))
     assert trial_of(local).until > clock.now()
     finish(local)
