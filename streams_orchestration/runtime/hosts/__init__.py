@@ -1,1 +1,1 @@
-"""Hosts: the processes that run queries, how they are started, known, watched and stopped."""
+"""Hosts: the processes that run queries. They are started, identified, watched and stopped here."""

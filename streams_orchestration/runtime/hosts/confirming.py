@@ -1,4 +1,4 @@
-"""Confirms to the counterparts of sources what no cut can need any more, on a thread of the host."""
+"""Acknowledges to the systems behind sources the offsets that no cut can read again, on a thread of the host."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger("streams.confirming")
 
 
 class Confirmer:
-    """Confirms for the sources of one host's PEs; those that have nothing to confirm cost nothing."""
+    """The acknowledgements for the sources of one host. Its thread starts only if a source wants them."""
 
     def __init__(self, catalog: Catalog, application: str) -> None:
         self._catalog = catalog
@@ -43,12 +43,12 @@ class Confirmer:
             self._thread.start()
 
     def stop(self) -> None:
-        """Confirm nothing any more; what is under way ends by itself."""
+        """Stop confirming. A call under way ends by itself; this method does not wait for it."""
         self._sources, self._thread = {}, None
         self._stopped.set()
 
     def confirm(self) -> None:
-        """Confirm once what the cuts of this moment leave behind them."""
+        """Confirm each source's offset at the current cuts once, unless it is confirmed already."""
         sources = self._sources
         for name, offset in cut_offsets(self._catalog, self._application).items() if sources else ():
             if name in sources and self._confirmed.get(name) != offset:
@@ -69,7 +69,7 @@ class Confirmer:
 
 
 def confirming(home: Home, programs: Iterable[PeProgram]) -> dict[str, SourceOperator]:
-    """The sources of some PEs whose counterparts want to know what is read, by name."""
+    """Make and set up the sources that override `SourceOperator.confirm`; return each by its name."""
     sources: dict[str, SourceOperator] = {}
     for program in programs:
         for name, implementation, context, parameters in operators_of(home, program):

@@ -1,4 +1,7 @@
-"""Hangs: an engine that does not answer, and a worker that stands still in a task, are ended; stopped ones are not."""
+"""Detection of hangs: an engine that does not answer, and workers that make no progress in a task.
+
+Workers that hang are killed here. Processes stopped by a signal are a matter of `stalls`.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ log = logging.getLogger("streams.hangs")
 
 
 class EnginePing:
-    """Asks something again and again on a thread of its own, so that others see when it is not answered.
+    """A repeated call on a thread of its own, so that a caller can see that the call does not return.
 
-    Time counts in beats of who looks, so one that was paused together with all the rest has time to answer.
+    Time is counted in calls of `beat`, not in seconds: if the whole machine was paused, the engine still has its full
+    time to answer.
     """
 
     def __init__(self, ask: Callable[[], object]) -> None:
@@ -25,7 +29,7 @@ class EnginePing:
         threading.Thread(target=self._run, daemon=True).start()
 
     def beat(self) -> int:
-        """Ask once more, unless an answer is due; how many beats one is due."""
+        """Ask again unless an answer is outstanding; return for how many beats the answer has been outstanding."""
         if self._answered:
             self._silent, self._answered = 0, False
             self._due.set()
@@ -45,25 +49,25 @@ class EnginePing:
 
 
 class HungTasks:
-    """Workers that have a task to run and in which no thread has run for too long.
+    """Detector of workers that have a task, but whose threads were not scheduled for too long.
 
-    One that computes, reads or writes runs now and then; one that waits for what never comes does not.
+    A worker that computes, reads or writes is scheduled now and then; a worker in a deadlock is not.
     """
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
         self._seen: dict[int, tuple[int, float]] = {}
-        """Process -> how often its threads have run, and since when that is the same."""
+        """Pid -> how often its threads were scheduled, and the time since which that count is unchanged."""
 
     def look(self, busy: Iterable[int], now: float) -> tuple[int, ...]:
-        """End the workers that hang.
+        """Kill the workers that hang.
 
         Args:
-            busy: processes with a task to run.
-            now: seconds of a clock that never goes back.
+            busy: pids of the workers with a task to run.
+            now: seconds on a monotonic clock.
 
         Returns:
-            Those that were ended.
+            The pids of the killed workers.
         """
         seen: dict[int, tuple[int, float]] = {}
         ended: list[int] = []

@@ -1,4 +1,4 @@
-"""The heart of a host: beats while the main loop turns, and ends what hangs, the host itself too."""
+"""The heartbeat of a host, given while its main loop turns; the same thread kills processes that hang."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from streams_orchestration.runtime.processes import kill, process_started
 LOOK_SECONDS = 1.0
 """Seconds between two looks for threads or engines that hang."""
 HEARTBEAT_SECONDS = 5.0
-"""Between two heartbeats that the catalog has taken; one that it has not is tried again at the next look, so that a
-host is heard again soon after an outage (`SETTLE_SECONDS`)."""
+"""Seconds between two heartbeats. A heartbeat that the catalog did not take is retried after `LOOK_SECONDS`, so that a
+host is seen alive soon after an outage (`SETTLE_SECONDS`)."""
 STUCK_SECONDS = 60.0
 """Seconds without a turn of the main loop after which the heartbeat stops, so that others see a host that hangs."""
 ENGINE_SECONDS = 300.0
-"""The main loop may wait so long for its engine to start, on a busy machine or for a place on a cluster."""
+"""Seconds that the main loop may wait for its engine to start, on a busy machine or for resources of a cluster."""
 
 log = logging.getLogger("streams.host")
 
 
 class Heart:
-    """Beats on a thread of its own.
+    """The thread that gives the heartbeat and looks for hangs.
 
     Args:
-        presence: of the host.
+        presence: the host's row in the catalog.
         hang_limit: seconds without an answer or progress until the engine's process or a worker is killed; 0 for never.
-        busy: gives the processes that have a task to run.
+        busy: returns the pids of the workers that have a task to run.
     """
 
     def __init__(self, presence: Presence, hang_limit: int, busy: Callable[[], Iterable[int]]) -> None:
@@ -46,26 +46,26 @@ class Heart:
         self._ping: EnginePing | None = None
         self._stalls = Stalls()
         self._unwanted: float | None = None
-        """Since when the host is not wanted; None while it is."""
+        """Monotonic time since which the host is not wanted; None while it is wanted."""
         self._hung: str | None = None
-        """What was done about an engine that did not answer; None when it answers."""
+        """The reason why the engine was killed, in words; None unless it was killed for a hang."""
 
     def start(self) -> None:
         """Start the thread of the heartbeat."""
         threading.Thread(target=self._beat, daemon=True).start()
 
     def turned(self) -> None:
-        """The main loop has come round."""
+        """Note that the main loop has made a turn."""
         self._turned = time.monotonic()
 
     def watch(self, engine: Engine) -> None:
-        """The engine is up: every beat checks that it answers."""
+        """Check from now on at every look that this engine, which is up, answers."""
         self._turned = time.monotonic()
         self._engine = engine
         self._ping = EnginePing(engine.ping)
 
     def rest(self) -> None:
-        """The engine need not answer any more."""
+        """Stop checking that the engine answers."""
         self._ping = None
 
     def engine_end(self, patience: float = 0.0) -> str | None:
@@ -75,7 +75,7 @@ class Heart:
         return self._hung or self._engine.ended(patience)
 
     def _beat(self) -> None:
-        """Heartbeats while the main loop turns; and the end of a host that is not wanted and cannot end itself."""
+        """Report and look for hangs every `LOOK_SECONDS`, whatever fails."""
         tasks = HungTasks(self._limit)
         next_beat = 0.0
         while True:
@@ -89,7 +89,13 @@ class Heart:
             time.sleep(LOOK_SECONDS)
 
     def _report(self, now: float) -> bool:
-        """Give a heartbeat, and look after the host's processes; whether the catalog could be used."""
+        """Give a heartbeat if the main loop turns, and kill stalled processes.
+
+        If the host has not been wanted for `STUCK_SECONDS`, kill the host itself.
+
+        Returns:
+            False if the catalog could not be used.
+        """
         try:
             if now - self._turned < STUCK_SECONDS:
                 self._presence.beat()
@@ -105,7 +111,7 @@ class Heart:
         return True
 
     def _look_for_hangs(self, tasks: HungTasks, now: float) -> None:
-        """End an engine's process that does not answer, and workers that stand still."""
+        """Kill the engine's process if it does not answer, and workers without progress."""
         if self._engine is None or self._ping is None or self._hung is not None or not self._limit:
             return
         if self._ping.beat() * LOOK_SECONDS >= self._limit:

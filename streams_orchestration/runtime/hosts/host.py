@@ -1,6 +1,6 @@
-"""A host: a detached process with one engine that makes its PEs be as the catalog wants them.
+"""A host: a detached process with one engine that brings its PEs to the state that the catalog wants.
 
-It only ever reads what is wanted and reports what is; what is wanted of it is written into the catalog.
+Others write the wanted state into the catalog. The host reads it there, and reports the actual state.
 """
 
 from __future__ import annotations
@@ -44,20 +44,21 @@ from streams_orchestration.runtime.units.unit_status import LOST_REMEDY
 from streams_orchestration.runtime.units.watch import PeOfUnit, changes_soon, observe
 
 TICK_SECONDS = 0.1
-"""The least time between two turns, however often the catalog changes."""
+"""Least seconds between two turns, however often the catalog changes."""
 NEIGHBOURS_SECONDS = 0.5
 """Seconds between two checks that the other hosts of the application live; each only calls the operating system."""
 OBSERVE_SECONDS = 0.5
-"""The least time between two looks at units of which nothing is expected now."""
+"""Least seconds between two looks at units whose state is not about to change."""
 SURVEY_SECONDS = 10.0
-"""Seconds between two looks at the units without a PE on the host; their own hosts look at them, if any lives."""
+"""Seconds between two looks at the units without a PE on this host, in case none of their own hosts lives."""
 LOOK_SECONDS = 5.0
-"""Seconds between two turns while nothing happens, for safety."""
+"""Most seconds between two turns: a turn without an event, for safety."""
 GARBAGE_SECONDS = 5.0
+"""Least seconds between two collections of garbage."""
 CUT_BEATS = 2
-"""Collections of garbage between two looks at the files that the last cuts need."""
+"""Check the files that the last cuts need at every so many collections of garbage."""
 QUIET_SECONDS = 15.0
-"""How long a stop waits for the batch under way."""
+"""Most seconds that a stop waits for the batch under way."""
 
 log = logging.getLogger("streams.host")
 
@@ -76,14 +77,14 @@ class Host:
         self.engine = engine
         self.terminated = False
         self.news = True
-        """The state of a unit is to change about now."""
+        """True if the state of a unit is about to change."""
         self.deadline = math.inf
-        """When the next timer of a unit fires, in unix seconds."""
+        """The time at which the next timer of a unit fires, in unix seconds."""
         self.neighbours: list[tuple[int, float]] = []
-        """Process and its start, of the other hosts of the application that live."""
+        """Pid and start time of each other live host of the application on this machine."""
         self.observed = 0.0
         self.surveyed = -math.inf
-        """When it last looked at the units of other hosts, too; both on the monotonic clock."""
+        """The monotonic time of the last look at all units; `observed` is that of the last look at its own."""
         self.began = clock.now()
         row = self.outage.through(self.presence.join)
         self.start_up = StartUp(row.launched_at, row.asked_at)
@@ -97,19 +98,19 @@ class Host:
         self.plan: int = row.plan
         """Number of the plan whose programs are loaded."""
         self.units: frozenset[str] = frozenset()
-        """Names of the units that it has PEs of."""
+        """Names of the units that have a PE on this host."""
         self.timed: tuple[str, ...] = ()
-        """Units whose epochs this host triggers: those whose first host it is."""
+        """Units whose epochs this host triggers: it has the lowest number of their hosts."""
         self.publisher = self.outage.through(lambda: Publisher(self.catalog, application))
         self.receivers = Receivers(self.catalog, application)
         self.lineage = reporter(self.catalog, home, application, number)
         self.outage.through(lambda: self._load(row))
 
     def run(self) -> str:
-        """Run until the PEs are complete, or are not wanted any more; returns the state to report.
+        """Run until the PEs are complete or no longer wanted; return the state to report.
 
         Raises:
-            StorageSettingError: this machine names another storage than that of the catalog.
+            StorageSettingError: this machine's setting names another storage than the catalog does.
         """
         self.outage.through(self._check_storage)
         self.heart.start()
@@ -138,7 +139,7 @@ class Host:
             check_place(connection, self.home.store)
 
     def _outlast(self, error: CatalogUnavailableError) -> None:
-        """Wait until the catalog is back, unless the host has to end, or its engine has ended, meanwhile."""
+        """Wait until the catalog is reachable again, the host has to end, or its engine has ended."""
         while not self.terminated and self.engine_end() is None:
             self.heart.turned()
             self.outage.met(error)
@@ -151,7 +152,7 @@ class Host:
                 return
 
     def _follow(self) -> str:
-        """Turn after turn, until there is a state to report."""
+        """Run the main loop until the host has to end; return the state to report."""
         collected = time.monotonic()
         while True:
             mark = self.catalog.changes.mark()
@@ -194,7 +195,7 @@ class Host:
             self._rest(mark, began, began + next_turn)
 
     def _observe(self, now: float) -> None:
-        """Look at the units that have PEs here; now and then, and when another host has died, at all of them."""
+        """Look at the units of this host, and at all units every `SURVEY_SECONDS` or after another host has died."""
         everything = now - self.surveyed >= SURVEY_SECONDS
         observe(self.catalog, self.application, None if everything else self.units)
         if everything:
@@ -218,7 +219,7 @@ class Host:
         log.info("plan %s: PEs %s", row.plan, ", ".join(str(program.pe) for program in here))
 
     def _rest(self, mark: int, began: float, until: float) -> None:
-        """Wait until there is something to do: the catalog changes, a query or a process ends, a timer runs out."""
+        """Wait until the catalog changes, another host or the engine ends, a timer fires, or `until` is reached."""
         while not self.terminated and self.engine_end() is None:
             now = time.monotonic()
             seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)
@@ -231,7 +232,7 @@ class Host:
         return all(is_alive(*process) for process in self.neighbours)
 
     def _tidy(self) -> None:
-        """Rotate logs, collect garbage, and at every other time look whether what is kept is still there."""
+        """Rotate logs and collect garbage; every `CUT_BEATS` times, check that the files of the cuts still exist."""
         self._rotate_logs()
         if self.timed:
             self.garbage.collect()
@@ -255,7 +256,7 @@ class Host:
         """Make the queries match the catalog, and note which hosts live.
 
         Returns:
-            Whether the state of a unit is to change about now.
+            True if the state of a unit is about to change.
         """
         a, p, u, h = tables.application, tables.pe, tables.unit, tables.host
         with self.catalog.read() as connection:
@@ -296,13 +297,13 @@ class Host:
         return self.queries.match(rows) or news
 
     def _sweep_all(self) -> None:
-        """Remove what publishers and redeploys left that have died: no query starts any more that would do it."""
+        """Remove leftovers of publishers and redeploys that died: no query will start any more and do so."""
         timed = {pe: program for pe, program in self.queries.programs.items() if program.unit in self.timed}
         pes = (*timed, *unknown_pes(self.catalog, self.home, self.application))
         sweep(self.catalog, self.home, self.application, pes, timed.values())
 
     def _see_start(self) -> None:
-        """Write down how long the start took, as soon as a batch of this host is committed."""
+        """Record how long the start took, once this host has committed a batch."""
         if "queries" not in self.start_up.seconds:
             self.start_up.reached("queries", clock.now())
         p = tables.pe
@@ -319,10 +320,10 @@ class Host:
             log.info("start-up took %s", self.start_up)
 
     def _done(self) -> bool:
-        """The host's PEs have made their final commits, and the units it times are published and complete.
+        """Return True if the host's PEs made their final commits, and the units that it times are complete.
 
-        It stays while units are held for another plan, which may bring it work. If that redeploy has died, the hold
-        ends by itself, and only then is it safe to remove the states that the redeploy has written.
+        A host does not end while a redeploy holds units, since the new plan may give the host work. If the redeploy has
+        died, its hold expires. Only then is it safe to remove the states that the redeploy has written.
         """
         p = tables.pe
         with self.catalog.read() as connection:
@@ -340,14 +341,14 @@ class Host:
             return not held_units(connection, self.application)
 
     def _quiesce(self) -> None:
-        """Let the batches under way end: the readers plan no more, since the application is not wanted."""
+        """Wait up to `QUIET_SECONDS` for the batches under way; no new ones begin in a stopped application."""
         self.receivers.stop()
         until = time.monotonic() + QUIET_SECONDS
         while time.monotonic() < until and not self.queries.idle:
             time.sleep(0.02)
 
     def terminate(self) -> None:
-        """Have the loop end as soon as it can; a signal handler may call this."""
+        """Make the main loop end as soon as possible. A signal handler may call this method."""
         self.terminated = True
         self.catalog.changes.wake()
 
@@ -357,5 +358,5 @@ class Host:
         self.queries.stop_all()
 
     def engine_end(self, patience: float = 0.0) -> str | None:
-        """Return how the engine has ended, in words; the errors of its queries mean nothing then."""
+        """Return in words how the engine ended, or None while it lives. Once it ended, ignore errors of its queries."""
         return self.heart.engine_end(patience)

@@ -1,7 +1,7 @@
-"""The process of a host: starts its engine before anything else, since the rest can be loaded meanwhile.
+"""The process of a host. It starts its engine first, and imports the rest of the product meanwhile.
 
 Run as `python -m streams_orchestration.runtime.hosts.host_process --home DIR --application NAME --host N
---incarnation ID`; without an application it is a standby, which waits for one.
+--incarnation ID`. Without an application, the process is a standby: it waits until an application is assigned to it.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ if TYPE_CHECKING:
     from streams_orchestration.runtime.hosts.host import Host
 
 ENGINE_SECONDS = 1.0
-"""An engine whose connections break has ended by then, or does not end."""
+"""Seconds that a failed host waits for its engine to end, to report the engine's end as the reason."""
 
 TERMINATION_SECONDS = 5.0
-"""How long a host that has to end waits for the catalog, to report its end."""
+"""Most seconds that a terminated host waits for the catalog, to report its end."""
 
 STANDBY = ".standby"
-"""Stands for the application in an engine that waits to serve one."""
+"""Placeholder for the application's name in the engine of a standby."""
 
 log = logging.getLogger("streams.host")
 
 
 def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart], Engine] | None = None) -> int:
-    """Run a host until its PEs are complete or not wanted any more.
+    """Run a host until its PEs are complete or no longer wanted.
 
     Args:
-        arguments: of the command line.
-        make_engine: starts the engine of the host; Spark when None.
+        arguments: the command line's arguments; None for those of this process.
+        make_engine: starts the engine of the host; None for Spark.
 
     Returns:
-        The exit status: 0 unless it failed.
+        The exit status: 1 if the host failed or was terminated, otherwise 0.
     """
     options = _options(arguments)
     hide_secrets()
@@ -134,7 +134,11 @@ def _say_ready(engine: Engine, descriptor: int) -> None:
 
 
 def _assigned(standby: EngineStart) -> EngineStart | None:
-    """Wait until this standby is to be a host, and write to that one's log; None when its agent has ended."""
+    """Wait for the host that this standby becomes, and redirect the output to that host's log.
+
+    Returns:
+        The start of the assigned host; None if the agent has ended.
+    """
     line = sys.stdin.readline()
     if not line:
         return None

@@ -1,4 +1,4 @@
-"""Starts hosts, and knows them again: the place where a launcher of a cluster would fit in."""
+"""Launching of hosts. A launcher for a cluster would be another `HostLauncher`."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from streams_orchestration.runtime.storage.home import Home
 
 @dataclass(frozen=True, slots=True)
 class HostStart:
-    """A host to be started."""
+    """The arguments of one start of a host."""
 
     home: Home
     application: str
     host: int
     incarnation: str
-    """Names this start. A host whose incarnation is not the one in the catalog ends by itself."""
+    """Id of this start. A host whose incarnation is not the one in the catalog ends by itself."""
     base: Path
     """Directory of the spec."""
     engine: EngineSettings
-    """Settings of its engine, which it starts before it can read the catalog."""
+    """Settings of its engine. They are arguments because the engine starts before the catalog is read."""
 
 
 class HostLauncher(Protocol):
-    """Starts hosts that outlive the caller.
+    """The interface for starting hosts that outlive the caller.
 
-    A host needs nothing but its arguments and the state directory: what is wanted of it and what it does goes through
-    the catalog. So a launcher of a cluster submits the same command, and has its own way to look for it and to end it.
+    A host needs only its arguments and the state directory; its wanted and its actual state go through the catalog. So
+    a launcher for a cluster can submit the same command. It would need its own way to find the process and to end it.
     """
 
     def launch(self, start: HostStart) -> ProcessIdentity:
@@ -51,14 +51,14 @@ class HostLauncher(Protocol):
 
 
 class LocalLauncher:
-    """A host as a process of this machine, in a session of its own: it outlives the terminal and the Dagster run."""
+    """The launcher of hosts on this machine, each in a session of its own, so that it outlives the terminal."""
 
     def launch(self, start: HostStart) -> ProcessIdentity:
         """Start `python -m streams_orchestration.runtime.hosts.host_process`.
 
         Raises:
             JavaError: there is no usable Java.
-            HostLaunchError: the process could not be started, or may not have the files open that it needs.
+            HostLaunchError: the process could not be started, or its limit of open files is too low.
         """
         _require_java(java_program())
         require_open_files(f"host {start.host} of {start.application}")
@@ -86,7 +86,7 @@ class LocalLauncher:
 
 @cache
 def _require_java(_program: Path | None) -> None:
-    """Try the Java of this machine, once as long as it is the same."""
+    """Check the Java of this machine, once per path of its program."""
     require_java()
 
 
@@ -99,7 +99,7 @@ def host_command(start: HostStart) -> tuple[str, ...]:
 
 
 def process_command(home: Home, engine: EngineSettings) -> tuple[str, ...]:
-    """Return the command that runs a standby; arguments after it make it run a host."""
+    """Return the command that runs a standby. `host_command` appends the arguments of a host."""
     return (
         *(sys.executable, "-m", "streams_orchestration.runtime.hosts.host_process"),
         *("--home", str(home.root), "--memory", engine.memory, "--master", engine.master),
@@ -109,7 +109,7 @@ def process_command(home: Home, engine: EngineSettings) -> tuple[str, ...]:
 
 
 def host_environment(home: Home, base: Path | None = None) -> dict[str, str]:
-    """A host's environment: modules of the user are looked up beside the spec and in the working directory."""
+    """Return a host's environment. Modules of the user are imported from the working directory and beside the spec."""
     paths = [
         str(Path.cwd()),
         *([] if base is None else [str(base)]),

@@ -1,4 +1,4 @@
-"""Orphans: processes of hosts that are no longer wanted. The catalog knows them by pid; they are stopped."""
+"""Orphans: processes left behind by hosts that ended. Hosts record their processes in the catalog; orphans are killed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from streams_orchestration.runtime.processes import ProcessIdentity, is_here, ki
 from streams_orchestration.runtime.storage.home import Home
 
 GRACE_SECONDS = 3.0
-"""The engine's process and the workers of a host that has ended go by themselves within this time, as a rule."""
+"""Seconds in which the engine's process and the workers of a host that ended usually end by themselves."""
 
 log = logging.getLogger("streams.orphans")
 
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A process that a host has left behind, and that was stopped."""
+    """The processes that one incarnation of a host left behind, and that were killed."""
 
     application: str
     host: int
@@ -41,7 +41,7 @@ class Orphan:
 def record_processes(
     connection: Connection, application: str, host: int, incarnation: str, processes: Iterable[ProcessIdentity]
 ) -> None:
-    """Write down the processes of one incarnation of a host, in place of those known before."""
+    """Replace the recorded processes of one incarnation of a host."""
     p = tables.process
     connection.execute(delete(p).where(p.c.application == application, p.c.incarnation == incarnation))
     for process in processes:
@@ -55,10 +55,10 @@ def record_processes(
 
 
 def stop_orphans(home: Home, application: str) -> tuple[Orphan, ...]:
-    """Stop processes that hosts have left which ended, or were started again since; those of live hosts stay.
+    """Kill the processes left behind by hosts of an application that ended or were restarted since.
 
-    Processes of other machines are left to these. One of this machine is only touched when its pid, its start time and
-    its command line are those that its host wrote down.
+    In a stopped application, processes of live hosts are killed, too. Processes of other machines are not touched. A
+    process of this machine is killed only if its pid, start time and command line are those that its host recorded.
     """
     catalog = Catalog(home)
     if not catalog.exists:

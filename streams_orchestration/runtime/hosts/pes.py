@@ -1,4 +1,4 @@
-"""The PEs of an application as they were deployed: what a host loads when it starts."""
+"""The deployed PEs of an application. A host loads them when it starts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from streams_orchestration.runtime.errors import HostLaunchError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 
 STANDARD = "streams_orchestration.operators."
-"""Begins the names of the implementations that come with the product."""
+"""Prefix of the import paths of implementations that come with the product."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedPe:
-    """One PE: what it runs, and on which host."""
+    """The program of a PE, and the number of its host."""
 
     program: PeProgram
     host: int
@@ -31,13 +31,13 @@ class PlacedPe:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The part of a PE's program that decides how it is run; reading whole programs takes long for a thousand PEs."""
+    """The engine of a PE's program alone; parsing the whole programs of a thousand PEs takes long."""
 
     engine: EngineKind = "tuples"
 
 
 def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
-    """Return all PEs of an application."""
+    """Return all PEs of an application, by number."""
     p = tables.pe
     with catalog.read() as connection:
         rows = connection.execute(
@@ -47,12 +47,12 @@ def deployed_pes(catalog: Catalog, application: str) -> tuple[PlacedPe, ...]:
 
 
 def units_on(pes: Iterable[PlacedPe], host: int) -> frozenset[str]:
-    """The units that a host has PEs of."""
+    """Return the units that have a PE on a host."""
     return frozenset(pe.program.unit for pe in pes if pe.host == host)
 
 
 def has_queries(connection: Connection, application: str, host: int) -> bool:
-    """Whether PEs of a host are queries of Spark's own."""
+    """Return True if a PE of a host runs as a dataframe query of Spark."""
     p = tables.pe
     texts = connection.scalars(select(p.c.program).where(p.c.application == application, p.c.host == host))
     return any(load(_Part, text).engine == "dataframe" for text in texts)
@@ -75,9 +75,9 @@ def require_references(connection: Connection, start: HostStart) -> None:
 
 
 def unresolved_references(programs: Iterable[PeProgram]) -> str | None:
-    """Return which references of standard operators a child of this process could not resolve, with the remedy.
+    """Return a message about references of standard operators that a child of this process cannot resolve.
 
-    None if it could resolve all of them.
+    The message ends with the remedy. Return None if all references resolve.
     """
     errors = [
         (operator.name, error)
@@ -94,7 +94,7 @@ def unresolved_references(programs: Iterable[PeProgram]) -> str | None:
 
 
 def units_timed_by(pes: Iterable[PlacedPe], host: int) -> tuple[str, ...]:
-    """The units whose epochs a host triggers: those of whose hosts it has the lowest number."""
+    """Return the units whose epochs a host triggers: among the hosts of the unit, it has the lowest number."""
     first: dict[str, int] = {}
     for pe in pes:
         first[pe.program.unit] = min(first.get(pe.program.unit, pe.host), pe.host)

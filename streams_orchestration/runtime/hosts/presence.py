@@ -1,4 +1,4 @@
-"""A host's place in the catalog: whether it is the one that is wanted there, and what it reports."""
+"""A host's row in the catalog: the host checks there that it is still wanted, and reports its state."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from streams_orchestration.runtime.hosts.orphans import record_processes
 from streams_orchestration.runtime.processes import ProcessIdentity, family
 
 LAUNCH_SECONDS = 30.0
-"""A launcher writes a host down within this time after it has started it, or has died itself."""
+"""Seconds in which a launcher records a host that it has started; after that, the launcher counts as dead."""
 POLL_SECONDS = 0.02
 
 
 class UnwantedHostError(StreamsRuntimeError):
-    """This host is no longer wanted: it has to end, and must report nothing."""
+    """The host is no longer wanted. It has to end, and must report nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Wanted(CatalogRow):
 
 
 class Presence:
-    """One incarnation of one host."""
+    """The catalog as one incarnation of a host sees it."""
 
     def __init__(self, catalog: Catalog, application: str, host: int, incarnation: str) -> None:
         self.application = application
@@ -55,10 +55,10 @@ class Presence:
         self._processes: tuple[ProcessIdentity, ...] = ()
 
     def join(self, patience: float = LAUNCH_SECONDS) -> Wanted:
-        """Return what is wanted, as soon as the catalog names this incarnation as the host's.
+        """Wait until the catalog names this incarnation as the host's, and return the wanted state.
 
         Raises:
-            UnwantedHostError: it does not in `patience` seconds: the launcher has died, or another one came first.
+            UnwantedHostError: this did not happen in `patience` seconds: the launcher died, or another was faster.
         """
         until = time.monotonic() + patience
         while self._place is not None and self._catalog.identity() == self._place:
@@ -73,7 +73,7 @@ class Presence:
         raise UnwantedHostError(message)
 
     def row(self) -> Wanted:
-        """Return what is wanted.
+        """Return the wanted state.
 
         Raises:
             UnwantedHostError: this host is no longer wanted.
@@ -95,20 +95,20 @@ class Presence:
         return row
 
     def wanted(self) -> bool:
-        """Whether the host is wanted, and the application is wanted to run."""
+        """Return True if the host is wanted and its application is wanted to run; False if the catalog is away."""
         try:
             return self.row().wanted == "RUNNING"
         except StreamsRuntimeError:
             return False
 
     def report(self, **values: Any) -> None:
-        """Write the heartbeat and the values into the host's row, unless that is another's now."""
+        """Write a heartbeat and the values into the host's row, unless another incarnation owns the row now."""
         if self._catalog.identity() == self._place:
             with self._catalog.write() as connection:
                 self._update(connection, values)
 
     def beat(self) -> None:
-        """Write the heartbeat into the host's row, unless that is another's now; no waiting process is woken."""
+        """Write a heartbeat as `report` does, but wake no process that waits for changes of the catalog."""
         if self._catalog.identity() == self._place:
             with self._catalog.note() as connection:
                 self._update(connection, {})
@@ -120,7 +120,7 @@ class Presence:
         connection.execute(update(h).where(*mine, life == self._life).values(**values, heartbeat_at=clock.now()))
 
     def record_family(self) -> tuple[ProcessIdentity, ...]:
-        """Write down this process and what it has started, so that others can find them when it is gone."""
+        """Record this process and its descendants in the catalog, so that others can kill orphans among them."""
         processes = family(os.getpid())
         if processes != self._processes:
             with self._catalog.write() as connection:

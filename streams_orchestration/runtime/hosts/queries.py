@@ -1,4 +1,4 @@
-"""The queries of a host: started, stopped and replaced until they match the catalog; those that failed are reported."""
+"""The queries of a host. They are started, stopped and replaced to match the catalog, and failures are reported."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from streams_orchestration.runtime.units.repeated_failures import failed_again
 from streams_orchestration.runtime.units.watch import PeOfUnit
 
 STARTING = max(4, 2 * (os.cpu_count() or 1))
-"""Most queries that start at the same time: each has a process of its own, which Spark gives ten seconds to start."""
+"""Most queries that start at once. Each starts a process of its own, and Spark allows ten seconds for that."""
 
 log = logging.getLogger("streams.host")
 
 
 class Queries:
-    """A query for each PE of a host that is to run.
+    """The queries of a host, one for each of its PEs that has to run.
 
     Args:
-        presence: of the host, which reports nothing any more when another one has taken its place.
-        catalog: of its application; its changes are passed on to the planners of the queries.
+        presence: the host's row. Nothing is reported once another incarnation owns it.
+        catalog: the catalog. Its changes are passed on to the planners of the queries.
         home: the state directory.
         engine: runs the queries.
-        settings: of the application.
+        settings: the application's settings.
     """
 
     def __init__(self, presence: Presence, catalog: Catalog, home: Home, engine: Engine, settings: Settings) -> None:
@@ -50,7 +50,7 @@ class Queries:
         self.running: dict[int, Query] = {}
         """Running queries by the number of their PE."""
         self.programs: dict[int, PeProgram] = {}
-        """Programs of all PEs of the application, also those of other hosts."""
+        """Programs of all PEs of the application on all hosts, by the PE's number."""
         self._presence = presence
         self._application = presence.application
         self._catalog = catalog
@@ -58,16 +58,16 @@ class Queries:
         self._settings = settings
         self._base = ""
         self._here: dict[int, frozenset[str]] = {}
-        """PE of this host -> its streams that stay on this machine."""
+        """PE of this host -> its streams whose segments stay on this machine (`segments_here`)."""
         self._failed: set[int] = set()
         self._relay = Relay(self._application)
         catalog.changes.heard = self._relay.ring
 
     def load(self, pes: Sequence[PlacedPe], base: str) -> None:
-        """Take over a plan: queries of PEs that are not here any more stop; the others are compared at the next turn.
+        """Take over a plan, and stop the queries of PEs that left this host. `match` updates the other queries.
 
         Args:
-            pes: all that are deployed.
+            pes: all PEs of the plan.
             base: directory of the spec.
         """
         host = self._presence.host
@@ -80,13 +80,13 @@ class Queries:
         self._relay.know(self.programs, units_on(pes, host))
 
     def match(self, rows: Iterable[PeOfUnit]) -> bool:
-        """Start, stop and replace queries as the catalog wants it, and report the ones that failed.
+        """Start, stop and replace queries to match the catalog, and report failed ones.
 
         Args:
             rows: the PEs of the host.
 
         Returns:
-            Whether the state of a unit is to change about now.
+            True if the state of a unit is about to change, or a query has not begun yet.
         """
         news = False
         starting = sum(query.starting for query in self.running.values())
@@ -103,23 +103,23 @@ class Queries:
                 news |= self._followed(row, query)
             elif starting < STARTING:
                 starting += 1
-                # What the query before had written and not committed. Not earlier: until the unit is whole
-                # again, a commit of a host that was taken for dead may still name it.
+                # Remove files that the previous query wrote and did not commit. Not earlier: until the unit is
+                # healthy again, a host that was wrongly taken for dead may still commit them.
                 self._sweep(row.id)
                 self._start(row.id, row.generation)
         return news or not all(query.begun for query in self.running.values())
 
     def busy(self) -> list[int]:
-        """Processes that have a task to run."""
+        """Return the pids of the workers that have a task to run."""
         return [pid for query in tuple(self.running.values()) for pid in query.busy()]
 
     @property
     def idle(self) -> bool:
-        """Whether no batch is under way, and none will begin."""
+        """True if no batch is under way, and none will begin."""
         return all(query.idle for query in self.running.values())
 
     def stop_all(self) -> None:
-        """Stop all of them."""
+        """Stop all queries."""
         for query in self.running.values():
             query.stop()
         self.running.clear()
@@ -148,7 +148,7 @@ class Queries:
             log.info("PE %s: %s files that no commit names were removed", pe, removed)
 
     def _followed(self, row: PeOfUnit, query: Query) -> bool:
-        """Report what has become of a query, once; whether there was anything to report."""
+        """Report once that a query runs, or why it failed; return True if anything was reported."""
         if row.id in self._failed:
             return False
         runs = row.state != "RUNNING" and query.begun
@@ -165,7 +165,7 @@ class Queries:
         return True
 
     def _report_running(self, pe: int, generation: int) -> None:
-        """Report that a PE runs, unless a reset has made that out of date or the PE has completed meanwhile."""
+        """Report that a PE runs, unless the unit was reset or the PE has completed meanwhile."""
         self._presence.row()
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:
             self._report(connection, pe, generation, {"state": "RUNNING", "error": None, "permanent": False,
@@ -174,7 +174,7 @@ class Queries:
     def _report_failure(
         self, pe: int, generation: int, error: str, cause: OperatorFailure | None, *, permanent: bool, outside: bool
     ) -> None:
-        """Report why a PE has failed, and whether the failure of its operator has come before."""
+        """Report why a PE failed. If the same failure of its operator recurs, the failure may count as permanent."""
         self._presence.row()
         p = tables.pe
         with self._catalog.write_unit(self._application, self.programs[pe].unit) as connection:

@@ -1,4 +1,4 @@
-"""The receivers of a host: what its sources with a journal take from the outside, on one thread for all of them."""
+"""The receivers of a host: its sources that write incoming messages to a journal, on one thread for all of them."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from streams_orchestration.runtime.sinks.outputs import operators_of
 from streams_orchestration.runtime.storage.home import Home
 
 END_SECONDS = 5.0
-"""How long a stop waits for receivers to end."""
+"""Most seconds that a stop waits for receivers to end."""
 TRIM_SECONDS = 5.0
-"""Seconds between two looks for messages that no cut can need any more."""
+"""Seconds between two trims of the journals."""
 log = logging.getLogger("streams.receiver")
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The first message that a cut still needs."""
+    """The first message of a journal that may be read again from a cut."""
 
     journal: str
     number: int
 
 
 class Receiver:
-    """One source that receives; it begins again after whatever ends it, until it is stopped."""
+    """The receiving of one source. It restarts after any error, with back-off, until it is stopped."""
 
     def __init__(self, source: JournalSource) -> None:
         self.source = source
         self.name = source.context.name
         self.owner = ""
-        """Catalog and application."""
+        """Id of the catalog's installation and name of the application, as `installation/application`."""
         self.former: str | None = None
-        """Id of the journal that the source's position is in."""
+        """Id of the journal to which the source's offset at its cut belongs."""
         self.journal: Journal | None = None
         self._task: asyncio.Task[None] | None = None
         self._lock = threading.Lock()
@@ -60,27 +60,27 @@ class Receiver:
 
     @property
     def directory(self) -> Path:
-        """Return the directory of its journal."""
+        """The directory of its journal."""
         return self.source.directory_of(self.source.context)
 
     def receives_as(self, other: Receiver) -> bool:
-        """Whether the other receiver would receive the same messages."""
+        """Return True if the other receiver has the same class, parameters and journal."""
         mine, others = self.source, other.source
         return type(mine) is type(others) and mine.parameters == others.parameters and self.directory == other.directory
 
     def start(self) -> None:
-        """Begin, on the loop."""
+        """Start the task; call this on the event loop."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """End, and give the journal away."""
+        """Cancel the task, and wait until it has ended and closed the journal."""
         self._stopping = True
         while self._task is not None and not self._task.done():
             self._task.cancel()  # a library may have taken it for an error of its own
             await asyncio.wait([self._task], timeout=1.0)
 
     def trim(self, needed: Needed) -> None:
-        """Remove what lies before the cut."""
+        """Remove the journal's messages before the needed one."""
         journal = self.journal
         if journal is not None and journal.files.id == needed.journal:
             journal.trim(needed.number)
@@ -117,7 +117,7 @@ class Receiver:
                     self.journal.close()
 
     def _tell(self, intake: Intake | None, error: Exception) -> None:
-        """Have the source report the error that is in the way."""
+        """Report in the journal the error that prevents receiving."""
         refused = isinstance(error, RefusedError)
         if intake is not None:
             intake.failed(str(error), refused=refused)
@@ -141,7 +141,7 @@ class Receiver:
         return Intake(journal, self.name, self.owner)
 
     def _continue(self, files: JournalFiles) -> None:
-        """Let a journal that replaces another one continue at that one's position at the counterpart."""
+        """Copy the position at the remote system from the journal that this one replaces."""
         if self.former is not None and self.former != files.id:
             former = former_journal(self.source.context, self.former)
             if former is not None:
@@ -149,7 +149,7 @@ class Receiver:
 
 
 class Receivers:
-    """The receivers of the PEs of one host. They go on over batches, failures of queries, and resets."""
+    """The receivers of the PEs of one host. They survive failures of queries and resets."""
 
     def __init__(self, catalog: Catalog, application: str) -> None:
         self._catalog = catalog
@@ -159,7 +159,7 @@ class Receivers:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def serve(self, home: Home, programs: Collection[PeProgram]) -> None:
-        """Receive for the sources of other PEs, and confirm what they have read."""
+        """Replace the PEs whose sources receive, and whose offsets are confirmed."""
         made = receivers(home, programs)
         if made:
             with self._catalog.read() as connection:
@@ -171,7 +171,7 @@ class Receivers:
         self._confirmer.confirm_for(confirming(home, programs))
 
     def receive_for(self, receivers: Mapping[str, Receiver]) -> None:
-        """Take other ones; those that receive as before go on as they are."""
+        """Replace the receivers. Those that would receive the same as before keep running."""
         before, after = self._receivers, dict(receivers)
         for name, former in before.items():
             if name in after and former.receives_as(after[name]):
@@ -185,7 +185,7 @@ class Receivers:
             self._do(_replace(gone, new))
 
     def trim(self) -> None:
-        """Remove what no cut can need any more from the journals."""
+        """Remove from the journals the messages that no cut needs any more."""
         if self._receivers:
             for name, needed in needed_messages(self._catalog, self._application).items():
                 if name in self._receivers:
@@ -202,7 +202,7 @@ class Receivers:
                 log.exception("a journal was not trimmed; it is tried again")
 
     def stop(self) -> None:
-        """Receive nothing any more, and confirm nothing."""
+        """Stop receiving and confirming."""
         self._confirmer.stop()
         self.receive_for({})
         if self._loop is not None:
@@ -222,7 +222,7 @@ class Receivers:
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped, and let go of its descriptors then."""
+    """Run a loop until it is stopped, and then close it."""
     try:
         loop.run_forever()
     finally:
@@ -245,7 +245,7 @@ async def _end_tasks() -> None:
 
 
 def receivers(home: Home, programs: Iterable[PeProgram]) -> dict[str, Receiver]:
-    """The sources with a journal of some PEs, by name."""
+    """Make a receiver for each source with a journal; return the receivers by the name of the source."""
     return {
         name: Receiver(implementation(context, parameters))
         for program in programs

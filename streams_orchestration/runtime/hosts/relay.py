@@ -1,8 +1,7 @@
-"""Wakes the planners of a host: one connection listens to the database for all of them.
+"""Wakes the planners of a host: one connection to the database listens for all of them.
 
-A planner is woken when a unit has changed that its PE waits for: its own one, and those of the PEs that it reads from
-or writes to. What another application does to the streams of a PE is not known here, so a PE that exports or imports is
-woken at every change.
+A planner is woken by a change of its PE's unit, or of the unit of a PE from which it reads or to which it writes.
+Changes of other applications are not distinguished, so a PE that exports or imports is woken by every change.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from streams_orchestration.runtime.catalog.changes import ANYTHING, ring
 
 
 class Relay:
-    """Rings the bells of planners on one thread; another thread sets which planners are served.
+    """The bells of the planners. One thread rings them, and another one sets which planners are served.
 
     Args:
-        application: of the host.
+        application: the host's application.
     """
 
     def __init__(self, application: str) -> None:
@@ -28,26 +27,26 @@ class Relay:
         self._awaited: dict[int, frozenset[str] | None] = {}
 
     def know(self, programs: Mapping[int, PeProgram], own: Collection[str]) -> None:
-        """Another plan is deployed: wake all planners, and from now on by what its PEs wait for.
+        """Take over a new plan: wake all planners once, and later each by the units that its PE awaits.
 
         Args:
-            programs: of all PEs of the application, by number.
-            own: the units that the host has PEs of.
+            programs: the programs of all PEs of the application, by number.
+            own: the units that have a PE on the host.
         """
         self._own = frozenset(f"{self._application}/{unit}" for unit in own)
         self._awaited = {pe: units_awaited_by(program, programs) for pe, program in programs.items()}
         self.ring((ANYTHING,))
 
     def serve(self, pe: int, bell: Path) -> None:
-        """Ring for a PE from now on, by setting the times of a file."""
+        """Ring for a PE from now on: `bell` is the file whose times are set."""
         self._bells[pe] = bell
 
     def drop(self, pe: int) -> None:
-        """Ring for a PE no longer, if it was served."""
+        """Stop ringing for a PE."""
         self._bells.pop(pe, None)
 
     def ring(self, changed: Collection[str]) -> bool:
-        """Wake the planners that wait for one of these units; returns whether the host itself is concerned."""
+        """Wake the planners that await one of these units; return True if the host's own units are among them."""
         anything, awaited = ANYTHING in changed, self._awaited
         for pe, bell in tuple(self._bells.items()):
             units = awaited.get(pe)
@@ -57,11 +56,11 @@ class Relay:
 
 
 def units_awaited_by(program: PeProgram, programs: Mapping[int, PeProgram]) -> frozenset[str] | None:
-    """The units that a PE waits for, as `application/unit`; None when it may be any.
+    """Return the units whose changes a PE awaits, as `application/unit`; None if it awaits any change.
 
     Args:
-        program: of the PE.
-        programs: of all PEs of the application, by number.
+        program: the PE's program.
+        programs: the programs of all PEs of the application, by number.
     """
     if program.imports or program.exports:
         return None

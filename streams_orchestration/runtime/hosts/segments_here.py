@@ -1,4 +1,4 @@
-"""Segments that stay on the machine of their host: which streams have such, and what becomes of them."""
+"""Segments that are kept on the machine of their host instead of the shared storage."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from streams_orchestration.runtime.storage.store import HERE, remove_files
 
 
 def streams_here(program: PeProgram, pes: Iterable[PlacedPe]) -> frozenset[str]:
-    """The streams of a PE that only PEs of its unit and host read.
+    """Return the streams of a PE that are read only by PEs of the same unit and host.
 
-    Where the host comes to another machine with its state directory left behind, the unit goes back to its cut, at
-    which all that they hold was read.
+    If the host is moved to another machine, these segments are lost. The unit is then reset to its cut, at which all
+    of their tuples had been read.
 
     Args:
-        program: of the PE.
-        pes: all that are deployed.
+        program: the PE's program.
+        pes: all PEs of the plan.
     """
     places = {pe.program.pe: (pe.program.unit, pe.host) for pe in pes}
     own = places.get(program.pe)
@@ -34,12 +34,14 @@ def streams_here(program: PeProgram, pes: Iterable[PlacedPe]) -> frozenset[str]:
 
 
 class GarbageHere:
-    """Removes segments of this machine that another machine, which times their unit, has forgotten.
+    """The removal of segments on this machine that the catalog no longer names.
+
+    The host that times their unit drops their names, but may run on another machine, which cannot remove the files.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        pes: of the host.
+        catalog: the catalog.
+        application: name of the application.
+        pes: numbers of the host's PEs.
     """
 
     def __init__(self, catalog: Catalog, application: str, pes: Collection[int]) -> None:
@@ -47,18 +49,20 @@ class GarbageHere:
         self._application = application
         self._pes = pes
         self._seen: dict[str, int] = {}
-        """Segment that no commit names -> the last committed batch of its PE when it was seen first."""
+        """Segment that no commit names -> the last committed batch of its PE when the segment was first seen."""
 
     def collect(self) -> int:
-        """Remove what was there, unnamed, before the last commit of its PE: no batch under way has written it.
+        """Remove unnamed segments that are older than the last commit of their PE.
+
+        A younger segment may belong to the batch under way, which will name it in its commit.
 
         Returns:
-            How many files are gone.
+            The number of removed files.
         """
         store, data = self._catalog.store, data_of(self._application)
         if not store.address:
             return 0
-        # looked for before the catalog is asked: what is committed meanwhile is named then
+        # listed before the catalog is read, so that segments committed meanwhile count as named
         files = {file: pe for pe in self._pes for file in store.below(f"{HERE}{data}/streams/pe-{pe}")}
         if not files:
             return 0

@@ -1,4 +1,4 @@
-"""Stalled processes: what a host started and a signal stopped (SIGSTOP) is ended, since it would hold all up."""
+"""Stalled processes: a process of a host that a signal stopped (SIGSTOP) is killed, since its tasks would never end."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import psutil
 from streams_orchestration.runtime.processes import ProcessIdentity, is_alive, kill
 
 STALL_SECONDS = 10.0
-"""Seconds after which a process that is stopped counts as lost: its tasks are run again elsewhere."""
+"""Seconds after which a stopped process is killed. Its tasks are then run again elsewhere."""
 
 log = logging.getLogger("streams.stalls")
 
 
 class Stalls:
-    """Finds processes that stand still, and since when they do."""
+    """Detector of processes that a signal has stopped."""
 
     def __init__(self) -> None:
         self._since: dict[ProcessIdentity, float] = {}
 
     def look(self, processes: Iterable[ProcessIdentity], now: float) -> tuple[ProcessIdentity, ...]:
-        """End the processes that were stopped at every look for too long.
+        """Kill the processes that were stopped at every look for `STALL_SECONDS`.
 
         Args:
-            processes: of the host.
-            now: seconds of a clock that never goes back.
+            processes: the host's processes.
+            now: seconds on a monotonic clock.
 
         Returns:
-            Those that were ended.
+            The killed processes.
         """
         stopped = [process for process in processes if _stands_still(process)]
         self._since = {process: self._since.get(process, now) for process in stopped}

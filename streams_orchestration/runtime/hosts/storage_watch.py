@@ -1,4 +1,4 @@
-"""Reports in the catalog that a host does not reach the storage, also while no batch needs the storage."""
+"""Reports in the catalog that a host cannot reach the storage, even if no batch needs the storage just now."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from streams_orchestration.runtime.recurring import RecurringErrors
 from streams_orchestration.runtime.storage.store import Store, StoreError
 
 LOOK_SECONDS = 10.0
-"""Seconds between two looks, each of two requests to an object store, or one to the system."""
+"""Seconds between two checks. A check makes two requests to an object store, or one system call."""
 
 log = logging.getLogger("streams.host")
 
 
 class StorageWatch:
-    """Looks at the storage that machines share, on a thread of its own, since an answer may be long in coming.
+    """The check of the shared storage, on a thread of its own, since an answer may take long.
 
     Args:
-        store: of the application.
+        store: the application's storage.
         report: writes values into the host's row.
     """
 
@@ -29,17 +29,17 @@ class StorageWatch:
         self._store = store
         self._report = report
         self._reported: str | None = ""
-        """The error in the host's row, as last written; at first that of an earlier host may be there."""
+        """The error last written into the host's row. At first it is unknown, which the empty string encodes."""
         self._since: float | None = None
         self._errors = RecurringErrors(log)
 
     def start(self) -> None:
-        """Start to look; a state directory is not looked at."""
+        """Start the thread, unless the storage is a local state directory, which needs no check."""
         if self._store.address:
             threading.Thread(target=self._watch, daemon=True).start()
 
     def look(self) -> None:
-        """Look once, and report what has changed; what the catalog does not take now is reported by the next look."""
+        """Check once, and report a change. If the catalog is unavailable, the next check reports it."""
         try:
             self._store.reach()
             error = None
