@@ -1,1 +1,1 @@
-"""Deploys compiled applications: writes into the catalog what is wanted."""
+"""Deploys compiled applications: writes their wanted state into the catalog, and starts their hosts."""

@@ -1,4 +1,4 @@
-"""Starts and stops applications as the catalog wants them, and waits until that is done."""
+"""Starts and stops the hosts of applications, and waits until applications run or have stopped."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from streams_orchestration.runtime.units.wishes import read_wish
 
 POLL_SECONDS = 0.1
 STOP_SECONDS = 30.0
-"""Seconds within which hosts end by themselves, where a caller of `cancel` names no other time."""
+"""Default seconds that `cancel` gives hosts to end by themselves."""
 FAILING_SECONDS = 3.0
-"""A unit that needs a reset for so long while the application starts will not get one."""
+"""Seconds that a unit may need a reset while its application starts. After that, the start has failed."""
 HEALING_SECONDS = 12.0
-"""Seconds for which a unit that is being reset may fail: Dagster's sensor has looked twice in this time."""
+"""Seconds that a unit may need a reset while others reset it: two looks of Dagster's sensor."""
 
 
 def launch(
@@ -52,23 +52,24 @@ def launch(
     launcher: HostLauncher | None = None,
     heal: bool = True,
 ) -> tuple[str, ...]:
-    """Start every host of an application that is wanted and does not live; callers at the same time start it once.
+    """Start every missing host of an application that is wanted to run. Concurrent callers start each host once.
 
-    What is left of hosts that have died is stopped while the new ones come up: it can commit nothing any more.
+    Orphans of dead hosts are killed while the new hosts come up; they can commit nothing any more.
 
     Args:
         home: the state directory.
-        application: its name.
-        asked_at: unix seconds, when the command was entered; the start-up time counts from there.
-        launcher: starts them; as processes of this machine when None.
-        heal: also take up the reset that units need because a host was gone.
+        application: name of the application.
+        asked_at: the time at which the command was entered, in unix seconds; the start-up time counts from there.
+        launcher: starts the hosts; None for processes on this machine.
+        heal: also take up the resets that units need, as those whose host died.
 
     Returns:
-        The hosts that were started, or that agents are to start, in words: `host 0, pid 4711`, `host 0 on north`. Also
-        those that no machine takes: they are WAITING, and an agent launches them when one does.
+        The hosts in words. `host 0, pid 4711` was started here; an agent starts `host 0 on north`; `host 0 waits: ...`
+        is WAITING until a machine takes it.
 
     Raises:
-        NotDeployedError, HostLaunchError, JavaError: see there.
+        NotDeployedError: the application is not deployed.
+        HostLaunchError, JavaError: a host could not be started on this machine.
     """
     catalog = opened_catalog(home, application)
     read_units(home, application, catalog)
@@ -90,26 +91,26 @@ def launch(
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A host that this process is to start; the catalog has its incarnation, so that no other process starts it."""
+    """A host that only this process starts, because the catalog holds the incarnation chosen here."""
 
     start: HostStart
     former: HostRow
-    """Its row before."""
+    """The host's row before the claim."""
     pes: tuple[tuple[int, dict[str, Any]], ...]
-    """Its PEs, and what their rows had."""
+    """The number of each of its PEs, with the state columns of the PE's row before the claim."""
 
 
 @dataclass(slots=True)
 class _Chosen:
-    """The hosts that are missing."""
+    """The missing hosts, by who starts them."""
 
     elsewhere: list[str] = field(default_factory=list[str])
-    """Hosts that agents start, or that wait for a machine, in words."""
+    """Hosts that agents start, or that wait for a machine, each in words."""
     here: list[_Claim] = field(default_factory=list[_Claim])
 
 
 def _choose_missing(connection: Connection, home: Home, row: ApplicationRow, asked_at: float | None) -> _Chosen:
-    """Enter the hosts that have work and do not live as starting: by the agents of machines if any has registered."""
+    """Mark missing hosts with unfinished PEs as STARTING. If machines are registered, their agents start the hosts."""
     h, p, u = tables.host, tables.pe, tables.unit
     application = row.name
     settings = Settings(**row.settings)
@@ -117,7 +118,7 @@ def _choose_missing(connection: Connection, home: Home, row: ApplicationRow, ask
     open_units = select(u.c.name).where(u.c.application == application, u.c.state != "COMPLETED")
     working = select(p.c.host).where(p.c.application == application, p.c.unit.in_(open_units))
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.id.in_(working)))
-    # one that is complete tidies up, and is of no more use
+    # a COMPLETED host may still be alive to tidy up, but it runs no PEs any more
     missing = [host for host in hosts if host.state == "COMPLETED" or not HostStatus.of(host, now).alive]
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
     places = arrange(residents(rows, application, [host.id for host in missing], now), machines, now)
@@ -161,12 +162,12 @@ def _pes_of(connection: Connection, host: HostRow) -> tuple[tuple[int, dict[str,
 
 
 def _start(catalog: Catalog, launcher: HostLauncher, claims: Sequence[_Claim]) -> list[str]:
-    """Start hosts outside of any transaction, and enter their processes; returns them in words.
+    """Start claimed hosts outside of any transaction, and record their processes; return the hosts in words.
 
-    A host that was stopped or started anew meanwhile is ended again.
+    If a host was stopped or claimed by another process meanwhile, the new process is killed.
 
     Raises:
-        HostLaunchError, JavaError: one could not be started; its rows and those of the next are as before.
+        HostLaunchError, JavaError: a host could not be started. Its rows and those of the hosts after it are restored.
     """
     h, started = tables.host, list[str]()
     for number, claim in enumerate(claims):
@@ -192,7 +193,7 @@ def _start(catalog: Catalog, launcher: HostLauncher, claims: Sequence[_Claim]) -
 
 
 def _give_back(catalog: Catalog, claim: _Claim) -> None:
-    """Have the rows of a host and its PEs as they were, unless another process has gone on with them."""
+    """Restore the rows of a claimed host and its PEs, unless another process has changed them."""
     h, p, start, former = tables.host, tables.pe, claim.start, asdict(claim.former)
     with catalog.write() as connection:
         given: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**former))
@@ -208,7 +209,7 @@ def _is_claimed(start: HostStart) -> tuple[ColumnElement[bool], ...]:
 
 
 def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:
-    """Note that a host waits until a machine takes it, and why none does now."""
+    """Mark a host as WAITING until a machine takes it, with the reason why none does now."""
     h, p = tables.host, tables.pe
     if host.state == "WAITING" and host.error == reason:
         return
@@ -225,7 +226,7 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
 
 
 def _lost(connection: Connection, application: str) -> list[str]:
-    """Units whose host died after it was last observed: from now on they refuse what it had begun to commit."""
+    """Mark the units of dead hosts as failed, and return them. They refuse commits that these hosts had begun."""
     h, p, u = tables.host, tables.pe, tables.unit
     lost: list[str] = []
     hosts = HostRow.all(connection, select(h).where(h.c.application == application, h.c.pid.is_not(None)))
@@ -244,7 +245,7 @@ def _lost(connection: Connection, application: str) -> list[str]:
 
 
 def await_engines(home: Home, application: str, timeout: float) -> None:
-    """Wait until no host that lives is still starting its engine, or the time is over, in seconds."""
+    """Wait until no live host is starting its engine any more, but at most `timeout` seconds."""
 
     def up(status: UnitsStatus) -> bool:
         return not any(host.alive and host.state == "STARTING" for host in status.hosts)
@@ -255,18 +256,18 @@ def await_engines(home: Home, application: str, timeout: float) -> None:
 def await_running(
     home: Home, application: str, timeout: float, unit: str | None = None, failed: int | None = None
 ) -> UnitsStatus:
-    """Wait until every PE that has not ended runs.
+    """Wait until every PE runs or is complete.
 
     Args:
         home: the state directory.
-        application: its name.
-        timeout: seconds.
-        unit: whose PEs to wait for, while others reset it as often as it fails; those of all units when None.
-        failed: the generation of the unit that failed; it is enough that it has come back from that one.
+        application: name of the application.
+        timeout: most seconds to wait.
+        unit: wait for this unit's PEs only, while another process resets it whenever it fails; None for all units.
+        failed: the failed generation of the unit. Return as soon as the unit has recovered from it.
 
     Raises:
         HostLaunchError: a host or a PE failed, a unit needs a reset (again), the application was stopped, or the time
-            ran out; names the log. A WaitingForMachineError, if no machine takes a host.
+            ran out; the message names the log. If no machine takes a host, it is a WaitingForMachineError.
     """
     catalog = Catalog(home)
     patience = FAILING_SECONDS if unit is None else HEALING_SECONDS
@@ -307,14 +308,14 @@ def await_running(
 
 
 def _has_taken_all(catalog: Catalog, application: str) -> bool:
-    """Whether an application has stopped since it has taken all that was there."""
+    """Return True if the application's bounded run has read all its input."""
     a = tables.application
     with catalog.read() as connection:
         return connection.scalar(select(a.c.taken_at).where(a.c.name == application)) is not None
 
 
 def _require_working(status: UnitsStatus) -> None:
-    """Raise HostLaunchError when a host or a PE of an application that starts has failed, or waits for a machine."""
+    """Raise HostLaunchError if a host or a PE of a starting application has failed, or a host waits for a machine."""
     require_machines(status)
     for host in status.hosts:
         if host.state == "FAILED" or (not host.alive and host.state in ("STARTING", "RUNNING")):
@@ -328,19 +329,19 @@ def _require_working(status: UnitsStatus) -> None:
 
 
 def require_machines(status: UnitsStatus) -> None:
-    """Raise WaitingForMachineError when hosts wait for a machine."""
+    """Raise WaitingForMachineError if hosts wait for a machine."""
     if status.state == "WAITING":
         waiting = {host.id: host.error or "" for host in status.hosts if host.state == "WAITING"}
         raise WaitingForMachineError(status.application, waiting)
 
 
 def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> UnitsStatus:
-    """Stop an application; it keeps its state and goes on there when it is deployed again.
+    """Stop an application. It keeps its state, and continues from it when it is deployed again.
 
-    Hosts end the batches under way; one that does not within `timeout` seconds is killed, which loses nothing either.
+    Hosts finish the batches under way. A host that does not end within `timeout` seconds is killed, without data loss.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the application is not deployed.
     """
     read_units(home, application)
     report_failure(home, application)
@@ -371,7 +372,7 @@ def cancel(home: Home, application: str, timeout: float = STOP_SECONDS) -> Units
 def _await(
     home: Home, application: str, catalog: Catalog, timeout: float, condition: Callable[[UnitsStatus], bool]
 ) -> UnitsStatus | None:
-    """The first status that meets the condition, None when the time runs out before."""
+    """Poll until a status meets the condition, and return it; return None after `timeout` seconds."""
     until = time.monotonic() + timeout
     while True:
         late = time.monotonic() > until

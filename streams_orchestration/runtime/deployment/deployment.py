@@ -1,4 +1,4 @@
-"""Deploys an application: writes into the catalog what is wanted, and keeps the state that is there."""
+"""Deploys an application: writes its wanted state into the catalog, and keeps existing state."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ from streams_orchestration.runtime.transport.connections import connect, declare
 from streams_orchestration.runtime.units.wishes import stored_wish
 
 FIRST_PLAN = 1
-"""Number of the first plan: the application was not redeployed since its start from nothing."""
+"""Number of the first plan. An application with this plan was not redeployed since its fresh start."""
 
 
 def deploy(home: Home, wanted: Deployable, *, fresh: bool = False, asks_spark: bool = True, run: Run = ENDLESS) -> None:
-    """Write the wanted state of an application; hosts are started by `launch`.
+    """Write the wanted state of an application into the catalog; `launch` starts its hosts.
 
-    Deploying what is deployed already changes nothing but that it is wanted to run again: it goes on where it stood.
+    If the same application is deployed already, it is only marked as wanted to run, and continues from its state.
 
     Args:
         home: the state directory.
         wanted: the application.
-        fresh: drop everything that is kept of it, published results too, and start from nothing.
-        asks_spark: have Spark look at its queries, if there are any and they are new.
-        run: that begins.
+        fresh: drop all its kept state and published results first.
+        asks_spark: analyse its dataframe queries with Spark, if the application is new.
+        run: the kind of run that begins.
 
     Raises:
-        NotDeployableError: it is running and was to be dropped, the run that is to begin is not possible, or this
-            machine, on which its hosts are to run, cannot resolve a reference of an operator.
-        ApplicationError: Spark cannot run a query of it.
+        NotDeployableError: `fresh` is set and the application runs; or the kind of run is not possible; or the hosts
+            run on this machine, which cannot resolve a reference of an operator.
+        ApplicationError: Spark refuses a query.
         SettingError: a setting in the environment cannot be used.
-        AnalysisError, JavaError: Spark could not be asked.
-        ApplicationChangedError: kept state belongs to another application of the same name.
-        BeingStartedError: another process has been starting it for too long.
-        StateDirectoryError, CatalogError: the home cannot be used.
+        AnalysisError, JavaError: Spark could not analyse the queries.
+        ApplicationChangedError: the kept state belongs to another application of the same name.
+        BeingStartedError: another process has been starting the application for too long.
+        StateDirectoryError, CatalogError: the state directory cannot be used.
     """
     settings = Settings.from_environment(home.environment)
     with lock_start(home.prepare(), wanted.name, "deploy"):
@@ -109,11 +109,11 @@ def _require_references(plan: DeploymentPlan, application: str, settings: Settin
 
 
 def _go_on(connection: Connection, wanted: Deployable, run: Run, settings: Settings) -> Compilation:
-    """Have a deployed application run again; returns its compilation, with the numbers that its PEs have.
+    """Mark a deployed application as wanted to run; return its compilation with the deployed numbers of its PEs.
 
     Raises:
         ApplicationChangedError: another application of the same name is deployed.
-        OtherVersionError: what is deployed has to be read, and another version of the product has written it.
+        OtherVersionError: the stored compilation is needed, but another version of the product wrote it.
     """
     a, compilation = tables.application, wanted.compilation
     row = ApplicationRow.one(connection, select(a).where(a.c.name == wanted.name))
@@ -125,24 +125,24 @@ def _go_on(connection: Connection, wanted: Deployable, run: Run, settings: Setti
     resume(connection, wanted.name, "STOPPED" if reopened else row.state, settings)
     if row.plan == FIRST_PLAN:
         _write_programs(connection, wanted.plan)
-    else:  # what runs has other numbers than what was compiled
+    else:  # the deployed PEs have other numbers than the compiled ones
         compilation = as_deployed(compilation, read_stored(row))
     if any(program.engine == "dataframe" for program in wanted.plan.programs):
         compilation = compilation.with_columns_of(read_stored(row))
-    # the fingerprint does not tell uids
+    # the fingerprint does not cover uids, so they may have changed
     connection.execute(update(a).where(a.c.name == wanted.name).values(compilation=stored(compilation)))
     return compilation
 
 
 def with_columns_of_queries(wanted: Deployable) -> Compilation:
-    """Have Spark look at the queries of an application; that takes some seconds, and nothing where there is none.
+    """Analyse the dataframe queries of an application with Spark, which takes some seconds if there are any.
 
     Returns:
-        Its compilation, with the origins of the columns that the queries give.
+        The compilation with the origins of the queries' output columns.
 
     Raises:
-        ApplicationError: Spark cannot run some, or the function of one raises.
-        AnalysisError, JavaError: see there.
+        ApplicationError: Spark refuses a query, or the function of a query raises.
+        AnalysisError, JavaError: Spark could not analyse the queries.
     """
     compilation = wanted.compilation
     analysis = analyse_queries(wanted.plan.programs, base_directory(compilation))
@@ -177,7 +177,7 @@ def _insert(connection: Connection, compilation: Compilation, wanted: Deployable
 
 
 def insert_application(connection: Connection, compilation: Compilation, identity: str, settings: Settings) -> None:
-    """Enter an application that is wanted to run, with a life of its own; units and PEs are entered apart."""
+    """Insert the row of an application that is wanted to run, with a new life id. Its units and PEs are not inserted."""
     now = clock.now()
     connection.execute(
         insert(tables.application).values(
@@ -196,7 +196,7 @@ def insert_application(connection: Connection, compilation: Compilation, identit
 
 
 def insert_unit(connection: Connection, application: str, unit: Unit, **values: Any) -> None:
-    """Enter a unit of recovery; `values` are columns that are not as at the beginning."""
+    """Insert the row of a unit of recovery. `values` override columns of a fresh unit."""
     plain = {
         "application": application,
         "name": unit.name,
@@ -215,7 +215,7 @@ def insert_unit(connection: Connection, application: str, unit: Unit, **values: 
 
 
 def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
-    """Enter a PE; `values` are columns that are not as at the beginning."""
+    """Insert the row of a PE. `values` override columns of a fresh PE."""
     program = pe.program
     position = asdict(Position(inputs={stream.stream: 0 for stream in program.inputs}, sources=pe.initial))
     plain = {
@@ -235,7 +235,7 @@ def insert_pe(connection: Connection, pe: DeployedPe, **values: Any) -> None:
 
 
 def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
-    """Replace the stored PE programs; another product version may have cut the same plan differently."""
+    """Replace the stored PE programs, since another version of the product may have written them."""
     p = tables.pe
     for program in plan.programs:
         mine = (p.c.application == program.application, p.c.id == program.pe)
@@ -243,9 +243,12 @@ def _write_programs(connection: Connection, plan: DeploymentPlan) -> None:
 
 
 def resume(connection: Connection, application: str, state: str, settings: Settings) -> None:
-    """Wanted again: every PE goes on after its last commit, in a new generation that fences off what may still run."""
+    """Mark an application as wanted to run.
+
+    If it had stopped, every PE continues after its last commit, in a new generation that fences off old processes.
+    """
     a, u = tables.application, tables.unit
-    # one that has stopped by itself, and whose command has died, is wanted no more, and not yet entered as stopped
+    # a bounded run that has stopped by itself is not wanted any more, but may not be marked as STOPPED yet
     ends = connection.scalar(select(a.c.wanted).where(a.c.name == application)) == "STOPPED" and state != "COMPLETED"
     connection.execute(update(a).where(a.c.name == application).values(wanted="RUNNING", runs_until=None))
     if state != "STOPPED" and not ends:
@@ -261,11 +264,9 @@ def resume(connection: Connection, application: str, state: str, settings: Setti
 
 
 def _go_back_where_queries_are(connection: Connection, application: str) -> None:
-    """Have units reset in which a Spark query has committed a batch without its checkpoint.
+    """Mark units for a reset in which the last commit of a dataframe query is not at an epoch boundary.
 
-    Checkpoints are stored at boundaries only, so elsewhere the query cannot go on after its last commit.
-
-    It is stored at boundaries only, so there the query cannot go on after its last commit.
+    Spark's checkpoints are stored at boundaries only, so the query cannot continue after such a commit.
     """
     p, u, c = tables.pe, tables.unit, tables.commit
     last = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch)
@@ -279,7 +280,7 @@ def _go_back_where_queries_are(connection: Connection, application: str) -> None
 
 
 def begin_again(connection: Connection, application: str, units: Collection[str]) -> None:
-    """Have units go on after the last commits of their PEs, in a new generation that fences off old processes."""
+    """Start units after the last commits of their PEs, in a new generation that fences off old processes."""
     u, p = tables.unit, tables.pe
     connection.execute(
         update(u)
@@ -307,7 +308,7 @@ def begin_again(connection: Connection, application: str, units: Collection[str]
 
 
 def base_directory(compilation: Compilation) -> Path:
-    """The directory of the spec; the working directory for an application that was built in Python."""
+    """Return the directory of the spec, or the working directory for an application that was built in Python."""
     locations = (operator.location for operator in compilation.logical.operators)
     file = next((location.file for location in locations if location is not None), None)
     return Path(file).absolute().parent if file else Path.cwd()

@@ -1,4 +1,4 @@
-"""Dropping an application: its hosts, all that the catalog keeps of it, and what it has published."""
+"""Dropping of an application with its hosts, its state in the catalog, and its published results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streams_orchestration.runtime.units.reading import deployed_applications, r
 
 
 def refuse_running(home: Home, application: str) -> None:
-    """Raise NotDeployableError when an application runs, because its state is dropped only when it is stopped."""
+    """Raise NotDeployableError if an application runs: its state may be dropped only while it is stopped."""
     if application not in deployed_applications(home):
         return
     status = read_units(home, application)
@@ -35,7 +35,7 @@ def refuse_running(home: Home, application: str) -> None:
 
 
 def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
-    """Raise NotDeployableError when files are there that sinks published in an earlier run whose state is gone."""
+    """Raise NotDeployableError if sinks' targets hold files of an earlier run, whose state is gone."""
     if left := _published(home, programs):
         place = str(left[0]).rpartition("/")[0]
         message = (
@@ -46,7 +46,7 @@ def refuse_left_files(home: Home, programs: tuple[PeProgram, ...]) -> None:
 
 
 def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PeProgram, ...]) -> None:
-    """Stop the application's hosts and remove all that is kept of it, but its savepoints."""
+    """Stop the application's hosts, and remove its state and published results, but not its savepoints."""
     if application in deployed_applications(home):
         cancel(home, application)
     for path in _published(home, programs):
@@ -64,7 +64,7 @@ def forget(home: Home, catalog: Catalog, application: str, programs: tuple[PePro
 
 
 def _published(home: Home, programs: tuple[PeProgram, ...]) -> list[File]:
-    """Return the files in the target places of all operators that these seem to have published."""
+    """Return the files in the targets of all operators that look like published by these operators."""
     files: list[File] = []
     for program in programs:
         for name, operator, context, parameters in operators_of(home, program):

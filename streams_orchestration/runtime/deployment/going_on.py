@@ -1,4 +1,4 @@
-"""Runs that take only what is there, and applications that go on after their end because there is more input."""
+"""Bounded runs, which read only the input that exists when they begin; and complete applications that get more input."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.unit_store import count_unclosed
 
 LOOK_SECONDS = 10.0
-"""Seconds within which a source says whether it has more; one that has not said so by then counts as having more."""
+"""Seconds to find out if a source has more input. After that, the source counts as having more."""
 PAUSE_SECONDS = 0.05
 
 
 class Run(NamedTuple):
-    """The run that begins when an application is deployed."""
+    """The kind of run that begins when an application is deployed."""
 
     bounded: bool = False
-    """It takes only what is there now, and stops at a cut; the next one goes on behind it."""
+    """The run reads only the input that exists now, and stops at a cut. The next run continues from that cut."""
     reopens: bool = False
-    """It goes on after the end, where the application came to it; a bounded one always does."""
+    """The run continues an application that is complete. A bounded run always does."""
 
 
 ENDLESS = Run()
 
 
 def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
-    """Check that a run of these PEs can take only what is there.
+    """Check that a bounded run of these PEs can end.
 
     Raises:
-        NotDeployableError: a source has no end, or an Import reads what another application goes on writing.
+        NotDeployableError: a source is endless, or an Import reads from another application.
     """
     reasons: list[str] = []
     for program in programs:
@@ -64,12 +64,12 @@ def require_ends(home: Home, programs: Iterable[PeProgram]) -> None:
 
 
 def begin_run(connection: Connection, application: str, wanted: Run) -> None:
-    """Record what kind of run begins; a bounded one asks each source anew where what is there ends.
+    """Record the kind of run that begins. A new bounded run gets an id, for which sources look anew for their end.
 
-    A bounded run that is under way goes on as it is.
+    A bounded run under way keeps its id.
 
     Raises:
-        NotDeployableError: the application runs without an end.
+        NotDeployableError: a bounded run is wanted, but an unbounded one is under way.
     """
     a, h = tables.application, tables.host
     row = connection.execute(select(a.c.bounded, a.c.wanted).where(a.c.name == application)).one()
@@ -89,16 +89,16 @@ def begin_run(connection: Connection, application: str, wanted: Run) -> None:
 
 
 def reopen(connection: Connection, application: str) -> bool:
-    """Have an application that came to its end, or parts of which did, go on where it stands.
+    """Reopen the completed parts of an application, so that they continue from their state.
 
-    The state is that behind the final punctuation, so windows that the end closed stay closed. An application whose
-    last epoch is under way comes to its end first.
+    That state is the one after the final punctuation, so windows that it closed stay closed. An application whose final
+    epoch is under way is not reopened: that epoch is completed first.
 
     Returns:
-        Whether there was anything to reopen.
+        True if anything was reopened.
 
     Raises:
-        NotDeployableError: a query of Spark has closed all its windows for good.
+        NotDeployableError: a Spark query has closed all its windows for good.
     """
     u, p = tables.unit, tables.pe
     units = {each.name: each for each in UnitRow.all(connection, select(u).where(u.c.application == application))}
@@ -122,7 +122,7 @@ def reopen(connection: Connection, application: str) -> bool:
 
 
 def _reopen_pe(connection: Connection, application: str, pe: PeRow) -> None:
-    """Have a PE stand at its last commit as one that did not end."""
+    """Change the last commit of a PE so that the PE has not ended there."""
     program = load(PeProgram, pe.program)
     if any(kept.get("flushed") for kept in pe.position["sources"].values()):
         queries = ", ".join(operator.name for operator in program.operators.values())
@@ -157,13 +157,13 @@ def _sources(program: PeProgram) -> Iterator[tuple[int, str, type[SourceOperator
 
 
 def sources_with_more(home: Home, application: str) -> Sequence[str]:
-    """Return the sources of a complete application that have more input than they had at its end.
+    """Return the names of sources of a complete application that have more input than they had at its end.
 
-    They are asked here, in this process, and write nothing.
+    The sources run in this process, and their tuples are discarded.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        Exception: a source cannot be asked here.
+        Exception: a source fails in this process.
     """
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
@@ -180,7 +180,7 @@ def sources_with_more(home: Home, application: str) -> Sequence[str]:
 
 
 def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offset) -> bool:
-    """Whether a source submits anything from an offset on."""
+    """Return True if a source has tuples after an offset, or may have some (`LOOK_SECONDS`)."""
     for each, kind, context, parameters in operators_of(home, program):
         if each != name or not issubclass(kind, SourceOperator) or kind.endless(parameters):
             continue

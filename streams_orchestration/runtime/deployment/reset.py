@@ -1,6 +1,6 @@
-"""Reset: a unit goes back to its last complete epoch, over all its PEs, and runs on in a new generation.
+"""Reset: all PEs of a unit go back to the unit's last complete epoch, and continue in a new generation.
 
-Every step may be repeated: a reset that died half way is completed by the next call, of any process.
+Every step is idempotent: if a process dies during a reset, the next call of any process completes it.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ def reset(
     force: bool = False,
     launcher: HostLauncher | None = None,
 ) -> int:
-    """Have a unit go back to its cut and run again.
+    """Reset a unit to its cut, and make it run again.
 
-    When its hosts live, it stands at the cut when this returns: one transaction raises the generation, which refuses
-    every later commit of the old one, and drops the commits after the cut with all that they named. When some do not,
-    they are started, and the first process that sees them up does the same (B12).
+    If all its hosts live, the unit is at the cut when this function returns. One transaction raises the generation,
+    which fences off commits of the old one, and drops the commits after the cut with their files. Otherwise, missing
+    hosts are started first, and the first process that sees them up makes that transaction (B12).
 
     Args:
         home: the state directory.
-        application: its name.
+        application: name of the application.
         unit: `region-0`, or `pe-3` for a PE in no region.
-        generation: of the failure; when the unit is beyond it already, nothing is done.
-        force: reset although the attempts are used up: as many as configured are added to the limit (B3); also when a
-            file seems to be gone.
-        launcher: of hosts that are missing; see `launch`.
+        generation: the failed generation. If the unit has a later one already, nothing is done.
+        force: reset even if no attempts are left, and add the configured number of attempts to the limit (B3). Also
+            reset if a file of the cut seems to be missing.
+        launcher: starts missing hosts; see `launch`.
 
     Returns:
-        The unit's generation.
+        The unit's generation after the reset.
 
     Raises:
-        StreamsRuntimeError: the application is stopped, there is no such unit, its attempts are used up, or a file that
-            its cut needs is gone.
+        StreamsRuntimeError: the application is stopped, the unit does not exist, no attempts are left, or a file that
+            the cut needs is missing.
     """
     status = read_units(home, application)
     if status.state == "STOPPED":
@@ -77,8 +77,8 @@ def reset(
     _end_hosts(catalog, application, unit, generation)
     observe(catalog, application, [unit])
     begin_reset(catalog, application, unit, generation=generation, force=force)
-    retract(catalog, application)  # hosts do it, too, whatever becomes of this process
-    # also when the unit was reset before: that call may have died before it came this far
+    retract(catalog, application)  # hosts do this as well, in case this process dies
+    # also if the unit was reset before: that call may have died before it launched the hosts
     launch(home, application, launcher=launcher, heal=False)
     with catalog.read() as connection:
         row = unit_row(connection, application, unit)
@@ -92,7 +92,7 @@ def reset(
 
 
 def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
-    """Raise StreamsRuntimeError when a file that the unit's cut needs is missing."""
+    """Raise StreamsRuntimeError if a file that the unit's cut needs is missing."""
     lost = check_cuts(catalog, application, [unit]).get(unit)
     if lost is not None:
         message = f"{application}: {lost}. {LOST_REMEDY}"
@@ -100,7 +100,7 @@ def _refuse_lost(catalog: Catalog, application: str, unit: str) -> None:
 
 
 def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: int | None, force: bool) -> None:
-    """Write down that the reset is taken up, and begin it if every host is there."""
+    """Record that the reset is taken up, and begin it if every host lives."""
     with catalog.write_unit(application, unit) as connection:
         row = unit_row(connection, application, unit)
         if row.state in ENDED or (generation is not None and row.generation > generation):
@@ -116,10 +116,10 @@ def begin_reset(catalog: Catalog, application: str, unit: str, *, generation: in
 
 
 def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | None) -> None:
-    """Kill what is left of hosts that hang or have failed, so that `launch` may start them.
+    """Kill the processes of failed or hanging hosts, so that `launch` can start these hosts again.
 
-    Those of a reset that has run out of time are killed, too, when they have not answered it. So are those of a machine
-    that is drained and does not reach the storage: they would come to no cut at which they could be moved.
+    If the reset has timed out, hosts that did not react to it are killed, too. So are hosts that cannot reach the
+    storage on a machine that is draining: they would never reach a cut at which they could be moved.
     """
     h, p = tables.host, tables.pe
     now = clock.now()
@@ -139,12 +139,12 @@ def _end_hosts(catalog: Catalog, application: str, unit: str, generation: int | 
         if host.state == "FAILED" or silent > HEARTBEAT_LIMIT or host.id in stuck | cut_off:
             if is_here(host.space):
                 kill(host.pid, host.process_started)
-            elif host.id in stuck | cut_off:  # its machine ends it once another one is in its place
+            elif host.id in stuck | cut_off:  # the agent of its machine kills it once it is replaced
                 _give_up(catalog, host, "it did not answer a reset" if host.id in stuck else "it has no storage")
 
 
 def _give_up(catalog: Catalog, host: HostRow, reason: str) -> None:
-    """Count a host that cannot be killed from here as failed."""
+    """Mark a host as failed that cannot be killed from this machine."""
     h = tables.host
     mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
     with catalog.write() as connection:

@@ -1,4 +1,4 @@
-"""Machines that are not heard any more and not known to be lost yet: whoever resets by hand waits until they are."""
+"""Silent machines: a machine that does not renew its lease may be dead. A manual reset waits until that is known."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from streams_orchestration.runtime.units.reading import opened_catalog, read_uni
 from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 
 HEARD_SECONDS = 4.0
-"""Seconds in which a machine that is well is heard: its lease is renewed every two."""
+"""Seconds within which a healthy machine is heard: its agent renews the lease every two seconds."""
 LOOK_SECONDS = 0.25
 
 
 def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> None:
     """Wait until each machine with hosts of an application is heard, or its hosts count as dead.
 
-    A machine that has just died looks as if it were well until its lease ends, so a reset would come to nothing.
+    A machine that has just died looks healthy until its lease expires. A reset before that would have no effect.
 
     Args:
         home: the state directory.
-        application: its name.
-        say: tells the user what is waited for, once a machine is late.
+        application: name of the application.
+        say: shows a message to the user, if the wait takes longer than `HEARD_SECONDS`.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the application is not deployed.
     """
     catalog = opened_catalog(home, application)
     began, said = time.monotonic(), False
@@ -47,7 +47,7 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
 
 
 def _look(home: Home, catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:
-    """Return when each machine that has live hosts was last heard, by its agent and by these hosts."""
+    """Map each other machine with live hosts to its last signs of life: its lease and its hosts' heartbeats."""
     status = read_units(home, application, catalog)
     with catalog.read() as connection:
         machines = {machine.name: machine for machine in registered(connection)}
@@ -55,7 +55,7 @@ def _look(home: Home, catalog: Catalog, application: str) -> Mapping[str, tuple[
 
 
 def _elsewhere(status: UnitsStatus) -> dict[str, list[HostStatus]]:
-    """Return the live hosts on each machine whose processes cannot be seen from here."""
+    """Map each machine whose processes are not visible from here to its live running hosts."""
     found: dict[str, list[HostStatus]] = {}
     for host in status.hosts:
         if host.alive and not host.here and host.machine is not None and host.state == "RUNNING":

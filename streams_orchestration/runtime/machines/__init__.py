@@ -1,1 +1,1 @@
-"""The machines on which hosts run: which there are, where a host is started, and the agent that starts it."""
+"""The machines on which hosts run: their register, the placing of hosts, and the agent that starts hosts."""

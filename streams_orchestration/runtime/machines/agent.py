@@ -1,6 +1,6 @@
-"""The agent of a machine: registers it, renews its lease, and starts, watches and ends the hosts that are wanted there.
+"""The agent of a machine: it registers the machine, renews the lease, and starts and watches the hosts wanted there.
 
-What is wanted is in the catalog, where others write it: nobody speaks with an agent.
+Others write the wanted hosts into the catalog, and the agent reads them there. No process connects to an agent.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from streams_orchestration.runtime.units.wishes import read_wish
 RENEW_SECONDS = 2.0
 """Seconds between two renewals of the lease."""
 LOOK_SECONDS = 0.25
-"""Seconds between two looks at the processes of hosts, which only call the system; the least time between two turns."""
+"""Seconds between two looks at the processes of hosts, and the least between two turns."""
 TURN_SECONDS = 2.0
 """Seconds between two turns while nothing changes in the catalog and no host ends."""
 ORPHANS_SECONDS = 2.0
 LEFTOVERS_SECONDS = 20.0
-"""Seconds between two looks for what hosts that are elsewhere now have left on the disk."""
+"""Least seconds between two looks for files left on the disk by hosts that run elsewhere now."""
 
 log = logging.getLogger("streams.agent")
 
@@ -68,8 +68,8 @@ class Agent:
     """The loop of one agent.
 
     Args:
-        home: of the hosts that it starts, on this machine.
-        machine: this one.
+        home: the state directory, on this machine, of the hosts that it starts.
+        machine: this machine.
         launcher: starts its hosts, and keeps some on standby.
     """
 
@@ -106,12 +106,12 @@ class Agent:
         log.info("the agent of machine %s has ended; hosts that it has started live on", self._machine.name)
 
     def end(self) -> None:
-        """Have the loop end; the hosts keep running."""
+        """Make the loop end; the hosts keep running."""
         self._ended = True
         self._catalog.changes.wake()
 
     def _rest(self, mark: int) -> None:
-        """Wait until there is something to do: the catalog changes, or a host ends."""
+        """Wait until the catalog changes, a host ends, or `TURN_SECONDS` have passed."""
         until = time.monotonic() + TURN_SECONDS
         time.sleep(LOOK_SECONDS)
         while not self._ended and time.monotonic() < until and not any(map(self._has_ended, self._hosts)):
@@ -119,7 +119,7 @@ class Agent:
                 return
 
     def turn(self) -> None:
-        """Renew the lease, start what is to be started, and report what has ended."""
+        """Renew the lease, start wanted hosts, report ended ones, and answer requests for logs."""
         now = time.monotonic()
         if now - self._renewed >= RENEW_SECONDS:
             self._renew()
@@ -144,7 +144,10 @@ class Agent:
             reap_adopted()
 
     def _await_former(self) -> None:
-        """Wait until the lease that this machine had before a restart has ended."""
+        """Wait until a lease of this machine's name, held by an agent of another boot or container, has expired.
+
+        If that lease is renewed meanwhile, return at once; `_register` then refuses the name.
+        """
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
         lease: float | None = None
         while not self._ended:
@@ -204,7 +207,7 @@ class Agent:
         return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == os.getpid())
 
     def _start_alone(self, host: HostRow) -> None:
-        """Start a host; an error that is its own keeps the agent from no other one."""
+        """Start a host. If an unexpected error prevents that, report the error and go on to the other hosts."""
         try:
             self._start(host)
         except StreamsRuntimeError:
@@ -220,7 +223,7 @@ class Agent:
             queries = has_queries(connection, host.application, host.id)
         if row is None or row.wanted != "RUNNING":
             return
-        # a process of an agent that dies before it has written it down finds no host of its name, and ends
+        # if the agent dies before it has recorded the process, the process finds no host of its incarnation, and ends
         incarnation = uuid.uuid4().hex
         engine = Settings(**row.settings).engine(read_wish(host.id, host.wish).tags, queries=queries)
         start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), engine)
@@ -249,7 +252,7 @@ class Agent:
         return working and host.space == process_space() and not is_alive(host.pid, host.process_started)
 
     def _report(self, host: HostRow, error: str) -> None:
-        """Record why a host has ended, unless it has recorded that itself or another one is in its place."""
+        """Record why a host has ended, unless the host has recorded that itself or was replaced."""
         h = tables.host
         mine = (h.c.application == host.application, h.c.id == host.id, h.c.incarnation == host.incarnation)
         with self._catalog.write() as connection:
@@ -258,7 +261,7 @@ class Agent:
             )
 
     def _tidy(self) -> None:
-        """End what is left here of hosts that are no longer wanted, and drop what nobody waits for any more."""
+        """Kill orphans on this machine, and drop old requests for logs."""
         drop_old_log_requests(self._catalog)
         p = tables.process
         with self._catalog.read() as connection:
@@ -269,13 +272,13 @@ class Agent:
                 log.info("%s", orphan)
 
     def _clear(self) -> None:
-        """Remove what hosts have left on the disk that were killed and go on elsewhere."""
+        """Remove files left by hosts that were killed here and run elsewhere now."""
         for path in remove_leftovers(self._catalog, self._home, self._machine.name):
             log.info("%s, which a host has left, is removed", path)
 
 
 def _refuse_other(row: MachineRow, now: float) -> None:
-    """Raise MachineError when another agent holds the name."""
+    """Raise MachineError if another live agent holds the name."""
     same = row.space == process_space()
     lives = is_alive(row.pid, row.process_started) and row.pid != os.getpid() if same else now <= row.lease_until
     if row.state == "DOWN" or not lives:

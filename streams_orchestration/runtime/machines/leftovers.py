@@ -1,4 +1,4 @@
-"""Leftovers on a machine of hosts that were killed and go on elsewhere: scratch, and segments for themselves alone."""
+"""Leftovers of hosts that were killed on a machine and run elsewhere now: scratch directories and private segments."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ AGENTS = "agents"
 
 
 def note_machine(home: Home, machine: str) -> None:
-    """Write into a state directory that a machine uses it: several do where it is mounted on all of them."""
+    """Record in a state directory that a machine uses it. Several machines do if the directory is a shared mount."""
     (home.root / AGENTS).mkdir(exist_ok=True)
     (home.root / AGENTS / machine.replace("/", "_")).touch()
 
 
 def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
-    """Remove what no process of this machine uses any more, and no host that is to run here will use.
+    """Remove directories that neither a process on this machine nor a host placed here uses.
 
-    Hosts that start here remove what those before them have left. So this is for hosts that do not come back.
+    A host that starts here removes the leftovers of its predecessor. This function covers hosts that do not come back.
 
     Args:
-        catalog: of all applications.
+        catalog: the catalog.
         home: the state directory of the machine.
-        machine: its name.
+        machine: name of the machine.
 
     Returns:
-        The directories that are gone.
+        The removed directories.
     """
     gone = [path for path in home.root.glob("data/*/spark/*") if is_left(path)]
     for path in gone:
@@ -42,7 +42,7 @@ def remove_leftovers(catalog: Catalog, home: Home, machine: str) -> list[str]:
 
 
 def _remove_segments(catalog: Catalog, home: Home, machine: str) -> list[str]:
-    """Remove the segments that stay on this machine of PEs whose hosts are on others with other disks."""
+    """Remove this machine's private segments of PEs whose hosts are on machines with another state directory."""
     store = catalog.store
     if not store.address:
         return []

@@ -1,4 +1,4 @@
-"""Ends of logs that lie on other machines: requested in the catalog, and answered there by the agent of the machine."""
+"""The last lines of logs on other machines. They are requested in the catalog; the machine's agent answers there."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from streams_orchestration.runtime.logs import LogEnd, read_ends
 from streams_orchestration.runtime.storage.home import Home
 
 ANSWER_SECONDS = 10.0
-"""Seconds in which an agent answers."""
+"""Seconds that an agent has to answer."""
 KEPT_SECONDS = 120.0
-"""Seconds after which a request is dropped whose asker has died."""
+"""Seconds after which a request is dropped, since its asker must have died."""
 ANSWER_BYTES = 1 << 20
-"""Most bytes of all logs in one answer."""
+"""Most bytes of all logs in one answer together."""
 LOOK_SECONDS = 0.25
 
 
 def ask_for_logs(
     home: Home, machine: str, application: str, names: Sequence[str], lines: int, after: Mapping[str, int]
 ) -> list[LogEnd]:
-    """Ask the agent of a machine for the ends of logs of an application; arguments as of `read_ends`.
+    """Ask the agent of a machine for the last lines of logs of an application; arguments as of `read_ends`.
 
     Raises:
-        MachineError: the machine is not there, or its agent does not answer; says where the logs are.
+        MachineError: the machine is not up, or its agent does not answer. The message names the logs' directory.
     """
     catalog, request = Catalog(home), uuid.uuid4().hex
     r = tables.log_request
@@ -65,7 +65,7 @@ def ask_for_logs(
 
 
 def _refusal(machine: MachineRow | None, now: float) -> str | None:
-    """Why a machine cannot answer; None when it can."""
+    """Return why a machine cannot answer, or None if it can."""
     if machine is None:
         return "the machine is registered no more"
     if machine.state == "DOWN":
@@ -79,12 +79,12 @@ def _unavailable(machine: str, application: str, row: MachineRow | None, reason:
 
 
 def answer_log_requests(catalog: Catalog, home: Home, machine: str) -> int:
-    """Answer what is asked of a machine; returns the number of requests.
+    """Answer the open requests to a machine; return their number.
 
     Args:
-        catalog: of the machine.
-        home: its state directory.
-        machine: its name.
+        catalog: the catalog.
+        home: the state directory of the machine.
+        machine: name of the machine.
     """
     r = tables.log_request
     waiting = select(r).where(r.c.machine == machine, r.c.answer.is_(None))
@@ -101,7 +101,7 @@ def answer_log_requests(catalog: Catalog, home: Home, machine: str) -> int:
 
 
 def drop_old_log_requests(catalog: Catalog) -> None:
-    """Drop requests, of any machine, whose askers have died."""
+    """Drop requests to any machine that are older than `KEPT_SECONDS`."""
     r = tables.log_request
     old = r.c.asked_at < clock.now() - KEPT_SECONDS
     with catalog.read() as connection:

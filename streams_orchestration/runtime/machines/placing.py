@@ -1,7 +1,7 @@
-"""Placing: which machine takes which host of an application, so that hosts which are to be apart share none.
+"""Placing: assigns the hosts of an application to machines, and keeps hosts apart that must not share a machine.
 
-A search with a bound: hosts with the fewest machines come first, each tries its machines from the best one on, and the
-arrangement with the fewest hosts together wins. Identical machines are tried once.
+Branch and bound: hosts with the fewest candidate machines come first, and each tries its best machines first. The
+arrangement with the fewest violations wins. Identical machines are tried once.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from streams_orchestration.runtime.units.status import HostStatus
 from streams_orchestration.runtime.units.wishes import misfit, read_wish
 
 STEPS = 2000
-"""Most steps of one search; what it has found until then counts."""
+"""Most steps of one search. After that, the best arrangement so far is taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Residents:
-    """The hosts of an application that are to be placed, or are placed already, and those of other applications."""
+    """The hosts of an application, missing or live, and the number of other applications' hosts on each machine."""
 
     wishes: Mapping[int, HostWish]
-    """Wish of each host of the application that is concerned."""
+    """The wish of each missing or live host of the application."""
     at: Mapping[int, str]
-    """The machine of each of these that lives on one."""
+    """The machine of each live host among them."""
     others: Counter[str] = field(default_factory=Counter[str])
     """Number of hosts of other applications on each machine."""
 
@@ -37,20 +37,20 @@ class Arrangement:
     """Machines for the hosts of an application."""
 
     machines: dict[int, MachineRow]
-    """The machine of each host that one takes."""
+    """The machine of each placed host."""
     wrong: int
-    """Pairs of hosts that share a machine although they are to be apart, and hosts on machines that do not fit."""
+    """Number of violations: pairs of hosts that must be apart but share a machine, and hosts on unfit machines."""
     refused: dict[int, NoMachineError]
-    """Why no machine takes a host."""
+    """Hosts that no machine takes, each with the reason."""
 
 
 def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int], now: float) -> Residents:
     """Find where the live hosts of all applications are.
 
     Args:
-        rows: of the hosts of all applications.
-        application: whose hosts are placed.
-        missing: its hosts that are to be placed, whatever their rows say.
+        rows: the hosts of all applications.
+        application: the application whose hosts are placed.
+        missing: its hosts that need a machine. They count as missing even if their rows show them alive.
         now: unix seconds.
     """
     absent, wishes, at, others = set(missing), dict[int, HostWish](), dict[int, str](), Counter[str]()
@@ -66,15 +66,16 @@ def residents(rows: Iterable[HostRow], application: str, missing: Iterable[int],
 
 
 def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, moves: int = 0) -> Arrangement:
-    """Choose a machine for every host that has none, and for as few others as possible where that parts more of them.
+    """Choose a machine for every missing host. Move live hosts only if that removes violations, and as few as possible.
 
-    Hosts of an application are spread over the machines; then all hosts are, by cores.
+    The hosts of the application are spread evenly over the machines. Among equal machines, the one with the fewest
+    hosts of any application per core comes first.
 
     Args:
-        hosts: of the application.
-        machines: that have registered.
+        hosts: the hosts to place.
+        machines: the registered machines.
         now: unix seconds.
-        moves: most hosts that may leave the machine that they live on.
+        moves: most live hosts that may move to another machine.
     """
     search = _Search(hosts, machines, now)
     best, most = search.run(0), 1
@@ -86,7 +87,7 @@ def arrange(hosts: Residents, machines: Sequence[MachineRow], now: float, *, mov
 
 
 def refusal(wish: HostWish, machine: MachineRow, now: float) -> str | None:
-    """Why a machine does not take a host; None when it does."""
+    """Return why a machine does not take a host, or None if it does."""
     if (reason := misfit(wish, machine)) is not None:
         return reason
     if machine.state == "DRAINING":
@@ -122,13 +123,13 @@ class _Search:
             name: (tuple(kept.get(name, ())), tuple(host for host, at in hosts.at.items() if at == name))
             for name in self._known
         }
-        """Machines of one kind, which hold no host of the application yet, are alike."""
+        """Name of a machine -> its kind. Machines of one kind without a placed host are interchangeable."""
         self._misfits = {
             host for host, at in hosts.at.items() if at in self._known and misfit(wishes[host], self._known[at])
         }
 
     def run(self, moves: int) -> Arrangement:
-        """Place all hosts, of those that live at most `moves` elsewhere than they are."""
+        """Place all hosts, and move at most `moves` of the live ones."""
         wishes, at = self._hosts.wishes, self._hosts.at
         bound = self._misfits | {host for host in wishes if self._rivals[host]}
         self._place = {host: name for host, name in at.items() if moves == 0 or host not in bound}
@@ -147,15 +148,15 @@ class _Search:
         return Arrangement(here, wrong, self._refused)
 
     def _search(self, free: Sequence[int], wrong: int, moves: int) -> tuple[dict[int, str], int]:
-        """Find machines for hosts that are to be apart from others; the first way down the tree is greedy.
+        """Search machines for hosts that must be apart from others. The first descent of the tree is greedy.
 
         Args:
-            free: these hosts.
-            wrong: of those that stay; see `Arrangement`.
-            moves: most hosts that may leave their machine.
+            free: the hosts to place.
+            wrong: number of violations among the hosts that stay; see `Arrangement`.
+            moves: most live hosts that may leave their machine.
 
         Returns:
-            The machine of each, and what is wrong then.
+            The machine of each host, and the number of violations then.
         """
         best: dict[int, str] | None = None
         fewest, steps = 0, STEPS
@@ -184,7 +185,7 @@ class _Search:
         return best or {}, fewest if best is not None else wrong
 
     def _ways(self, host: int, moves: int) -> Iterator[str]:
-        """Return the machines that a host may go to, the best one first; of those that are alike, the first one."""
+        """Return the machines to try for a host, the best one first, and only one of each empty kind."""
         tried = dict[object, str]()
         for name in sorted(self._candidates(host), key=lambda each: self._order(host, each)):
             if moves or not self._leaves(host, name):
@@ -202,7 +203,7 @@ class _Search:
         self._own[self._place.pop(host)] -= 1
 
     def _candidates(self, host: int) -> list[str]:
-        """Return the machines that a host may be on: also the one where it lives, whatever has become of that."""
+        """Return the machines that may have a host: those that take it, and the one where it lives in any case."""
         at = self._hosts.at.get(host)
         return [*([] if at is None or at in self._takes[host] else [at]), *self._takes[host]]
 

@@ -1,4 +1,4 @@
-"""The register of machines: which ones there are, and how long each counts as up."""
+"""The register of machines: each machine's state, hosts and lease."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ _UNKNOWN = "there is no machine {name}; `streams agent` registers one"
 
 @dataclass(frozen=True, slots=True)
 class MachineStatus:
-    """One machine, as the catalog knows it."""
+    """A registered machine as shown to users."""
 
     name: str
     address: str
     """Host name of the machine."""
     state: str
-    """UP, DRAINING, DOWN once its agent has ended, LOST when its lease has ended without that."""
+    """UP, DRAINING, DOWN after its agent has ended in order, or LOST after its lease has expired otherwise."""
     tags: tuple[str, ...]
     cores: int
     hosts: tuple[str, ...]
-    """`APPLICATION/NUMBER` of those that live there, or are to be started there."""
+    """`APPLICATION/NUMBER` of each host that lives or is being started there."""
     standbys: int
-    """Hosts that wait there, with their engines up."""
+    """Number of standbys with a running engine."""
     load: float | None
-    """Processes that wanted to run, a minute's average."""
+    """The system's load average over one minute."""
     lease_seconds: float
-    """Seconds until its lease ends; negative after that."""
+    """Seconds until its lease expires; negative after that."""
     since: float
-    """When its agent registered, in unix seconds."""
+    """The time at which its agent registered, in unix seconds."""
     version: str
-    """Version of the product."""
+    """Version of the product that its agent runs."""
 
 
 def registered(connection: Connection) -> tuple[MachineRow, ...]:
-    """The machines that have registered, by name."""
+    """Return the rows of all registered machines, ordered by name."""
     m = tables.machine
     return tuple(MachineRow.all(connection, select(m).order_by(m.c.name)))
 
 
 def read_machines(home: Home) -> tuple[MachineStatus, ...]:
-    """Return all machines that have registered, by name."""
+    """Return the status of all registered machines, ordered by name."""
     catalog = Catalog(home)
     if not catalog.exists:
         return ()
@@ -75,10 +75,10 @@ def _status(machine: MachineRow, hosts: Mapping[str, Sequence[str]], now: float)
 
 
 def set_state(home: Home, name: str, state: str) -> None:
-    """Have hosts started on a machine (`UP`), or no more (`DRAINING`).
+    """Set whether new hosts are placed on a machine: `UP` allows that, `DRAINING` does not.
 
     Raises:
-        MachineError: it is not registered, or its agent has ended.
+        MachineError: the machine is not registered, or its agent has ended.
     """
     m = tables.machine
     with _catalog(home, name).write() as connection:
@@ -93,7 +93,7 @@ def forget(home: Home, name: str) -> None:
     """Remove a machine from the register.
 
     Raises:
-        MachineError: it is not registered, or is up, or hosts live there.
+        MachineError: the machine is not registered, its agent is up, or hosts live there.
     """
     m = tables.machine
     known = {machine.name: machine for machine in read_machines(home)}

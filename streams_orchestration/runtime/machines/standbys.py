@@ -1,4 +1,4 @@
-"""Standbys: hosts that are started in advance, with their engines up, and then serve whatever application comes."""
+"""Standbys: host processes started in advance with a running engine. They become a host of any application."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from streams_orchestration.runtime.settings import EngineSettings
 from streams_orchestration.runtime.storage.home import Home
 
 REST_SECONDS = 10.0
-"""Seconds after the start of a host in which no standby starts, so that a recovery has the machine to itself."""
+"""Seconds after the start of a host during which no standby starts, to leave the machine to a recovery."""
 
 log = logging.getLogger("streams.agent")
 
 
 @dataclass(slots=True)
 class Standby:
-    """A process that waits, or that is starting its engine."""
+    """A standby whose engine is up or still starting."""
 
     process: subprocess.Popen[str]
     identity: ProcessIdentity
     pipe: int
-    """Descriptor on which it reports that its engine is up: one byte, and then it is closed."""
+    """Descriptor of a pipe. The standby writes one byte and closes its end when its engine is up."""
     _up: bool = False
 
     @property
     def up(self) -> bool:
-        """Whether its engine is up."""
+        """True if its engine is up."""
         if not self._up:
             with contextlib.suppress(BlockingIOError):
                 self._up = bool(os.read(self.pipe, 1))
@@ -50,16 +50,16 @@ class Standby:
 
 
 class Standbys:
-    """A launcher that takes a waiting host, or starts one if none waits.
+    """A launcher that makes a standby the host, or starts a new process if there is no standby.
 
     Args:
         home: the state directory.
-        machine: its name.
-        wanted: how many are to wait.
-        engine: settings of their engines, which are for queries of Spark's own, too; a host with others takes none of
-            them.
-        launcher: starts hosts when none waits.
-        log_size: bytes at which their log is rotated; 0 for never.
+        machine: name of the machine.
+        wanted: number of standbys to keep.
+        engine: settings of the standbys' engines, which can also run dataframe queries. A host with other engine
+            settings gets a new process.
+        launcher: starts hosts if there is no standby.
+        log_size: bytes at which the standbys' log is rotated; 0 for never.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class Standbys:
 
     @property
     def waiting(self) -> int:
-        """Return how many standbys wait now with their engines up."""
+        """The number of standbys with a running engine."""
         return sum(standby.up for standby in self._waiting)
 
     def launch(self, start: HostStart) -> ProcessIdentity:
-        """Make a waiting standby the host, or start a new process. See `HostLauncher.launch`."""
+        """Make a standby the host, or start a new process. See `HostLauncher.launch`."""
         self._launched = time.monotonic()
         self._forget_ended()
         while self._waiting and replace(start.engine, queries=True) == self._engine:
@@ -112,7 +112,7 @@ class Standbys:
                 log.error("no host can be kept on standby: %s", error)
 
     def end(self) -> None:
-        """End those that wait."""
+        """End all standbys."""
         for standby in tuple(self._waiting):
             assert standby.process.stdin is not None
             standby.process.stdin.close()
@@ -155,7 +155,7 @@ class Standbys:
 
 
 def _serves(standby: Standby, start: HostStart) -> bool:
-    """Make a standby a host; returns False when it has ended."""
+    """Make a standby a host; return False if its process has ended."""
     assert standby.process.stdin is not None
     wanted = {
         "application": start.application,
