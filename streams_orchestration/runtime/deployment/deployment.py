@@ -177,7 +177,7 @@ def _insert(connection: Connection, compilation: Compilation, wanted: Deployable
 
 
 def insert_application(connection: Connection, compilation: Compilation, identity: str, settings: Settings) -> None:
-    """Insert the row of an application that is wanted to run, with a new life id. Its units and PEs are not inserted."""
+    """Insert the row of an application that is wanted to run, with a new life id, but no units or PEs."""
     now = clock.now()
     connection.execute(
         insert(tables.application).values(

@@ -1,4 +1,4 @@
-"""Bounded runs, which read only the input that exists when they begin; and complete applications that get more input."""
+"""Bounded runs, which read only the input that exists when they begin, and reopening of complete applications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orphans: processes left behind by hosts that ended. Hosts record their processes in the catalog; orphans are killed."""
+"""Orphans: processes left behind by hosts that ended. They are found by the records in the catalog, and killed."""
 
 from __future__ import annotations
 
