@@ -1,1 +1,1 @@
-"""States on their way from one plan of an application to another."""
+"""Redeploying: another plan replaces the deployed one, and the operators' states are carried over."""

@@ -1,4 +1,4 @@
-"""Carrying states over: what the operators of the new plan go on with, made and written before the switch."""
+"""Carrying over: the states and offsets of the new plan's operators are made and written before the switch."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class CommonCut:
     """States and offsets of the units that change, at their common cut."""
 
     epoch: int = 0
-    """The highest complete one, of these units and of all that there were before an earlier redeploy."""
+    """The highest complete epoch of these units, and of units that earlier redeploys have replaced."""
     batch: int = -1
-    """The highest one, likewise."""
+    """The highest batch of these units' PEs, and of PEs that earlier redeploys have replaced."""
     generation: int = 0
-    """The highest one of all units."""
+    """The highest generation of all units, and of units that earlier redeploys have replaced."""
     inputs: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     """(PE, stream) -> the next segment to read."""
     outputs: dict[str, int] = field(default_factory=dict[str, int])
@@ -44,7 +44,7 @@ class CommonCut:
     exhausted: frozenset[str] = frozenset()
     """Sources that have ended."""
     ended: frozenset[tuple[int, str]] = frozenset()
-    """(PE, stream) of streams from outside that have ended and that the PE has read to the end."""
+    """(PE, stream) of each stream from another unit that has ended and that the PE has read to its end."""
     finished: frozenset[str] = frozenset()
     """Operators of PEs that have made their last commit."""
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
@@ -53,13 +53,13 @@ class CommonCut:
 def read_cut(
     connection: Connection, application: str, programs: Iterable[PeProgram], units: Iterable[str]
 ) -> CommonCut:
-    """Read where units stand.
+    """Read the states and offsets of units at their cuts.
 
     Args:
-        connection: of a transaction.
-        application: its name.
-        programs: of all PEs that are deployed.
-        units: those that change.
+        connection: a connection in a transaction.
+        application: name of the application.
+        programs: the programs of all deployed PEs.
+        units: names of the units that change.
     """
     changed = set(units)
     members = {program.pe for program in programs if program.unit in changed}
@@ -89,7 +89,7 @@ def _exhausted(row: PeRow, kind: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Carried:
-    """States and offsets with which operators of the new plan go on, by their physical names."""
+    """States and offsets with which operators of the new plan begin, by their physical names."""
 
     states: dict[str, StoredState] = field(default_factory=dict[str, StoredState])
     offsets: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
@@ -98,14 +98,14 @@ class Carried:
 
 
 class Carrier:
-    """Makes the states of the new plan from those of a cut.
+    """The conversion of the states at a cut into the states of the new plan.
 
     Args:
         home: the state directory.
         base: directory of the spec.
-        deployed: the programs that are deployed.
-        wanted: those of the new plan, with the numbers that they have at run time.
-        cut: of the units that change.
+        deployed: the deployed programs.
+        wanted: the programs of the new plan, with their run-time numbers.
+        cut: the cut of the units that change.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class Carrier:
         self._programs = {each.name: (program, each) for program in wanted for each in program.operators.values()}
         self._cut = cut
         self.written: list[str] = []
-        """Files; garbage until the switch names them."""
+        """Paths of written files. They are garbage until the switch names them in the catalog."""
 
     def carry(self, redeployment: Redeployment) -> Carried:
-        """Return all states and offsets that are kept; the names of new files are on disk.
+        """Return all states and offsets that are kept, after syncing the new files to disk.
 
         Raises:
             StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
@@ -165,7 +165,7 @@ class Carrier:
         divided = dict(zip(targets, divided_states(operator, move, states), strict=True))
         if move.source:
             carried.offsets.update(divided)
-            if self._cut.exhausted.issuperset(names):  # what one channel had left is in any of the new ones
+            if self._cut.exhausted.issuperset(names):  # the rest of an unfinished channel may be in any new channel
                 carried.exhausted.update(targets)
             return
         with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:

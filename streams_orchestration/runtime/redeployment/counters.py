@@ -1,4 +1,4 @@
-"""Counters of operators and PEs, which go on under another plan."""
+"""Counters of operators and PEs, which continue under a new plan."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Counters:
 
     pes: Mapping[int, PeRow]
     totals: Mapping[int, tuple[float, Counts]]
-    """PE -> since when it is measured, in unix seconds, and what was."""
+    """PE -> the time since which it is measured, in unix seconds, and its counts."""
 
     def carry_on(
         self, connection: Connection, programs: Iterable[PeProgram], formers: Mapping[str, str], now: float
     ) -> None:
-        """Write the counters of the plan before to the PEs of the new plan, which were just entered.
+        """Write these counters of the old plan into the rows of the new plan's PEs, which were just inserted.
 
         Args:
-            connection: in a transaction that writes.
-            programs: of these PEs.
-            formers: operator of the new plan -> its name before.
+            connection: a connection in a writing transaction.
+            programs: the programs of the new PEs.
+            formers: operator of the new plan -> its name in the old plan.
             now: unix seconds.
         """
         p, c = tables.pe, tables.commit
@@ -47,7 +47,7 @@ class Counters:
                 begin_total(connection, program, self._total(program, mine[1], formers), mine[0], now)
 
     def _total(self, program: PeProgram, mine: Counts, formers: Mapping[str, str]) -> Counts:
-        """Return the total of a PE: its own counts, and those of its operators and streams, wherever they ran."""
+        """Return the total of a PE: its own counts, and the counts of its operators and streams in any old PE."""
         total = add(nothing_yet(program), {name: mine[name] for name in ("batches", "tasks", "read") if name in mine})
         for operator in program.operators.values():
             former = formers.get(operator.name)

@@ -36,7 +36,7 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 
 
 class DropStateError(StreamsRuntimeError):
-    """`--drop-state` names an operator whose state would not be lost."""
+    """The error that `--drop-state` names an operator whose state would not be lost."""
 
     def __init__(self, application: str, reason: str) -> None:
         super().__init__(f"{application}: {reason}. Name only operators that the preview says would lose their state")
@@ -45,24 +45,25 @@ class DropStateError(StreamsRuntimeError):
 def preview_redeploy(
     home: Home, wanted: Deployable, drop: Collection[str] = (), *, stored: bool = True
 ) -> Redeployment:
-    """Preview what a redeploy does to a deployed application and its stored states; changes nothing.
+    """Preview the effect of a redeploy on a deployed application and its stored states. Nothing is changed.
 
     Args:
         home: the state directory.
-        wanted: the application as it is to be.
+        wanted: the application with the new plan.
         drop: operators whose state may be lost.
-        stored: look at the states that are stored. Without that it reads no file, does not know rows and bytes, and
-            refuses what only the keys of a stored state could tell to be divisible.
+        stored: read the stored states. If False, their rows and bytes are unknown, and a state that only its keys could
+            prove divisible is refused.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
-        OtherVersionError, DropStateError: see there.
+        NotDeployedError: the application is not deployed.
+        OtherVersionError: another version of the product wrote the deployed plan.
+        DropStateError: `drop` names an operator whose state would not be lost.
         OperatorError: a stored state cannot be read.
     """
     application = wanted.name
     deployed, states = _read(home, application) if stored else (_read_plan(home, application), None)
     with opened_catalog(home, application).read() as connection:
-        # of the plan as it was compiled: what runs has other numbers after a redeploy
+        # fingerprint of the plan as compiled: after a redeploy, the deployed plan has other numbers
         before = application_row(connection, home, application).fingerprint
     try:
         redeployment = replace(preview(deployed, wanted.compilation, states=states, drop=drop), before=before)
@@ -78,7 +79,7 @@ def _read_plan(home: Home, application: str) -> Compilation:
 
 
 def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StateFacts]]:
-    """Read the deployed plan and its states; files that are collected while it runs are looked up again."""
+    """Read the deployed plan and facts of its states. A state that is replaced meanwhile is read anew."""
     catalog = opened_catalog(home, application)
     with catalog.read() as connection:
         deployed = deployed_plan(connection, home, application)
@@ -88,7 +89,7 @@ def _read(home: Home, application: str) -> tuple[Compilation, dict[str, StateFac
 
 
 def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: Compilation) -> StateFacts | None:
-    """Return the stored state of one operator; reads again when a newer state has replaced the one that it reads."""
+    """Return facts of one operator's stored state. If a newer state has replaced it meanwhile, read that one."""
     while True:
         try:
             return stored_facts(catalog.store, chain)
@@ -101,7 +102,7 @@ def _facts_of(chain: StoredState, catalog: Catalog, application: str, deployed: 
 
 
 def deployed_plan(connection: Connection, home: Home, application: str) -> Compilation:
-    """Return the plan as it is deployed, with the programs that its PEs run."""
+    """Return the deployed compilation, with the units and PE programs as they are in the catalog."""
     p, u = tables.pe, tables.unit
     compilation = read_stored(application_row(connection, home, application))
     rows = connection.execute(select(p).where(p.c.application == application).order_by(p.c.id)).all()
@@ -132,7 +133,7 @@ def _state_chains(connection: Connection, application: str, deployed: Compilatio
 
 
 def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
-    """Return facts of an operator's stored state; of a Spark query only its size is known.
+    """Return facts of an operator's stored state. Only the size is known for the checkpoint of a Spark query.
 
     Raises:
         OperatorError: a file cannot be read.
@@ -144,7 +145,10 @@ def stored_facts(store: Store, chain: StoredState) -> StateFacts | None:
 
 
 def state_facts(state: State, chain: StoredState) -> StateFacts | None:
-    """Return facts of a state, None when it holds only round-robin positions; without tables, rows are values."""
+    """Return facts of a state, or None if it holds only round-robin positions.
+
+    A state without tables counts each of its values as a row.
+    """
     parts = {name: part for name, part in state.items() if name != SPLITTERS}
     if not parts:
         return None

@@ -1,7 +1,7 @@
-"""Draining: units that another plan changes stand still at cuts, and nothing lies unread between them.
+"""Draining: the units that a new plan changes are held at cuts, with no unread tuples between them.
 
-Their sources produce nothing more and streams from other units are read no further. What is under way between them
-flows on: each unit closes epochs until the streams that it reads from the others are empty.
+Their sources stop producing, and they stop reading streams from other units. Tuples in flight between held units are
+still processed: each unit closes epochs until the streams from the other held units are empty.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from streams_orchestration.runtime.units.unit_store import count_unclosed
 LOOK_SECONDS = 0.5
 
 OWN_CUT_SECONDS = 10.0
-"""How long a region that its trigger operator drives may take to its own next cut, or half the time there is."""
+"""Seconds that a region whose trigger operator ends its epochs may take to its next cut, but at most half the time."""
 
 log = logging.getLogger("streams.redeploy")
 
 
 @contextmanager
 def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator[None]:
-    """Hold units, however long the block takes; then let all go on.
+    """Hold units during the block, renewing the hold on a thread, and release them after it.
 
     Args:
-        catalog: of the application.
-        application: its name.
-        units: that are held.
+        catalog: the catalog.
+        application: name of the application.
+        units: names of the units to hold.
     """
     over = threading.Event()
 
     def renew() -> None:
         errors = RecurringErrors(log)
         while not over.wait(HOLD_SECONDS / 3):
-            # of the catalog: the next time is early enough
+            # an error of the catalog: the next renewal is early enough
             with errors.survived(f"the units of {application} are not held on"), suppress(StreamsRuntimeError):
                 hold(catalog, application, units)
 
@@ -70,10 +70,10 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator
 
 
 def redeploy_under_way(home: Home, application: str) -> str | None:
-    """Describe a redeploy under way: held units or an open trial; None when there is none.
+    """Describe a redeploy under way, by its held units or its open trial; return None if there is none.
 
     Raises:
-        CatalogError: it cannot be read.
+        CatalogError: the catalog cannot be read.
     """
     with opened_catalog(home, application).read() as connection:
         names = held_units(connection, application)
@@ -87,18 +87,19 @@ def drain(
     catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str], until: float,
     *, mend: bool = True,
 ) -> str:  # fmt: skip
-    """Wait until units that are held stand at cuts, with nothing unread between them.
+    """Wait until held units are at cuts, with no unread tuples between them.
 
     Args:
-        catalog: of the application, whose hosts run.
-        application: its name.
-        programs: of all its PEs.
-        units: that are held.
-        until: seconds of the monotonic clock.
-        mend: take units that have failed back to their last cut, instead of waiting until they are reset.
+        catalog: the catalog.
+        application: name of the application, whose hosts run.
+        programs: the programs of all its PEs.
+        units: names of the held units.
+        until: deadline in seconds on the monotonic clock.
+        mend: roll failed units back to their last cut, instead of waiting for their reset. Also roll back regions
+            whose trigger operator does not end the epoch in time (`OWN_CUT_SECONDS`).
 
     Returns:
-        What is still under way when the time is over; empty when nothing is.
+        A description of the work still under way at the deadline; empty if the units are drained.
     """
     began = time.monotonic()
     given_up: set[str] = set()
@@ -119,7 +120,7 @@ def drain(
 
 
 def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:
-    """Keep held regions that are at their cuts from starting an epoch; returns what is still under way, if any."""
+    """Keep drained regions from starting an epoch; if they are not drained any more, describe the work under way."""
     u = tables.unit
     periods = (u.c.application == application, u.c.name.in_(units), u.c.timer == "period")
     with catalog.write() as connection:
@@ -130,7 +131,7 @@ def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], uni
 
 
 def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> None:
-    """Take units that have failed, and can close no epoch, back to their last cut."""
+    """Roll failed units, which cannot close an epoch, back to their last cut."""
     u = tables.unit
     failed = (u.c.application == application, u.c.name.in_(units), u.c.state.in_(("UNHEALTHY", LIMIT)))
     with catalog.read() as connection:
@@ -145,10 +146,10 @@ def fall_back(catalog: Catalog, application: str, units: Collection[str]) -> Non
 
 
 def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -> set[str]:
-    """Take regions that an operator drives, and that are in the middle of an epoch, back to their last cut.
+    """Roll regions within an epoch that only their trigger operator can end back to their last cut.
 
     Returns:
-        Their names.
+        Names of the rolled-back regions.
     """
     u = tables.unit
     mine = (u.c.application == application, u.c.name.in_(units), u.c.region.is_not(None))
@@ -169,7 +170,7 @@ def give_up_epochs(catalog: Catalog, application: str, units: Collection[str]) -
 
 
 def _go_back(connection: Connection, unit: UnitRow) -> list[str]:
-    """Take a unit back to its cut; the files that are no longer named."""
+    """Roll a unit back to its cut, in a new generation; return the files that the catalog no longer names."""
     u = tables.unit
     garbage = roll_back(connection, unit, unit.completed_epoch + 1)
     connection.execute(

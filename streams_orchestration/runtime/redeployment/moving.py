@@ -1,6 +1,6 @@
-"""Moving hosts: an application stands still at a cut for a moment, and some of its hosts go on there on other machines.
+"""Moving hosts: units are held at a cut for a moment, and their hosts continue from it on other machines.
 
-Nothing is lost and nothing is done twice: what a host on the old machine might still commit is of an older generation.
+No tuple is lost or processed twice: commits of a host on the old machine are fenced off by their older generation.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from streams_orchestration.runtime.units.status import HostStatus
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A host that goes on elsewhere."""
+    """A host that was moved to another machine."""
 
     application: str
     host: int
     machine: str
-    """Where it goes on."""
+    """Name of its new machine."""
 
 
 def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
-    """Start no more hosts on a machine, and move its hosts elsewhere, one application after the other.
+    """Set a machine to DRAINING, and move its hosts to other machines, one application after the other.
 
     Args:
         home: the state directory.
-        name: of the machine.
-        within: seconds in which each application must come to a cut.
+        name: name of the machine.
+        within: seconds in which each application must reach a cut.
 
     Returns:
-        What was moved.
+        The moved hosts.
 
     Raises:
-        MachineError: there is no such machine, no other one takes a host, or an application did not come to a cut in
-            time: it runs on where it is. The machine takes no more hosts all the same.
+        MachineError: the machine is not registered, no other machine takes a host, or an application did not reach a
+            cut in time and keeps running where it is. A registered machine stays DRAINING in any case.
     """
     set_state(home, name, "DRAINING")
     catalog = Catalog(home)
@@ -69,19 +69,19 @@ def drain_machine(home: Home, name: str, *, within: float) -> tuple[Moved, ...]:
 
 
 def put_right(home: Home, application: str, *, within: float) -> tuple[Moved, ...]:
-    """Move hosts of an application that are not where their configs want them, if the machines allow more of them.
+    """Move hosts of an application whose placement violates their configs, if that leaves fewer violations.
 
     Args:
         home: the state directory.
-        application: its name.
-        within: seconds in which it must come to a cut.
+        application: name of the application.
+        within: seconds in which it must reach a cut.
 
     Returns:
-        The hosts that were moved.
+        The moved hosts.
 
     Raises:
-        MachineError: it did not come to a cut in time: it runs on where it is.
-        BeingStartedError: another process starts it, or redeploys it.
+        MachineError: the application did not reach a cut in time, and keeps running where it is.
+        BeingStartedError: another process is starting or redeploying the application.
     """
     catalog = Catalog(home)
     with lock_start(home, application, "streams agent", limit=0.0):
@@ -89,15 +89,15 @@ def put_right(home: Home, application: str, *, within: float) -> tuple[Moved, ..
 
 
 def better_places(connection: Connection, application: str, leave: str | None = None) -> dict[int, MachineRow]:
-    """Choose machines for hosts that are to go on elsewhere.
+    """Choose new machines for hosts that should move.
 
     Args:
-        connection: of a transaction.
-        application: whose hosts live.
-        leave: a machine that they leave; None to move only those that are not where their configs want them.
+        connection: a connection in a transaction.
+        application: name of the application.
+        leave: the machine that all its hosts leave; None to move only hosts whose placement violates their configs.
 
     Returns:
-        Host -> its machine; empty where no arrangement of the hosts is better.
+        Host to move -> its new machine; empty if no arrangement is better.
 
     Raises:
         MachineError: no other machine takes a host that must leave.
@@ -121,7 +121,7 @@ def better_places(connection: Connection, application: str, leave: str | None = 
 def _move(catalog: Catalog, application: str, leave: str | None, within: float) -> list[Moved]:
     p = tables.pe
     with catalog.read() as connection:
-        places = better_places(connection, application, leave)  # where there is none, nothing is held
+        places = better_places(connection, application, leave)  # if no host moves, nothing is held
         mine = (p.c.application == application, p.c.host.in_(places), ~p.c.final)
         units = set(connection.scalars(select(p.c.unit).where(*mine)))
     if not places:

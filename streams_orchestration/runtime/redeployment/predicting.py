@@ -1,4 +1,4 @@
-"""Predicts for how long a redeploy will pause the units that change, from measurements of the application."""
+"""Prediction of the pause that a redeploy causes in the units that change, from measurements of the application."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams_orchestration.runtime.units.trial import read_trial
 
 _BEFORE_LAUNCH = "command"
 _OF_QUERIES = ("queries", "workers", "first batch")
-"""Phases of a host's start that a host which is up repeats for new queries."""
+"""Phases of a host's start that a running host repeats for new queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +22,22 @@ class Measured:
     """Measurements of an application, in seconds."""
 
     pause: float | None = None
-    """Pause of its last redeploy; None when that was reverted, or there was none."""
+    """Pause of its last redeploy; None if that was reverted, or there was none."""
     batch: float = 0.0
-    """A micro-batch of the slowest PE that changes, on the average."""
+    """Average duration of a micro-batch of the slowest changing PE."""
     starts: tuple[Mapping[str, float], ...] = ()
     """The phases of the last start of each host."""
 
 
 def predicted_pause(measured: Measured, *, new_host: bool) -> float | None:
-    """Seconds from the last commit before a redeploy to the first one after; None when nothing was measured.
+    """Return the seconds from the last commit before a redeploy to the first one after it; None without measurements.
 
-    On hosts that are up that is the pause of the last redeploy, or else the start of queries and the first batch, as
-    the hosts had it. A new host starts first.
+    On running hosts, this is the pause of the last redeploy, or otherwise the longest start of queries up to the first
+    batch. If a new host is needed, it is at least the longest start of a host.
 
     Args:
-        measured: of the application.
-        new_host: the new plan needs a host that is not there.
+        measured: measurements of the application.
+        new_host: True if the new plan needs a host that does not exist yet.
     """
     whole = max((sum(_but(phases, _BEFORE_LAUNCH)) for phases in measured.starts), default=None)
     queries = max((sum(phases.get(name, 0.0) for name in _OF_QUERIES) for phases in measured.starts), default=None)
@@ -54,11 +54,11 @@ def _but(phases: Mapping[str, float], left_out: str) -> list[float]:
 
 
 def read_prediction(connection: Connection, redeployment: Redeployment) -> float | None:
-    """The prediction for a redeploy; None where nothing is restarted, or nothing was measured.
+    """Return the predicted pause in seconds; None if no unit is restarted, or nothing was measured.
 
     Args:
-        connection: of a transaction.
-        redeployment: what is to be done.
+        connection: a connection in a transaction.
+        redeployment: the redeploy.
     """
     restarted = {each.unit for each in redeployment.units if each.action == "restart"}
     if not restarted:

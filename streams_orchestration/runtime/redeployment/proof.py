@@ -1,4 +1,4 @@
-"""The proof by data: every key of a state lies where the tuples of that key go."""
+"""The proof by data: every key of a state is in the channel to which the splitters send the tuples of that key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 
 
 class MisplacedKeysError(StreamsRuntimeError):
-    """Keys of a state do not lie in the channel that their tuples go to; names no value of a key."""
+    """The error that keys of a state are not in the channel of their tuples. The message contains no key."""
 
     def __init__(self, operator: str, attributes: tuple[str, ...], count: int, total: int) -> None:
         noun = "key" if total == 1 else "keys"
@@ -24,16 +24,16 @@ class MisplacedKeysError(StreamsRuntimeError):
 
 
 def prove(operator: str, keys: Iterable[PortKeys], route: SplitterRoute, channel: int) -> None:
-    """Hash every key, as the splitters do.
+    """Check every key of a replica's state by hashing it as the splitters do.
 
     Args:
         operator: physical name of the replica.
-        keys: that lie in its state; those without all attributes that decide are not looked at.
-        route: of the replicas.
-        channel: which of them it is.
+        keys: keys in its state, per input port. Keys that lack an attribute of the splitter are not checked.
+        route: the splitters of the replicas.
+        channel: index of this replica.
 
     Raises:
-        MisplacedKeysError: a key lies here whose tuples go elsewhere.
+        MisplacedKeysError: the tuples of a key go to another channel.
     """
     for port, values in keys:
         attributes = route.attributes(port)

@@ -1,4 +1,4 @@
-"""Redeploying: another plan takes the place of one that runs; state, positions and results are kept."""
+"""Redeploying: a new plan replaces the running one, and keeps state, positions and results."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from streams_orchestration.runtime.storage.store import remove_files
 
 log = logging.getLogger("streams.redeploy")
 WITHIN_SECONDS = 120.0
-"""Seconds within which the units that change must come to their cuts, and then complete an epoch of the new plan."""
+"""Default seconds for the changed units to reach their cuts, and then to complete an epoch of the new plan."""
 
 
 class NotWrittenError(StreamsRuntimeError):
-    """The states of the new plan could not be written; nothing was changed."""
+    """The error that the states of the new plan could not be written. Nothing was changed."""
 
     def __init__(self, application: str, error: OSError) -> None:
         place = f"{error.filename}: " if error.filename else ""
@@ -65,23 +65,23 @@ def redeploy(
     drop: Collection[str] = (),
     within: float = WITHIN_SECONDS,
 ) -> Redeployment:
-    """Put a new plan in the place of the deployed one, start what it needs, and wait until it has proved itself.
+    """Replace the deployed plan by a new one, start the hosts that it needs, and wait until its trial is decided.
 
-    Units that do not change run on. The others are drained to their cuts, and go on there with the new plan. When one
-    cannot complete an epoch then, the plan before is brought back.
+    Unchanged units keep running. The others are drained to their cuts, and continue there with the new plan. If a unit
+    then fails to complete an epoch, the old plan is restored.
 
     Args:
         home: the state directory.
         wanted: the application with the new plan.
         drop: operators whose state may be lost.
-        within: seconds in which the units that change must come to their cuts, and then complete an epoch.
+        within: seconds for the changed units to reach their cuts, and then to complete an epoch.
 
     Returns:
-        What was done.
+        The redeploy, with its measured pause.
 
     Raises:
-        RevertedError: the new plan did not work; that before does again.
-        What `begin_redeploy` raises.
+        RevertedError: the new plan failed its trial, and the old plan was restored.
+        Exception: all errors of `begin_redeploy`.
     """
     application = wanted.name
     with lock_start(home.prepare(), application, "redeploy"):
@@ -107,18 +107,19 @@ def begin_redeploy(
     """Redeploy as `redeploy` does, but do not wait for the end of the trial: observing processes decide it.
 
     Raises:
-        RedeployRefusedError: state would be lost that may not be.
-        NotDrainedError: the units did not come to their cuts in time; they go on with the old plan.
-        NotWrittenError: there is no room for the states of the new plan; the old plan continues.
+        RedeployRefusedError: state would be lost that `drop` does not name.
+        NotDrainedError: the units did not reach their cuts in time; they continue with the old plan.
+        NotWrittenError: the states of the new plan could not be written; the old plan continues.
         NotDeployableError: the application is complete.
-        ApplicationError: Spark cannot run a query of it.
-        OnTrialError: an earlier redeploy of it is on trial, and it is stopped.
-        NotDeployedError, CatalogError: see there.
+        ApplicationError: Spark refuses a query.
+        OnTrialError: an earlier redeploy is on trial, and the application is stopped.
+        NotDeployedError: the application is not deployed.
+        CatalogError: the catalog cannot be used.
     """
     application = wanted.name
     with lock_start(home.prepare(), application, "redeploy"):
         catalog = create_catalog(home)
-        await_trial(home, application)  # of a redeploy whose process has died
+        await_trial(home, application)  # the trial of a redeploy whose process has died
         redeployment = preview_redeploy(home, wanted, drop)
         if redeployment.verdict == "unchanged" and redeployment.before == redeployment.after:
             return redeployment
@@ -140,7 +141,7 @@ def begin_redeploy(
 def _bring_to(
     home: Home, catalog: Catalog, after: Compilation, redeployment: Redeployment, within: float,
 ) -> list[str]:  # fmt: skip
-    """Drain what changes, and switch; the files that are no longer named."""
+    """Drain the changed units, and switch to the new plan; return the files that the catalog no longer names."""
     application = redeployment.application
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
@@ -150,7 +151,7 @@ def _bring_to(
         _rehearse(home, catalog, programs, after, redeployment, changed)
         with held(catalog, application, changed):
             while (garbage := _try_switch(home, catalog, programs, after, redeployment, changed, within)) is None:
-                # else there may be no host that runs, and none is needed
+                # hosts are needed only now: if all units were at cuts, the switch would have succeeded without them
                 launch(home, application)
                 if rest := drain(catalog, application, programs, changed, until):
                     late = f"{rest} after {within:.0f} s"
@@ -170,9 +171,9 @@ def _rehearse(
     home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
     changed: Collection[str],
 ) -> None:  # fmt: skip
-    """Carry the states over as they are now, and drop that again, before anything is held.
+    """Carry the current states over and discard the result, before any unit is held.
 
-    So a state that does not fit, and a disk that is full, hold nothing up; and what divides states is loaded by then.
+    So a state that does not fit, or a full disk, is found without a pause. The code that divides states is then loaded.
     """
     with catalog.read() as connection:
         cut = read_cut(connection, redeployment.application, programs, changed)
@@ -193,10 +194,10 @@ def _is_stopped(catalog: Catalog, application: str) -> bool:
 
 
 def _resume(home: Home, catalog: Catalog, application: str) -> None:
-    """The application is wanted to run; one that is complete has nothing that could go on.
+    """Mark the application as wanted to run.
 
     Raises:
-        NotDeployableError: it is complete.
+        NotDeployableError: the application is complete, so no unit could continue.
     """
     a = tables.application
     with catalog.write() as connection:
@@ -211,7 +212,7 @@ def _try_switch(
     home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
     changed: Collection[str], within: float,
 ) -> list[str] | None:  # fmt: skip
-    """Switch if all that changes is at rest; None when it is not, or a batch under way was committed meanwhile."""
+    """Switch if the changed units are drained; return None if not, or if one committed a batch meanwhile."""
     if drain(catalog, redeployment.application, programs, changed, 0.0):
         return None
     try:
@@ -224,7 +225,7 @@ def _switch(
     home: Home, catalog: Catalog, programs: Sequence[PeProgram], after: Compilation, redeployment: Redeployment,
     changed: Collection[str], within: float,
 ) -> list[str]:  # fmt: skip
-    """Carry the states over, then switch; the files that are no longer named."""
+    """Carry the states over, then switch; return the files that the catalog no longer names."""
     with catalog.read() as connection:
         cut = read_cut(connection, redeployment.application, programs, changed)
     carrier = Carrier(home, base_directory(after), programs, need(after.deployment).programs, cut)

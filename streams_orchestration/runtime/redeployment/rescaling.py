@@ -1,4 +1,4 @@
-"""States of one plan made into those of another, and proved, before anything is written."""
+"""Conversion of states from one plan to another. The result is proved before anything is written."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from streams_orchestration.runtime.redeployment.routes import SplitterRoute
 from streams_orchestration.runtime.tasks.instances import SPLITTERS
 
 REPLICAS_AT_ONCE = 4
-"""Replicas whose states are proved, read or written at the same time."""
+"""Most replicas whose states are proved, read or written at the same time."""
 
 
 class StateRefusedError(StreamsRuntimeError):
-    """A state cannot be brought into the new plan."""
+    """The error that a state does not fit the new plan."""
 
     def __init__(self, operator: str, reason: str) -> None:
         super().__init__(f"state of {operator} {reason}; lose it with --drop-state {operator}, or keep to the plan")
@@ -31,18 +31,18 @@ class StateRefusedError(StreamsRuntimeError):
 def carried_state(
     operator: Operator, former: OperatorProgram, program: OperatorProgram, state: State
 ) -> dict[str, Any]:
-    """Return a state that goes on in one replica, with the types that the operator has now.
+    """Return a state that is carried over undivided, converted to the operator's current types.
 
-    Positions of round robins go on where the splitter has the same channels; others start anew.
+    A round-robin position is kept if the splitter has the same number of channels; otherwise it starts anew.
 
     Args:
-        operator: of the new plan, after `setup`.
-        former: its program as deployed.
-        program: as wanted.
-        state: as it was stored.
+        operator: the operator of the new plan, after `setup`.
+        former: its deployed program.
+        program: its program in the new plan.
+        state: the stored state.
 
     Raises:
-        StateRefusedError: its types cannot be brought to those that the operator has.
+        StateRefusedError: the state cannot be converted to the operator's types.
     """
     own = {name: part for name, part in state.items() if name != SPLITTERS}
     converted = dict(_converted(operator, own)) if own else {}
@@ -53,17 +53,18 @@ def carried_state(
 
 
 def divided_states(operator: Operator, move: StateMove, states: Sequence[State]) -> list[dict[str, Any]]:
-    """Return the states of a move's targets, in their order; round robins start anew.
+    """Divide the states of a move among its targets, and return them in the targets' order. Round robins start anew.
 
     Args:
-        operator: of the new plan, any replica, after `setup`.
-        move: with the splitters before and after.
-        states: of its sources, in their order, as they were stored; empty for one that has none. Offsets of sources.
+        operator: any replica of the new plan, after `setup`.
+        move: the move, with the old and the new splitters.
+        states: the stored state of each replica in `move.sources`, in order; empty for a replica without one. For a
+            source operator, these are its offsets.
 
     Raises:
-        MisplacedKeysError: a key does not lie where its tuples went, or would not lie where they will go.
-        StateRefusedError: the operator cannot divide them, or their types are others.
-        ValueError: the move does not divide.
+        MisplacedKeysError: a key is not in the channel of its tuples, before or after the division.
+        StateRefusedError: the operator cannot divide the states, or they cannot be converted to its types.
+        ValueError: the move has no splitters.
     """
     if move.before is None or move.after is None:
         message = "a move without splitters divides nothing"
@@ -84,7 +85,7 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
 
 
 def _prove(operator: Operator, names: Sequence[str], states: Sequence[State], route: SplitterRoute) -> None:
-    """Replica by replica, the hashing at the same time."""
+    """Check the keys of all replicas' states; hash those of several replicas in parallel."""
     proofs: list[Future[None]] = []
     with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
         for channel, (name, state) in enumerate(zip(names, states, strict=True)):
@@ -106,7 +107,7 @@ def _converted(operator: Operator, state: State) -> State:
 
 
 def _round_robins(program: OperatorProgram) -> Iterator[tuple[str, int]]:
-    """The splitters behind an operator that go round, with their widths."""
+    """Yield the id and the number of channels of each round-robin splitter behind an operator."""
     pending = [each for deliveries in program.deliveries for each in deliveries]
     while pending:
         each = pending.pop()

@@ -1,4 +1,4 @@
-"""Taking a redeploy back by hand: within its trial at its cut, later by a redeploy to the plan before."""
+"""Manual revert of a redeploy: during its trial at its cut, and later by a redeploy to the previous plan."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ BY_HAND = "it was taken back by hand"
 
 
 class NotRevertedError(StreamsRuntimeError):
-    """There is no plan that could be brought back."""
+    """The error that there is no previous plan to restore."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """A plan that was deployed, and is no longer."""
+    """A plan that was deployed and then reverted."""
 
     fingerprint: str
     cause: str
 
 
 def on_trial(home: Home, application: str) -> bool:
-    """Return True while the last redeploy of an application is not decided.
+    """Return True while the trial of the last redeploy of an application is not decided.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
@@ -51,10 +51,10 @@ def on_trial(home: Home, application: str) -> bool:
 
 
 def end_trial_by_hand(home: Home, application: str) -> bool:
-    """Bring the plan before a redeploy on trial back, at its cut, and start what it needs.
+    """Restore the plan before a redeploy on trial, at its cut, and start the hosts that it needs.
 
     Returns:
-        False if the redeploy is not on trial, or not any more; then nothing was changed.
+        False if no redeploy is on trial; then nothing was changed.
     """
     if revert_open(opened_catalog(home, application), application, BY_HAND) is None:
         return False
@@ -63,15 +63,15 @@ def end_trial_by_hand(home: Home, application: str) -> bool:
 
 
 def plan_before(home: Home, application: str) -> Deployable:
-    """Return the plan before the last redeploy, once that is no longer on trial, compiled as it was then.
+    """Return the plan before the last redeploy, whose trial is over, compiled again from the stored application.
 
-    The code of its operators is what can be imported now.
+    The code of its operators is imported anew, so it may have changed since.
 
     Raises:
-        NotRevertedError: none is kept; says why.
+        NotRevertedError: no previous plan is kept; the message gives the reason.
         NotDeployedError: the catalog does not know the application.
-        OtherVersionError: another version of the product has written it.
-        ApplicationError: it cannot run here any more.
+        OtherVersionError: another version of the product wrote the plan.
+        ApplicationError: the application cannot run here any more.
     """
     with opened_catalog(home, application).read() as connection:
         application_row(connection, home, application)
@@ -89,10 +89,10 @@ def bring_back(home: Home, application: str, *, drop: Collection[str] = ()) -> R
     """Restore the plan from before the last redeploy: at its cut during the trial, else by a redeploy.
 
     Returns:
-        The redeploy; None during the trial, in which no state is lost.
+        The redeploy; None if a trial was reverted, which loses no state.
 
     Raises:
-        What `plan_before` and `return_to` raise.
+        Exception: all errors of `plan_before` and `return_to`.
     """
     if on_trial(home, application) and end_trial_by_hand(home, application):
         return None
@@ -102,7 +102,7 @@ def bring_back(home: Home, application: str, *, drop: Collection[str] = ()) -> R
 def return_to(
     home: Home, before: Deployable, *, drop: Collection[str] = (), within: float = WITHIN_SECONDS
 ) -> Redeployment:
-    """Redeploy to the plan before: it goes on where the application stands, with the state of now.
+    """Redeploy to the previous plan, which continues from the current position and state of the application.
 
     Args:
         home: the state directory.
@@ -111,7 +111,7 @@ def return_to(
         within: see `redeploy`.
 
     Raises:
-        What `redeploy` raises.
+        Exception: all errors of `redeploy`.
     """
     catalog = opened_catalog(home, before.name)
     with catalog.read() as connection:
@@ -125,7 +125,7 @@ def return_to(
 
 
 def taken_back(home: Home, application: str) -> TakenBack | None:
-    """Return the plan that the last redeploy has tried in vain, or has taken back; None where there is none.
+    """Return the plan that the last trial or manual revert has undone, with the cause; None if there is none.
 
     Raises:
         NotDeployedError: the catalog does not know the application.

@@ -1,4 +1,4 @@
-"""The splitters of a plan as operators see them when their states are divided."""
+"""The splitters of a plan as operators see them while their states are divided."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from streams_orchestration.runtime.tasks.routing import hash_channels
 
 
 class SplitterRoute:
-    """Computes which of several replicas tuples go to: a `Route`, by the hash of the splitters themselves."""
+    """A `Route` that computes the replica of tuples with the hash function of the splitters themselves."""
 
     def __init__(self, routing: StateRouting) -> None:
         self.width = routing.width
         self._routing = routing
 
     def attributes(self, port: int = 0) -> tuple[str, ...] | None:
-        """Return the attributes that choose the replica, none for one replica; None if the tuple does not choose."""
+        """Return the attributes that determine the replica: () for one replica, None if a splitter does not hash."""
         attributes: dict[str, None] = {}
         for level in self._routing.ports[port] if self._routing.ports else ():
             if level.width > 1:
@@ -27,10 +27,10 @@ class SplitterRoute:
         return tuple(attributes)
 
     def channels(self, tuples: pa.RecordBatch, port: int = 0) -> np.ndarray:
-        """The replica of every tuple.
+        """Return the replica's index for every tuple, as an array of int64.
 
         Raises:
-            ValueError: it is not the tuples that decide.
+            ValueError: the attributes of a tuple do not determine its replica.
         """
         if self.attributes(port) is None:
             message = f"what comes to input port {port} is not split by its attributes"

@@ -1,8 +1,8 @@
-"""Switching: another plan takes the place of the deployed one, in one transaction, at a cut of the units that change.
+"""Switching: a new plan replaces the deployed one in one transaction, at a cut of the units that change.
 
-Every PE of these units begins with a boundary commit, the cut of the new plan, that names the states and positions with
-which it goes on. Its batch and epoch are higher than all before, so that names of files, marks of sinks and versions of
-states only grow. Units that do not change are not touched.
+Every PE of these units begins with a boundary commit, which names the states and positions that it continues from. The
+batch and epoch of that commit are higher than all earlier ones, so that names of files, marks of sinks and versions of
+states only grow. Unchanged units are not touched.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from streams_orchestration.runtime.units.trial import open_trial
 
 
 class NotDrainedError(StreamsRuntimeError):
-    """Error: units that are to change are not at rest."""
+    """The error that units to be changed are not drained."""
 
 
 def switch(
@@ -51,24 +51,24 @@ def switch(
     carried: Carried,
     within: float,
 ) -> list[str]:
-    """Put the new plan in the place of the deployed one, on trial.
+    """Replace the deployed plan by the new one, and open its trial.
 
     Args:
-        connection: in a transaction that writes.
+        connection: a connection in a writing transaction.
         home: the state directory.
-        programs: of the deployed PEs.
-        wanted: the new plan, with the numbers that it has at run time.
-        redeployment: what becomes of units and operators.
-        cut: where the units that change stand.
-        carried: with what the operators of the new plan go on.
-        within: seconds in which every unit of the new plan must have completed an epoch.
+        programs: the programs of the deployed PEs.
+        wanted: the new plan, with its run-time numbers.
+        redeployment: the actions on units and operators.
+        cut: the cut of the changed units, from which `carried` was made.
+        carried: states and offsets of the new plan's operators.
+        within: seconds in which every started unit must complete an epoch.
 
     Returns:
-        Files that are no longer named.
+        Files that the catalog no longer names.
 
     Raises:
-        NotDrainedError: a unit that changes is at no cut, or not at that one any more, or has not read what another one
-            has given it.
+        NotDrainedError: a changed unit is not at a cut or has moved on from `cut`, or there are unread tuples between
+            changed units.
     """
     application = redeployment.application
     programs = list(programs)
@@ -103,20 +103,20 @@ def begin(
     carried: Carried,
     rows: Mapping[str, UnitRow],
 ) -> None:
-    """Enter the units that begin, and what the application is from now on.
+    """Insert the units that begin with the new plan, and update the application's row.
 
     Args:
-        connection: in a transaction that writes.
+        connection: a connection in a writing transaction.
         home: the state directory.
-        wanted: the new plan, with the numbers that it has at run time.
-        redeployment: which units begin, and which operators go on from which.
-        cut: where these stand.
-        carried: with what they go on.
-        rows: the units that there were, by name.
+        wanted: the new plan, with its run-time numbers.
+        redeployment: the actions on units, and the former names of operators.
+        cut: the cut from which the units begin.
+        carried: states and offsets of the new plan's operators.
+        rows: the rows of the former units, by name.
     """
     application, plan = redeployment.application, need(wanted.deployment)
     begins = {each.unit for each in redeployment.units if each.action in ("restart", "start")}
-    # higher than all before: a query of a PE that has come into another unit is not taken for one of that unit
+    # higher than all before, so that a query of a PE that changed its unit is not taken for one of the new unit
     generation = cut.generation + 1
     formers = redeployment.formers
     read = carry_connections(connection, application, formers)
@@ -130,7 +130,7 @@ def begin(
                 position = _continued(connection, pe.program, position, cut, read)
                 ended &= _begin(connection, pe, cut, carried, position, final=final)
             values = _unit_values(rows.get(unit.name), cut)
-            if final or ended:  # the last epoch is behind it, or the next one
+            if final or ended:  # its last epoch is the one of the cut, or the next one
                 values["final_epoch"] = cut.epoch if final else cut.epoch + 1
             insert_unit(connection, application, unit, generation=generation, **values)
             insert_cut(connection, application, unit.name, cut.epoch, generation)
@@ -140,12 +140,12 @@ def begin(
 
 
 def _remove(connection: Connection, application: str, programs: list[PeProgram], units: Collection[str]) -> list[str]:
-    """Forget the units that change, except what others still read of them; returns the files to be removed."""
+    """Delete the changed units, except segments that others still read; return the files to remove."""
     members = [program for program in programs if program.unit in units]
     ids = [program.pe for program in members]
     read_on = {stream.stream for program in programs if program.unit not in units for stream in program.inputs}
     s, c = tables.segment, tables.stream_connection
-    # an earlier plan may have written what is imported now in another PE
+    # an earlier plan may have written an exported stream in another PE
     read_on |= {stream for program in programs for stream in program.exports}
     read_on |= set(connection.scalars(select(c.c.stream).where(c.c.exporter == application)))
     gone = (s.c.application == application, s.c.pe.in_(ids), s.c.stream.not_in(read_on))
@@ -159,7 +159,10 @@ def _remove(connection: Connection, application: str, programs: list[PeProgram],
 
 
 def _is_finished(pes: Iterable[DeployedPe], formers: Mapping[str, str], finished: frozenset[str]) -> bool:
-    """Whether all operators of a unit have made their last commit; new operators have nothing to read then."""
+    """Return True if all carried-over operators of a unit made their last commit, and it has no new sources.
+
+    New operators in the unit have no input then.
+    """
     former = {formers.get(each.name) for pe in pes for each in pe.program.operators.values()} - {None}
     sources = {name for pe in pes for name in pe.initial}
     return bool(former) and former <= finished and sources <= formers.keys()
@@ -176,7 +179,7 @@ def _unit_values(former: UnitRow | None, cut: CommonCut) -> dict[str, Any]:
 def _begin(
     connection: Connection, pe: DeployedPe, cut: CommonCut, carried: Carried, begins: Position, *, final: bool
 ) -> bool:
-    """Enter a PE at its start, with the states of its operators; returns whether nothing comes into it any more."""
+    """Insert a PE and the states of its operators; return True if all its inputs have ended."""
     program, position = pe.program, asdict(begins)
     exhausted = _is_exhausted(program, position)
     insert_pe(
@@ -195,12 +198,12 @@ def _position(pe: DeployedPe, cut: CommonCut, carried: Carried) -> Position:
     own = {operator.name for operator in program.operators.values()}
     ended |= {s.stream for s in program.inputs if s.foreign and (program.pe, s.stream) in cut.ended}
     return Position(
-        # where the PE stood; in a stream that has other ends, behind all that was written
+        # the PE's former position; for a stream that it did not read before, the end of the stream
         inputs={
             stream.stream: cut.inputs.get((program.pe, stream.stream), cut.outputs.get(stream.stream, 0))
             for stream in program.inputs
         },
-        # queries of Spark's keep something there, too, which they have not at the beginning
+        # dataframe queries keep offsets here, too, but have no initial ones
         sources=pe.initial | {name: offset for name, offset in carried.offsets.items() if name in own},
         exhausted=tuple(sorted(ended)),
         outputs={stream: cut.outputs[stream] for stream in program.consumers if stream in cut.outputs},
@@ -211,7 +214,7 @@ def _continued(
     connection: Connection, program: PeProgram, position: Position, cut: CommonCut,
     read: Mapping[str, Mapping[str, int]],
 ) -> Position:  # fmt: skip
-    """Return a position with the imports of the PE, and with exported streams that an earlier plan has written."""
+    """Add to a position the offsets of imported streams, and the next numbers of formerly exported streams."""
     imported = {
         key: cut.inputs[former, key]
         for operator in program.operators.values()
@@ -236,7 +239,7 @@ def _place_sinks(
     connection: Connection, home: Home, application: str, programs: Iterable[PeProgram], begins: Collection[str],
     formers: Mapping[str, str],
 ) -> None:  # fmt: skip
-    """Update the rows of sinks: the same operator keeps its counts, a new one begins anew, others are forgotten."""
+    """Update the rows of sinks: carried-over operators keep their counts, new ones start at 0, others are deleted."""
     s, f = tables.sink, tables.sink_file
     rows = {row.operator: row for row in SinkRow.all(connection, select(s).where(s.c.application == application))}
     programs = list(programs)
@@ -255,7 +258,7 @@ def _place_sinks(
                 }
                 mine = (s.c.application == application, s.c.operator == operator.name)
                 connection.execute(update(s).where(*mine).values(**counts))
-                # outputs that are visible for good need no row; what a reset has taken back goes on being removed
+                # rows remain only for outputs that are not final, or that a reset has retracted and has to remove
                 old = (f.c.application == application, f.c.operator == former.operator)
                 connection.execute(update(f).where(*old).values(operator=operator.name, pe=program.pe))
 

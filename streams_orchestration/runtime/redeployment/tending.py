@@ -1,6 +1,6 @@
-"""Tending: hosts that wait for a machine are started when one takes them, and misplaced ones are moved.
+"""Tending: hosts that wait for a machine are started as soon as one takes them, and misplaced hosts are moved.
 
-One agent does it for all: that of the first machine, by name, whose lease holds.
+One agent does this for all machines: the agent of the first machine, by name, whose lease is valid.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from streams_orchestration.runtime.units.status import HostStatus, UnitsStatus
 from streams_orchestration.runtime.units.wishes import misplaced
 
 LOOK_SECONDS = 1.0
-"""The least time between two looks."""
+"""Least seconds between two looks."""
 IDLE_SECONDS = 5.0
 """Seconds between two looks while the catalog does not change."""
 WITHIN_SECONDS = 60.0
-"""Seconds in which an application must come to a cut at which its hosts are moved."""
+"""Seconds in which an application must reach a cut at which its hosts are moved."""
 PAUSE_SECONDS = 60.0
 """Seconds between two attempts to move hosts of an application."""
 
@@ -41,7 +41,7 @@ log = logging.getLogger("streams.agent")
 
 
 class Tending:
-    """The work of an agent for all machines.
+    """The work of the leading agent for all machines.
 
     Args:
         home: the state directory.
@@ -53,30 +53,30 @@ class Tending:
         self._machine = machine
         self._catalog = Catalog(home)
         self._tried: dict[str, float] = {}
-        """Application -> when its hosts were last to be moved, on the monotonic clock."""
+        """Application -> monotonic time of the last attempt to move its hosts."""
         self._fruitless: dict[str, tuple[object, ...]] = {}
-        """Application -> its hosts and the machines, when no arrangement of the hosts was better."""
+        """Application -> the situation of its hosts and the machines for which no better arrangement was found."""
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tending", daemon=True)
 
     def start(self) -> None:
-        """Begin, on a thread of its own: a move takes as long as an application needs for a cut."""
+        """Start the thread. Moves need it, since they wait until an application reaches a cut."""
         self._thread.start()
 
     def end(self) -> None:
-        """Begin nothing new."""
+        """Stop looking; a move under way is finished."""
         self._over.set()
 
     def _run(self) -> None:
         while not self._over.is_set():
             mark = self._catalog.changes.mark()
-            with suppress(StreamsRuntimeError):  # of the catalog: the agent says so
+            with suppress(StreamsRuntimeError):  # an error of the catalog, which the agent logs
                 self.look()
             self._over.wait(LOOK_SECONDS)
             self._catalog.changes.wait(mark, IDLE_SECONDS - LOOK_SECONDS)
 
     def look(self) -> None:
-        """Start what waits and can be started, and move what is misplaced, if that is for this agent to do."""
+        """Start waiting hosts that a machine takes, and move misplaced ones, if this agent leads."""
         a, now = tables.application, clock.now()
         with self._catalog.read() as connection:
             machines = registered(connection)
@@ -100,12 +100,13 @@ class Tending:
                 log.info("%s: %s", application, host)
 
     def _put_right(self, application: str, misplaced: Sequence[str], situation: tuple[object, ...]) -> None:
-        """Move hosts of an application where all is well, and where that was not tried a moment ago.
+        """Move misplaced hosts of an application, if it is healthy and the last attempt is `PAUSE_SECONDS` ago.
 
         Args:
-            application: its name.
-            misplaced: which of its hosts are, in sentences.
-            situation: its hosts and the machines, as they are; as long as nothing is better there, nothing is tried.
+            application: name of the application.
+            misplaced: its misplaced hosts, each described by a sentence.
+            situation: its hosts and the machines. While this is a situation without a better arrangement, the search
+                is skipped.
         """
         now = time.monotonic()
         if now - self._tried.get(application, -PAUSE_SECONDS) < PAUSE_SECONDS:
@@ -133,7 +134,7 @@ class Tending:
 
 
 def leader(machines: Sequence[MachineRow], now: float) -> str | None:
-    """Return the machine whose agent tends: the first one by name that is there; None when there is none."""
+    """Return the machine whose agent leads: the first one by name with a valid lease; None if there is none."""
     return min((each.name for each in machines if each.state != "DOWN" and now <= each.lease_until), default=None)
 
 
@@ -149,6 +150,6 @@ def _there(machines: Sequence[MachineRow], now: float) -> list[tuple[object, ...
 
 
 def _is_well(status: UnitsStatus) -> bool:
-    """Whether hosts can be moved: all live and run, and no unit is on its way back to a cut."""
+    """Return True if hosts can be moved: all are running or complete, and all units work."""
     up = all(host.state in ("RUNNING", "COMPLETED") for host in status.hosts)
     return up and all(unit.works for unit in status.units)

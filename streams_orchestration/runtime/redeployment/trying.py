@@ -1,4 +1,4 @@
-"""Trying a new plan: hosts are started and healed until its trial is decided; or it is taken back by hand."""
+"""The trial of a new plan: hosts are started, and restarted after failures, until the trial is decided."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from streams_orchestration.runtime.units.watch import observe
 
 LOOK_SECONDS = 0.5
 HEAL_SECONDS = 5.0
-"""Seconds between two attempts to start again what has failed."""
+"""Seconds between two attempts to restart failed hosts and units."""
 
 
 class OnTrialError(StreamsRuntimeError):
-    """A redeploy is on trial, and nothing decides it, since the application is stopped."""
+    """The error that a redeploy on trial cannot be decided, because the application is stopped."""
 
     def __init__(self, application: str) -> None:
         super().__init__(
@@ -33,18 +33,18 @@ class OnTrialError(StreamsRuntimeError):
 
 
 def await_trial(home: Home, application: str) -> TrialRow | None:
-    """Wait until the last redeploy of an application is decided; what of it fails meanwhile is started again.
+    """Wait until the trial of an application's last redeploy is decided, and restart failed hosts and units meanwhile.
 
     Args:
         home: the state directory.
-        application: its name.
+        application: name of the application.
 
     Returns:
-        How it ended; None when there was none.
+        The decided trial; None if there was none.
 
     Raises:
         OnTrialError: the application is stopped.
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the application is not deployed.
     """
     catalog = opened_catalog(home, application)
     healed = time.monotonic()
@@ -68,7 +68,7 @@ def await_trial(home: Home, application: str) -> TrialRow | None:
 
 
 def start(home: Home, application: str) -> None:
-    """Start the hosts that a new plan needs; when one cannot be started at all, or nowhere, take the plan back."""
+    """Start the hosts that a new plan needs; if one cannot be started, or no machine takes it, revert the trial."""
     try:
         launch(home, application)
         with Catalog(home).read() as connection:
@@ -81,7 +81,7 @@ def start(home: Home, application: str) -> None:
 
 
 def revert_open(catalog: Catalog, application: str, cause: str) -> TrialRow | None:
-    """Revert an open trial; None when there is none."""
+    """Revert the open trial and return it; return None if no trial is open."""
     with catalog.write() as connection:
         trial = read_trial(connection, application)
         if trial is None or trial.state != "OPEN":
