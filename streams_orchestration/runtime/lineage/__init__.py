@@ -1,1 +1,1 @@
-"""Lineage of an application: the graph of what comes from what."""
+"""Lineage of an application: the graph from its sources to its results, and the events for OpenLineage."""

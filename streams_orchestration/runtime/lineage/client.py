@@ -1,4 +1,4 @@
-"""The client of OpenLineage, as the environment names it: off unless a target is named."""
+"""The client of OpenLineage. The environment configures it; without a target, nothing is sent."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ URL, CONFIG, DISABLED, NAMESPACE = (
 )
 TRANSPORT = "OPENLINEAGE__TRANSPORT"
 SEND_SECONDS = 2.0
-"""How long a server that only a URL names may take to be connected, and to answer; a transport has its own limits."""
+"""Seconds to connect to a server configured by its URL alone, and to get its answer. A transport has its own limits."""
 _OBJECT = re.compile(r"<[\w.]+ object at 0x[0-9a-f]+>:? ?")
-"""Matches a part of an error's text that is another one each time."""
+"""Pattern for the address of an object in an error's text, which differs every time."""
 
 log = logging.getLogger("streams.lineage")
 
 
 class LineageError(StreamsRuntimeError):
-    """Events of OpenLineage cannot be sent."""
+    """The error that events of OpenLineage cannot be sent."""
 
 
 def target(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return in words where events go, without secrets; None if none are sent."""
+    """Return the target of events in words, without secrets; None if no events are sent."""
     if environment.get(DISABLED, "").strip().lower() == "true":
         return None
     if not _has_type(environment) and (url := environment.get(URL, "").strip()):
@@ -50,17 +50,17 @@ def target(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _has_type(environment: Mapping[str, str]) -> bool:
-    """Return True if variables describe a transport; the client itself sets others of their names for a URL."""
+    """Return True if variables describe a transport. For a plain URL, the client itself sets other such variables."""
     return TRANSPORT in environment or f"{TRANSPORT}__TYPE" in environment
 
 
 def namespace() -> str:
-    """Return the namespace of jobs."""
+    """Return the namespace of jobs: `OPENLINEAGE_NAMESPACE`, or `streams`."""
     return os.environ.get(NAMESPACE, "").strip() or "streams"
 
 
 def missing_client() -> str | None:
-    """Return why no lineage is sent although a target is named, and the remedy, if the client is not installed."""
+    """Return a message with a remedy if a target is configured, but the client is not installed; otherwise None."""
     if (where := target()) is None:
         return None
     message = missing_package("the client of OpenLineage", "openlineage.client", "openlineage", "openlineage-python")
@@ -80,7 +80,7 @@ def import_client() -> None:
 
 
 class Client:
-    """Sends events; each error is of one kind, and has one text as long as its cause is the same.
+    """The client that sends events. All its errors are LineageError, and the same cause gives the same text.
 
     Raises:
         LineageError: the environment names a transport that cannot be used.
@@ -89,7 +89,7 @@ class Client:
     def __init__(self) -> None:
         from openlineage.client import OpenLineageClient
 
-        # The repository of the working directory says nothing about the application; its address may have a token.
+        # The repository of the working directory is unrelated to the application, and its address may hold a token.
         config: dict[str, Any] = {"facets": {"source_code_location": {"disabled": True}}}
         if not _has_type(os.environ) and os.environ.get(URL, "").strip():
             config["transport"] = _http()
@@ -112,7 +112,7 @@ class Client:
             raise LineageError(_reason(error)) from error
 
     def close(self, seconds: float) -> None:
-        """Let events leave that a transport has taken, for so long."""
+        """Flush events that the transport has accepted, for at most `seconds`."""
         try:
             self._client.close(seconds)
         except Exception as error:
@@ -120,7 +120,7 @@ class Client:
 
 
 def _http() -> dict[str, Any]:
-    """Return the transport to the server that the plain variables name; what fails is tried again by the reporter."""
+    """Return the configuration of the transport for a plain URL, without retries, since the reporter retries."""
     transport: dict[str, Any] = {
         "type": "http",
         "url": os.environ[URL].strip(),
@@ -134,7 +134,7 @@ def _http() -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the cause in one line: the system's word where it has one, since libraries wrap it several times."""
+    """Return the cause in one line: the operating system's message if there is one, as libraries wrap it."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:

@@ -1,4 +1,4 @@
-"""Names the data that operators read and write as OpenLineage does, so that other jobs' events meet them.
+"""Names of the data that operators read and write, in OpenLineage's scheme, so that events of other jobs match them.
 
 https://openlineage.io/docs/spec/naming has the names: `kafka://host:port` and the topic, `s3://bucket` and the key,
 `postgres://host:port` and `database.schema.table`, `file` and the path. A name never holds a user, a password or
@@ -21,12 +21,12 @@ from streams_orchestration.operators.references import ReferenceError, resolved
 from streams_orchestration.operators.storage.port import is_address
 
 _AUTHORITY = re.compile(r"(?P<host>[\w.-]+|\[[\da-fA-F:.]+\])(?::(?P<port>\d+))?")
-"""Matches host and port; anything else in their place may be more than that, and is not shown."""
+"""Pattern for host and port. A text that does not match may hold secrets, and is not shown."""
 _DATABASES = {"postgresql": ("postgres", 5432), "mysql": ("mysql", 3306), "mariadb": ("mysql", 3306)}
-"""SQLAlchemy's name of a database -> OpenLineage's name of it, and its usual port."""
+"""SQLAlchemy's name of a database -> OpenLineage's name of it, and its default port."""
 KAFKA_PORT = 9092
 _PATTERN = re.compile(r"[*?\[{]")
-"""Begins the part of a path that stands for several names."""
+"""Pattern for the first wildcard in a path."""
 
 
 class DatasetName(NamedTuple):
@@ -37,12 +37,12 @@ class DatasetName(NamedTuple):
 
 
 def dataset_names(operator: type[Operator], context: OperatorContext, parameters: Any) -> tuple[DatasetName, ...]:
-    """Return the datasets that a source reads or a sink writes; none of what has no lasting place or no known one.
+    """Return the datasets that a source reads or a sink writes; empty if their place is unknown or not permanent.
 
     Args:
-        operator: its class.
-        context: its surroundings.
-        parameters: validated, of its class.
+        operator: class of the operator.
+        context: context of the operator.
+        parameters: the operator's validated parameters.
     """
     names = _NAMES.get(operator.__name__) if operator.__module__.startswith("streams_orchestration.") else None
     if names is not None:
@@ -51,7 +51,7 @@ def dataset_names(operator: type[Operator], context: OperatorContext, parameters
 
 
 def names_of_place(place: str, base: Path) -> tuple[DatasetName, ...]:
-    """Return the dataset of a path or of an address; none of other words, which an operator may have for people."""
+    """Return the dataset of a path or an address; empty for a description in words, as some operators have."""
     if is_address(place):
         return (_of_address(place),)
     if not place or " at " in place or " in " in place:
@@ -65,17 +65,17 @@ def _of_address(address: str) -> DatasetName:
 
 
 def _without_pattern(path: str) -> str:
-    """Return the directory that a pattern of files is in; the path itself if it is no pattern."""
+    """Return the directory before the first wildcard; the path itself if it has none."""
     before, *after = _PATTERN.split(path, maxsplit=1)
     return before.rpartition("/")[0] if after else before
 
 
 def _authority(netloc: str, port: int | None = None) -> str:
-    """Return host and port of an address, without a user; `?` for what is no host.
+    """Return host and port of an address without the user; `?` if they do not match the pattern.
 
     Args:
-        netloc: between `//` and the path.
-        port: where none stands there.
+        netloc: the part between `//` and the path.
+        port: the default port.
     """
     match = _AUTHORITY.fullmatch(netloc.rpartition("@")[2])
     if match is None:
@@ -85,7 +85,7 @@ def _authority(netloc: str, port: int | None = None) -> str:
 
 
 def _resolved(text: str) -> str:
-    """Return a text with the values of its references where this process has them."""
+    """Resolve the references in a text; if this process cannot, return the text unchanged."""
     try:
         return resolved(text, "url")
     except ReferenceError:
@@ -100,7 +100,7 @@ def _kafka(parameters: Any) -> tuple[DatasetName, ...]:
 
 
 def _broker(*attributes: str) -> Callable[[Any], tuple[DatasetName, ...]]:
-    """Return a function that names streams or topics of the broker at `url`."""
+    """Return a function that names the streams or topics in these parameters, at the broker in `url`."""
 
     def names(parameters: Any) -> tuple[DatasetName, ...]:
         parts = urlsplit(_resolved(parameters.url))
@@ -116,7 +116,7 @@ def _http(parameters: Any) -> tuple[DatasetName, ...]:
 
 
 def _table(parameters: Any) -> tuple[DatasetName, ...]:
-    """Name a table of a database; a query may read any tables, so it has no name."""
+    """Name a table of a database. Return nothing for a query, which may read any tables."""
     if parameters.table is None:
         return ()
     try:
@@ -134,7 +134,7 @@ def _table(parameters: Any) -> tuple[DatasetName, ...]:
 
 
 def _iceberg(parameters: Any) -> tuple[DatasetName, ...]:
-    """Name a table by its catalog: only that knows where the table is."""
+    """Name a table by its Iceberg catalog, since only the catalog knows the location of the table."""
     shown = shown_catalog({key: _resolved(str(value)) for key, value in parameters.catalog.items()})
     return (DatasetName(masked(shown) or "iceberg", parameters.table),)
 
@@ -152,4 +152,4 @@ _NAMES: dict[str, Callable[[Any], tuple[DatasetName, ...]]] = {
     "SqlSink": _table,
     "SqlSource": _table,
 }
-"""Class of a standard operator whose place is more than a path or an address -> the names of its data."""
+"""Class of a standard operator whose data are not at a path or an address -> function that names its datasets."""

@@ -1,4 +1,4 @@
-"""Makes the events of OpenLineage; loaded only where its client is installed."""
+"""Events of OpenLineage. This module is loaded only if the client of OpenLineage is installed."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from streams_orchestration.runtime.lineage.progress import EventName
 PRODUCER = f"https://pypi.org/project/streams-orchestration/{version('streams-orchestration')}/"
 set_producer(PRODUCER)
 UNITS = "streams_units"
-"""Name of the run facet that is our own."""
+"""Name of the product's own run facet."""
 
 
 @attr.define
 class UnitFacet:
-    """A unit of recovery: the last cut to which it would go back."""
+    """A unit of recovery, with the last cut to which a reset would go back."""
 
     name: str
     state: str
     epoch: int
     """The last complete epoch; 0 before the first one."""
     completedAt: str | None = None  # noqa: N815  the facets' way
-    """When that epoch was complete."""
+    """The time at which that epoch was complete, as `time_of` writes it."""
 
 
 @attr.define
@@ -56,16 +56,16 @@ def run_event(
     name: EventName, run: str, about: About, at: float, *, units: list[UnitFacet] | None = None,
     rows: Mapping[str, int] | None = None, error: str | None = None,
 ) -> RunEvent:  # fmt: skip
-    """Return an event.
+    """Make a run event.
 
     Args:
-        name: of the event.
+        name: type of the event.
         run: id of the run.
         about: the application.
-        at: unix seconds.
-        units: the units of recovery now.
-        rows: that sinks have published since the run began, by the name of the sink.
-        error: why a unit is not reset any more.
+        at: time of the event in unix seconds.
+        units: the current units of recovery.
+        rows: rows that sinks have published since the run began, by the name of the sink.
+        error: the reason why a unit is not reset any more.
     """
     engine = processing_engine_run.ProcessingEngineRunFacet(
         version("pyspark"), "Spark", version("streams-orchestration")
@@ -88,7 +88,7 @@ def run_event(
 
 
 def time_of(at: float) -> str:
-    """Return unix seconds as OpenLineage writes a time."""
+    """Return unix seconds in ISO 8601, UTC, with milliseconds."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 

@@ -1,4 +1,4 @@
-"""The data that a deployed application reads and writes, and the columns that its results are made from."""
+"""The datasets that a deployed application reads and writes, and the lineage of their columns."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ class Output:
     """A dataset that sinks write."""
 
     schema: str | None
-    """DDL; None where sinks write different ones, or none is known."""
+    """The schema as DDL; None if it is unknown, or sinks with different schemas write the dataset."""
     operators: list[str] = field(default_factory=list[str])
     """The sinks, by name."""
     columns: dict[str, Uses[DataColumn]] = field(default_factory=dict[str, Uses[DataColumn]])
-    """Column -> the columns of inputs that it depends on."""
+    """Column -> the input columns from which it is derived."""
     influences: Uses[DataColumn] = field(default_factory=dict[DataColumn, frozenset[Use]])
-    """The columns of inputs that decide which rows there are."""
+    """The input columns that decide which rows exist, such as those of filters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """All that an application reads and writes."""
+    """All datasets that an application reads and writes."""
 
     inputs: Mapping[DatasetName, str | None]
-    """Dataset -> its schema as DDL, None where none is known."""
+    """Dataset -> its schema as DDL, or None if unknown."""
     outputs: Mapping[DatasetName, Output]
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The facts about an application that its events tell."""
+    """The facts about an application for its events."""
 
     namespace: str
     application: str
@@ -63,13 +63,13 @@ class About:
 
 
 def flows_of(home: Home, base: str, compilation: Compilation, programs: Iterable[PeProgram]) -> Flows:
-    """Return what an application reads and writes; data without a lasting place, as that of a Beacon, is left out.
+    """Return the datasets that an application reads and writes. Data without a permanent place are left out.
 
     Args:
         home: the state directory.
         base: directory of the spec.
-        compilation: as it is deployed.
-        programs: of all its PEs.
+        compilation: the deployed compilation.
+        programs: the programs of all its PEs.
     """
     names = _names(home, base, programs)
     origins = ColumnOrigins(compilation, across_pes=True)
@@ -121,7 +121,7 @@ def _names_of(operator: OperatorProgram, directories: Directories) -> tuple[Data
 
 
 def _in_data(uses: Uses[tuple[str, str]], names: Mapping[str, tuple[DatasetName, ...]]) -> Uses[DataColumn]:
-    """Return dependences on columns of sources as those on columns of datasets."""
+    """Translate uses of sources' columns into uses of the columns of their datasets."""
     found: dict[DataColumn, frozenset[Use]] = defaultdict(frozenset)
     for (node, column), ways in uses.items():
         for dataset in names.get(node.removeprefix("sources/"), ()):

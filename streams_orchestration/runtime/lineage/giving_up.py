@@ -1,4 +1,4 @@
-"""Tells OpenLineage that an application is given up, for processes that are no host."""
+"""Reports to OpenLineage that an application has failed for good, from processes that are no host."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from streams_orchestration.runtime.storage.home import Home
 
 
 def report_failure(home: Home, application: str) -> None:
-    """Send within a few seconds that a unit is not reset any more, if that is so and was not sent.
+    """Send a FAIL event if a unit is not reset any more and the event was not sent yet; take a few seconds at most.
 
-    Whoever gives an application up or stops it calls this, since no host may live that does it.
+    Processes that give up or stop an application call this function, since no host may be alive to send the event.
     """
     if target() is None:
         return
-    # loads the compiler and more, which those who send nothing do without
+    # imported here, since these load the compiler, which is not needed if nothing is sent
     from streams_orchestration.runtime.catalog.catalog import Catalog
     from streams_orchestration.runtime.lineage.reporter import reporter
 

@@ -1,9 +1,8 @@
-"""Lineage of an application: from the data it reads, over PEs and streams, to its results; and from spec to deployment.
+"""The lineage graph of an application: from its sources over PEs and streams to its sinks, and from spec to deployment.
 
-One graph says it for Dagster's lineage page, for `streams lineage` and for OpenLineage's events. Nodes are named by
-their path: `spec`, `fusion_plan`, `deployment`, `sources/Flights`, `pes/pe_0`, `streams/Out[1].B`, `sinks/Results`. A
-file that an operator reads beside its streams is called as the operator and the parameter that names it:
-`sources/Airlines.table`.
+Dagster's lineage page and `streams lineage` show this graph. Nodes are named by their path: `spec`, `fusion_plan`,
+`deployment`, `sources/Flights`, `pes/pe_0`, `streams/Out[1].B`, `sinks/Results`. A file that an operator reads beside
+its streams is named by the operator and the parameter that names the file: `sources/Airlines.table`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ FORMATS = ("csv", "json", "jsonl", "line", "parquet", "arrow", "orc", "txt")
 
 
 def stage_lineage(application: str) -> nx.DiGraph[str]:
-    """The part that is known before anything is compiled: spec, stages, deployment."""
+    """Return the part of the graph that is known before compilation: spec, stages, deployment."""
     graph: nx.DiGraph[str] = nx.DiGraph(application=application)
     _add(graph, "spec", "spec", f"The spec of {application}")
     for stage in STAGES:
@@ -45,12 +44,17 @@ def stage_lineage(application: str) -> nx.DiGraph[str]:
 
 
 def lineage_graph(compilation: Compilation) -> nx.DiGraph[str]:
-    """The whole lineage of a compiled application.
+    """Return the whole lineage graph of a compiled application.
 
-    Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`; PEs
-    have `operators`, sources and sinks `operator`, `location`, `address` without credentials, and `format`, streams and
-    ends `schema`, where known; streams and sinks `columns`, the origins of their columns, and `influences`, the columns
-    that decide which tuples there are; all but stages `place`, the line of the spec.
+    Every node has `kind` (spec, stage, deployment, source, pe, stream, sink, import, export) and `description`. Further
+    attributes, if known:
+
+    - PEs: `operators`.
+    - Sources and sinks: `operator`, `location`, `address` without credentials, and `format`.
+    - Streams, sources and sinks: `schema`.
+    - Streams and sinks: `columns`, the origins of their columns, and `influences`, the columns that decide which tuples
+      exist.
+    - PEs, streams, sources and sinks: `place`, the line of the spec.
     """
     origins = ColumnOrigins(compilation)
     logical, physical = compilation.logical, compilation.physical
@@ -122,7 +126,7 @@ def _add_pe(graph: nx.DiGraph[str], name: str, pe: ProcessingElement, compilatio
 def _add_ends(
     graph: nx.DiGraph[str], pe: str, operator: PhysicalOperator, model: LogicalOperator, address: str | None
 ) -> None:
-    """The data that a source reads and a sink writes; an operator with neither inputs nor outputs has none."""
+    """Add the data that a source reads or a sink writes. An operator with neither inputs nor outputs adds nothing."""
     location = next(
         (masked(str(model.parameters[key])) for key in LOCATION_PARAMETERS if model.parameters.get(key)), None
     )

@@ -1,8 +1,7 @@
-"""Decides which event of OpenLineage is due, from what the catalog says of an application; pure.
+"""Decides which event of OpenLineage is due, from the state of an application in the catalog. Its functions are pure.
 
 An application that runs from its start to its end has one run: START, RUNNING now and then, and COMPLETE, ABORT or
-FAIL. A run that has ended is never gone on with: an application that runs again, also after a forced reset, gets a
-new one.
+FAIL. A run that has ended is never continued: an application that runs again gets a new run, also after a forced reset.
 
 >>> started = Moment("RUNNING", 10.0, None, (), {"region-0": 0}, at=11.0)
 >>> due(None, started, None), due(Sent("START", 10.0), started, None)
@@ -17,14 +16,14 @@ from typing import Literal, NamedTuple
 
 EventName = Literal["START", "RUNNING", "COMPLETE", "ABORT", "FAIL"]
 Step = EventName | Literal["BEGIN"]
-"""An event to send; BEGIN: a run is to be begun first."""
+"""The next step: an event to send, or BEGIN to enter a new run into the catalog first."""
 ENDS = ("COMPLETE", "ABORT", "FAIL")
 RUNNING_SECONDS = 60.0
-"""The least seconds between two RUNNING events of which the later one only tells of new cuts."""
+"""Least seconds between two RUNNING events if the later one reports only new cuts."""
 
 
 class Sent(NamedTuple):
-    """The run that was begun last, and its last event; empty before the first one."""
+    """The latest run: its last event, which is empty before START, and the start time of the application then."""
 
     event: EventName | Literal[""]
     started_at: float
@@ -35,24 +34,24 @@ class Moment:
     """An application at one moment."""
 
     state: Literal["RUNNING", "ENDING", "COMPLETE", "ABORT"]
-    """ENDING: it is not wanted any more, and its hosts have not ended."""
+    """ENDING: the application is not wanted any more, but its hosts have not ended yet."""
     started_at: float
     failure: str | None
-    """Why a unit is not reset any more, in words; None while all run or are reset."""
+    """The reason in words why a unit is not reset any more; None while all units run or are being reset."""
     condition: tuple[object, ...]
-    """A RUNNING event is due at once if this has changed."""
+    """Facts whose change makes a RUNNING event due at once."""
     epochs: Mapping[str, int]
     """Unit -> its last complete epoch."""
     at: float
 
 
 def due(sent: Sent | None, moment: Moment, told: Moment | None) -> Step | None:
-    """Return the next step; None if nothing is to be told now.
+    """Return the next step, or None if nothing is due.
 
     Args:
-        sent: the run that was begun last; None if there is none.
+        sent: the latest run; None if there is none.
         moment: the application now.
-        told: the application when this process sent the last event of the run; None if it has sent none.
+        told: the application when this process sent the last event of the run; None if this process sent none.
     """
     over = sent is None or sent.event in ENDS
     if sent is not None and sent.started_at != moment.started_at and not over:

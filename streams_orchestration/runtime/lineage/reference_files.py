@@ -1,4 +1,4 @@
-"""The files that operators read beside their streams, as the table of a `Lookup`: sources of the lineage, too."""
+"""The files that operators read beside their streams, such as the table of a `Lookup`. They are sources, too."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from streams_orchestration.operators.implementation import import_operator
 
 
 class ReferenceFile(NamedTuple):
-    """A file, or a directory or pattern of several, as a parameter names it."""
+    """A file, directory or pattern of files that a parameter names."""
 
     name: str
-    """The parameter, as `table` of a `Lookup`; the name of a table that does not stream."""
+    """Name of the parameter, such as `table` of a `Lookup`; of a static table in a mapping, the table's name."""
     file: str
     facts: Mapping[str, Any]
-    """The values that stand beside it in the spec, such as `format` and `schema`."""
+    """The neighbouring values of the file in the spec, such as `format` and `schema`."""
 
 
 def reference_files(operator: LogicalOperator, *, import_all: bool) -> list[ReferenceFile]:
-    """Return the files that an operator with input ports reads; none when its class or its parameters are faulty.
+    """Return the files that an operator with input ports reads; empty if its class or its parameters are invalid.
 
     Args:
-        operator: of the flattened application.
-        import_all: modules of a user's own may be imported, too.
+        operator: an operator of the flattened application.
+        import_all: also import modules of the user. If False, only standard operators are examined.
     """
     if not operator.inputs or not (import_all or is_standard(operator)):
         return []
@@ -44,7 +44,7 @@ def reference_files(operator: LogicalOperator, *, import_all: bool) -> list[Refe
 
 
 def _mentions(parameters: Mapping[str, Any], file: str, within: str = "") -> Iterator[ReferenceFile]:
-    """Find the parameters that name a file; one within a mapping is called as the mapping."""
+    """Find the parameters that name a file. A parameter within a mapping gets the outer mapping's name."""
     for name, value in parameters.items():
         if value == file:
             yield ReferenceFile(within or name, file, parameters if within else {})

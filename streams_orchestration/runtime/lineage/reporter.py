@@ -1,4 +1,4 @@
-"""Sends events of OpenLineage while an application runs, on a thread of its own: a slow server holds nothing up."""
+"""Sends events of OpenLineage while an application runs, on a thread of its own: a slow server delays nothing."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from openlineage.client.event_v2 import RunEvent
 
 TURN_SECONDS = 2.0
-"""The least time between two looks, however often the catalog changes."""
+"""Least seconds between two looks, however often the catalog changes."""
 LOOK_SECONDS = 10.0
 """Seconds between two looks while the catalog does not change."""
 LONGEST_PAUSE = 60.0
-"""Longest seconds between two attempts while the server is not reached; the pause doubles up to this."""
+"""Most seconds between two attempts while the server is not reached. The pause doubles up to this."""
 END_SECONDS = 4.0
-"""How long a stop waits for the last events."""
+"""Most seconds that a stop waits for the last events."""
 STEPS = 5
-"""Most steps of one look: the end of the run before, a new run, its START, a RUNNING, its end."""
+"""Most steps of one look: the end of the former run, a new run, its START, a RUNNING, its end."""
 
 log = logging.getLogger("streams.lineage")
 
 
 class Sender(Protocol):
-    """Sends events."""
+    """The interface for sending events."""
 
     def send(self, event: RunEvent) -> None:
         """Send an event.
@@ -61,18 +61,18 @@ class Sender(Protocol):
         """
 
     def close(self, seconds: float) -> None:
-        """Let events leave that are under way."""
+        """Flush events under way, for at most `seconds`."""
 
 
 class Reporter:
-    """Sends the events of one application; the catalog says which were sent, so that another host can go on.
+    """The reporter of one application. Sent events are recorded in the catalog, so that another host can continue.
 
     Args:
-        catalog: of the application.
+        catalog: the catalog.
         home: the state directory.
-        application: its name.
-        host: the number of the host that has this reporter; None if it is no host, and reports failures only.
-        client: sends the events; without one nothing is done.
+        application: name of the application.
+        host: number of this host; None in a process that is no host, which reports failures only.
+        client: sends the events; None to send nothing.
     """
 
     def __init__(self, catalog: Catalog, home: Home, application: str, host: int | None, client: Sender | None) -> None:
@@ -80,9 +80,9 @@ class Reporter:
         self._client = client
         self._programs: tuple[PeProgram, ...] = ()
         self._about: About | None = None
-        """The facts about the plan that is loaded, once they were needed."""
+        """The facts about the loaded plan, read when first needed."""
         self._told: tuple[str, Moment] | None = None
-        """The run of the last event that was sent here, and the application then."""
+        """The run of the last event that this process sent, and the application at that time."""
         self._said: str | None = None
         self._pause = 0.0
         self._errors = RecurringErrors(log)
@@ -90,7 +90,7 @@ class Reporter:
         self._thread = threading.Thread(target=self._run, name="lineage", daemon=True)
 
     def load(self, programs: Iterable[PeProgram]) -> None:
-        """Take the programs of all PEs of the deployed plan, and import their modules before threads need them."""
+        """Take the programs of all PEs of the deployed plan, and import their modules before threads start."""
         if self._client is None:
             return
         self._programs, self._about = tuple(programs), None
@@ -104,7 +104,7 @@ class Reporter:
             self._thread.start()
 
     def stop(self) -> None:
-        """Send the last event if the application has ended, as far as that is possible in a few seconds."""
+        """Stop the thread, which sends the final event if the application has ended; wait `END_SECONDS` at most."""
         self._stopped.set()
         self._catalog.changes.wake()
         if self._thread.is_alive():
@@ -114,8 +114,8 @@ class Reporter:
         """Look at the application once, and send all events that are due.
 
         Raises:
-            LineageError: an event could not be sent; it is due again.
-            CatalogUnavailableError: the catalog is away.
+            LineageError: an event could not be sent; it stays due.
+            CatalogUnavailableError: the catalog is unavailable.
         """
         for _ in range(STEPS):
             with self._catalog.read() as connection:
@@ -132,18 +132,21 @@ class Reporter:
                 self._send(step, view)
 
     def _tells(self, view: View, *, last: bool) -> bool:
-        """Return True if events are sent from here: by the first host that lives, and ends by any that finds them."""
+        """Return True if this process sends the events.
+
+        The first live host sends them; the end of a run is sent by any host that ends; other processes send failures.
+        """
         if self._host is None:
             return view.moment.failure is not None
         return view.reporter == self._host or (last and view.moment.state != "RUNNING")
 
     def _begin(self, view: View) -> None:
-        """Enter a new run, unless another process has been quicker."""
+        """Enter a new run into the catalog, unless another process was faster."""
         from openlineage.client.uuid import generate_new_uuid
 
         r = tables.lineage_run
         started = view.moment.started_at
-        rows = {} if view.first and view.run is None else view.rows  # the first batches may be quicker than this
+        rows = {} if view.first and view.run is None else view.rows  # batches may have been committed before this
         mine = r.c.application == self._application
         with self._catalog.write() as connection:
             if LineageRunRow.one_or_none(connection, select(r).where(mine)) != view.run:
@@ -180,7 +183,7 @@ class Reporter:
         self._told = run.run, moment
 
     def _facts(self) -> About:
-        """Return the facts about the deployed application; its data are left out where they cannot be read."""
+        """Return the facts about the deployed application; its datasets are left out if they cannot be read."""
         if self._about is None:
             self._about = self._read_facts()
         return self._about
@@ -225,7 +228,7 @@ class Reporter:
         self._errors.gone("Lineage cannot be sent")
 
     def _failed(self, error: LineageError) -> None:
-        """Say what is wrong, once, and rest for longer each time."""
+        """Log an error once, and double the pause."""
         self._pause = min(max(2 * self._pause, TURN_SECONDS), LONGEST_PAUSE)
         if self._said != str(error):
             self._said = str(error)
@@ -240,19 +243,19 @@ class Reporter:
 
 
 def reporter(catalog: Catalog, home: Home, application: str, host: int | None) -> Reporter:
-    """Return what sends the events of an application, to where the environment says; call it before threads start.
+    """Return the reporter of an application, with the target of the environment; call this before threads start.
 
     Args:
-        catalog: of the application.
+        catalog: the catalog.
         home: the state directory.
-        application: its name.
-        host: the number of the host that this process is; None if it is none.
+        application: name of the application.
+        host: number of the host that this process is; None if it is no host.
     """
     return Reporter(catalog, home, application, host, _client())
 
 
 def _client() -> Client | None:
-    """Return the client; None if nothing is to be sent, or cannot be, which is logged."""
+    """Return the client; None if no target is configured, or if the client cannot be used, which is logged."""
     if (where := target()) is None:
         return None
     if problem := missing_client():

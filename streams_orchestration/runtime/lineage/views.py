@@ -1,4 +1,4 @@
-"""Reads what events of OpenLineage tell of an application from its catalog."""
+"""Reads the state of an application for events of OpenLineage from the catalog."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BROKEN = ("UNHEALTHY", "RESETTING", "MAXIMUM_RESET_ATTEMPTS_REACHED", "FAILED")
 
 @dataclass(frozen=True, slots=True)
 class ApplicationFacts(CatalogRow):
-    """The columns of an application that decide about its run."""
+    """The columns of an application's row that determine its run."""
 
     wanted: Literal["RUNNING", "STOPPED"]
     state: ApplicationState
@@ -37,33 +37,33 @@ class ApplicationFacts(CatalogRow):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An application as its events tell it."""
+    """The state of an application for its events."""
 
     moment: Moment
     run: LineageRunRow | None
-    """The run that was begun last."""
+    """The latest run."""
     units: list[UnitRow]
     rows: dict[str, int]
-    """Sink -> rows that are visible for good, since the application was deployed."""
+    """Sink -> rows that are finally visible, counted since the application was deployed."""
     first: bool
-    """Whether the application has not stood still since it was deployed from nothing."""
+    """True if the application was not stopped since its fresh start."""
     reporter: int | None
-    """The host that sends events: of those that live, the one with the lowest number; None if none lives."""
+    """The host that sends events: the live host with the lowest number; None if no host lives."""
 
     @property
     def sent(self) -> Sent | None:
-        """Return what was sent of the run that was begun last."""
+        """The last event of the latest run; None if there is no run."""
         return None if self.run is None else Sent(self.run.event, self.run.started_at)
 
 
 def read_view(connection: Connection, home: Home, application: str, *, last: bool) -> View | None:
-    """Return an application as its events tell it; None if it is not deployed.
+    """Return the state of an application for its events; None if it is not deployed.
 
     Args:
-        connection: of a transaction.
+        connection: a connection in a transaction.
         home: the state directory.
-        application: its name.
-        last: a host is about to end, and has done all that it could: then a stopped application is at its end.
+        application: name of the application.
+        last: True when the reporter stops. An application that is not wanted to run then counts as ended.
     """
     a, u, h, s, r = tables.application, tables.unit, tables.host, tables.sink, tables.lineage_run
     columns = (a.c.wanted, a.c.state, a.c.taken_at, a.c.deployed_at, a.c.started_at, a.c.plan)
@@ -101,7 +101,7 @@ def _state(facts: ApplicationFacts, *, last: bool) -> Literal["RUNNING", "ENDING
 
 
 def _failure(connection: Connection, home: Home, application: str, now: float) -> str | None:
-    """Return in words which units are not reset any more, and why; None while all run or are reset."""
+    """Describe the units that are not reset any more, with reasons; return None while all run or are being reset."""
     status = units_status(connection, home, application)
     lost = [each for each in failures(status, now) if each.exhausted]
     return " ".join(f"{each.unit}: {each.reason}{each.log_hint}. {each.remedy}" for each in lost) or None

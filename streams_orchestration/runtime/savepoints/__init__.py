@@ -1,1 +1,1 @@
-"""Savepoints: where an application stood, with its state, in directories of their own."""
+"""Savepoints: the positions and states of an application at a cut, each in a directory of its own."""

@@ -1,4 +1,4 @@
-"""Savepoints that go to other places, and come from there."""
+"""Export and import of savepoints."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from streams_orchestration.runtime.storage.home import Home
 
 @dataclass(frozen=True)
 class Copied:
-    """A savepoint that is in one more place."""
+    """The copy of a savepoint."""
 
     manifest: Manifest
     place: Place
     new: bool = True
-    """Whether the savepoint was not in that place before."""
+    """False if the savepoint was in that place already."""
 
 
 def export_savepoint(home: Home, reference: str, directory: Path) -> Copied:
-    """Write a savepoint into a directory that is complete by itself; every file is read and checked.
+    """Copy a savepoint into a self-contained directory, and check every file against its checksum.
 
     Args:
         home: the state directory.
-        reference: of the savepoint.
-        directory: that is not there, or empty.
+        reference: the savepoint, as of `savepoint_of`.
+        directory: a directory that does not exist or is empty.
 
     Raises:
-        SavepointError: there is no such savepoint, it is damaged, or the directory cannot be written.
+        SavepointError: the savepoint does not exist or is damaged, or the directory cannot be written.
     """
     source = savepoint_of(home, reference)
     manifest = read_manifest(source)
@@ -72,15 +72,16 @@ def _refuse_taken(target: Path) -> None:
 
 
 def import_savepoint(home: Home, directory: Path, name: str | None = None) -> Copied:
-    """Take a savepoint that was exported into a state directory; nothing changes if it is there already.
+    """Import an exported savepoint into a state directory. If it is there already, nothing changes.
 
     Args:
         home: the state directory.
-        directory: that was exported.
-        name: that it gets; its own when None.
+        directory: the exported directory.
+        name: name of the imported savepoint; None for its own name.
 
     Raises:
-        SavepointError: it is no savepoint, is damaged, was made by a newer version, or another one has its name.
+        SavepointError: the directory is no savepoint, is damaged, or was made by a newer version of the product; or
+            another savepoint has the name.
     """
     source = here(directory)
     manifest = read_manifest(source)

@@ -1,4 +1,4 @@
-"""Taking a savepoint: the application stands still at a cut for as long as its states get other names, and runs on."""
+"""Taking a savepoint: the application is held at a cut while its state files are copied, and then runs on."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ from streams_orchestration.runtime.units.holding import HOLD_SECONDS, under_way
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog, read_units
 
 WITHIN_SECONDS = 120.0
-"""Seconds within which the application must come to a cut."""
+"""Default seconds in which the application must reach a cut."""
 COPIES = 8
-"""States that are copied at the same time while the application stands still."""
+"""Most states that are copied at the same time while the application is held."""
 
 
 @dataclass(frozen=True)
@@ -65,17 +65,17 @@ class Created:
     manifest: Manifest
     place: Place
     paused_seconds: float
-    """How long nothing came in."""
+    """Seconds for which the application was held."""
 
 
 @dataclass(frozen=True)
 class _Taken:
-    """The cut of the whole application."""
+    """The application at its cut."""
 
     row: ApplicationRow
     plan: Compilation
     cut: CommonCut
-    """The cut; its states are in files of the savepoint."""
+    """The cut. Its states point to files of the savepoint."""
     imports: tuple[SavedImport, ...]
     sinks: tuple[SavedSink, ...]
 
@@ -87,21 +87,22 @@ def create_savepoint(
     *,
     within: float = WITHIN_SECONDS,
 ) -> Created:
-    """Take a savepoint of an application, which runs on; one that was stopped amid an epoch runs up to its cut.
+    """Take a savepoint of an application, which keeps running.
 
-    While a redeploy is on trial it waits: what is saved is what stays.
+    If the application was stopped within an epoch, it is started until it reaches a cut, and stopped again. If a
+    redeploy is on trial, this function first waits until the trial is decided.
 
     Args:
         home: the state directory.
-        application: its name.
-        name: of the savepoint; the time, UTC, when None.
-        within: seconds in which the application must come to a cut.
+        application: name of the application.
+        name: name of the savepoint; None for the current time in UTC.
+        within: seconds in which the application must reach a cut.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        SavepointError: it did not come to a cut in time, one of its operators cannot be imported here, or the savepoint
-            cannot be written; nothing is left of it.
-        BeingStartedError: another process has been starting, or redeploying, the application for too long.
+        SavepointError: the application did not reach a cut in time, one of its operators cannot be imported here, or
+            the savepoint cannot be written. Nothing is left of the savepoint.
+        BeingStartedError: another process has been starting or redeploying the application for too long.
         OnTrialError: its last redeploy is on trial, and the application is stopped.
         OperatorError: a state cannot be read.
     """
@@ -161,7 +162,10 @@ def _at_rest(
 
 
 def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool) -> None:
-    """Have the application run; for a while only, if it is to be stopped again should this process be killed."""
+    """Mark the application as wanted to run; with `for_a_while`, only until `HOLD_SECONDS` from now.
+
+    The limit stops an application again that was stopped before, even if this process is killed.
+    """
     a = tables.application
     settings = Settings.from_environment(home.environment)
     with catalog.write() as connection:
@@ -172,7 +176,7 @@ def _resume(home: Home, catalog: Catalog, application: str, *, for_a_while: bool
 
 
 def _standing(home: Home, application: str, rest: str) -> str:
-    """Describe what is under way, which units do not work, and which end epochs only at their trigger operator."""
+    """Describe the work under way, the units that do not work, and those whose epochs end only by their operator."""
     units = read_units(home, application).units
     failing = [f"{unit.name} is {unit.state}" for unit in units if unit.state in ("UNHEALTHY", "RESETTING")]
     driven = [
@@ -184,7 +188,7 @@ def _standing(home: Home, application: str, rest: str) -> str:
 
 
 def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeProgram], directory: Place) -> _Taken:
-    """Read where the application stands, and name its states in the savepoint; their files are read later."""
+    """Read the cut of the held application, and copy its state files into the savepoint. They are checked later."""
     units = {program.unit for program in programs}
     with catalog.read() as connection:
         if rest := under_way(connection, application, programs, units):
@@ -226,7 +230,7 @@ def _imports(connection: Connection, application: str, cut: CommonCut) -> Iterab
 
 
 def _described(directory: Place, name: str, taken: _Taken) -> Manifest:
-    """Return the manifest, after checking that every file was read and matches the catalog."""
+    """Return the manifest, after reading every state file and checking it against the catalog."""
     cut, row = taken.cut, taken.row
     ended = tuple(sorted(cut.exhausted))
     return Manifest(

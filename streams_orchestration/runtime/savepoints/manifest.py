@@ -1,4 +1,4 @@
-"""The contents of a savepoint: its manifest, and the files that this names."""
+"""The contents of a savepoint: its manifest, and the files that the manifest names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from streams_orchestration.runtime.programs.batches import StateFile, StoredStat
 from streams_orchestration.runtime.savepoints.place import Place, UnfitFileError, reason_of
 
 SCHEMA_VERSION = 1
-"""Version of the schema of the manifest and of the files that it names."""
+"""Version of the format of the manifest and of the files that it names."""
 MANIFEST = "manifest.json"
 PLAN = "plan.json"
 MANIFEST_BYTES = 256 << 20
@@ -27,7 +27,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
 
 
 class SavepointError(StreamsRuntimeError):
-    """A savepoint cannot be made, read, or used."""
+    """The error that a savepoint cannot be made, read, or used."""
 
 
 class _Part(BaseModel):
@@ -44,7 +44,7 @@ class SavedFile(_Part):
     checksum: int
     """CRC-32."""
     batch: int = 0
-    """For a state, the batch that wrote it."""
+    """For a state's file, the batch that wrote it."""
     place: str = ""
     """For the state of a Spark query, the path of the file in its checkpoint."""
 
@@ -64,40 +64,40 @@ class SavedState(_Part):
     operator: str
     """Physical name."""
     rows: int | None
-    """None of a query of Spark's."""
+    """None for the checkpoint of a Spark query; the number of rows is unknown then."""
     files: tuple[SavedFile, ...]
-    """The whole of it first, then what changed, in order."""
+    """The full state first, then incremental changes in order."""
 
 
 class SavedImport(_Part):
-    """How far an Import had read a stream of another application."""
+    """The position of an Import in a stream of another application."""
 
     name: str
-    """Name of the Import, a replica."""
+    """Physical name of the Import."""
     operator: str
-    """Physical name of the operator that gets its tuples."""
+    """Physical name of the operator that receives its tuples."""
     port: int
     application: str
     stream: str
     life: str
-    """First digits of the life of the exporting application."""
+    """Life id of the exporting application."""
     position: int
     """The number of the next segment to read."""
 
 
 class SavedSink(_Part):
-    """The destination of a sink, and what it had published."""
+    """The destination of a sink, and the files that it had published."""
 
     operator: str
     place: str
     files: int
     """Number of files that it had published."""
     newest: str | None = None
-    """The last of their names."""
+    """The last of the files' names."""
 
 
 class Positions(_Part):
-    """The positions from which the application goes on."""
+    """The positions from which the application continues."""
 
     sources: dict[str, dict[str, Any]]
     """Operator -> its offset."""
@@ -120,15 +120,15 @@ class Manifest(_Part):
     created_at: str
     """ISO 8601, UTC."""
     life: str
-    """Life of the application when it was taken."""
+    """Life id of the application when the savepoint was taken."""
     fingerprint: str
-    """Fingerprint of the application's plan as it was compiled."""
+    """Fingerprint of the application's compiled plan."""
     epoch: int
-    """The highest complete one."""
+    """The highest complete epoch of its units."""
     batch: int
-    """The highest one."""
+    """The highest batch of its PEs."""
     complete: bool
-    """The application had come to its end."""
+    """True if the application was complete."""
     plan: SavedFile
     positions: Positions
     states: tuple[SavedState, ...]
@@ -136,12 +136,12 @@ class Manifest(_Part):
 
     @property
     def files(self) -> tuple[SavedFile, ...]:
-        """Return all files of the directory except the manifest."""
+        """All files of the directory except the manifest."""
         return (self.plan, *(file for state in self.states for file in state.files))
 
     @property
     def title(self) -> str:
-        """Return the name by which a user refers to it from any application."""
+        """The name by which a user refers to the savepoint, as `application/name`."""
         return f"{self.application}/{self.name}"
 
     @property
@@ -154,7 +154,7 @@ class Manifest(_Part):
         return self.model_dump(mode="json", by_alias=True)
 
     def stored_states(self, place: Place) -> dict[str, StoredState]:
-        """Operator -> its state, in the files of a savepoint, as its store names them."""
+        """Map each operator to its state in the files of the savepoint at `place`."""
         return {
             state.operator: StoredState(
                 state.operator,
@@ -165,17 +165,17 @@ class Manifest(_Part):
 
 
 def write_manifest(place: Place, manifest: Manifest) -> None:
-    """Write it, durably and with a checksum of its own; the last of a savepoint's files."""
+    """Write the manifest durably, with a checksum of its own. It is the last file of a savepoint to be written."""
     content = manifest.document()
     text = json.dumps(content | {"checksum": _checksum(content)}, indent=2, ensure_ascii=False)
     (place / MANIFEST).write(text.encode() + b"\n")
 
 
 def read_manifest(place: Place) -> Manifest:
-    """The manifest of a savepoint.
+    """Read the manifest of a savepoint.
 
     Raises:
-        SavepointError: the place is no savepoint, or one that this version of the product cannot read.
+        SavepointError: the place is no savepoint, is damaged, or was made by a newer version of the product.
     """
     path = place / MANIFEST
     try:
@@ -210,7 +210,7 @@ def read_manifest(place: Place) -> Manifest:
 
 
 def check_file(path: Place, file: SavedFile, content: bytes) -> None:
-    """Raise SavepointError when the content of a file does not match the manifest."""
+    """Raise SavepointError if the content of a file does not match the manifest."""
     if len(content) != file.size:
         raise damaged(path, f"it has {len(content)} of {file.size} bytes")
     if zlib.crc32(content) != file.checksum:
@@ -221,7 +221,7 @@ def read_file(place: Place, file: SavedFile) -> bytes:
     """Return the content of a file of a savepoint.
 
     Raises:
-        SavepointError: it is gone, cannot be read, or was altered.
+        SavepointError: the file is missing, cannot be read, or was altered.
     """
     path = place / file.name
     try:
@@ -240,17 +240,17 @@ def read_file(place: Place, file: SavedFile) -> bytes:
 
 
 def write_plan(place: Place, plan: Compilation) -> SavedFile:
-    """Write the plan that the savepoint was taken of, with its programs."""
+    """Write the plan of the saved application, with its PE programs."""
     content = dump(plan)
     (place / PLAN).write(content)
     return SavedFile(name=PLAN, size=len(content), checksum=zlib.crc32(content))
 
 
 def read_plan(place: Place, manifest: Manifest) -> Compilation:
-    """The plan that a savepoint was taken of.
+    """Read the plan of the saved application.
 
     Raises:
-        SavepointError: it is gone, was altered, or is that of a version of the product which plans otherwise.
+        SavepointError: the file is missing or was altered, or this version of the product cannot read the plan.
     """
     content = read_file(place, manifest.plan)
     try:
@@ -266,7 +266,7 @@ def read_plan(place: Place, manifest: Manifest) -> Compilation:
 
 
 class _NoDocumentError(ValueError):
-    """Content that is no JSON document; the message gives the reason."""
+    """The error that content is no JSON document; the message gives the reason."""
 
 
 def _document(content: bytes) -> Any:
@@ -286,7 +286,7 @@ def _document(content: bytes) -> Any:
 
 
 def damaged(path: Place, reason: str) -> SavepointError:
-    """The error of a file that is not what the savepoint was made with."""
+    """Return the error for a file that was altered since the savepoint was made."""
     return SavepointError(f"{path} is damaged: {reason}. Bring it back from a copy, or use another savepoint.")
 
 

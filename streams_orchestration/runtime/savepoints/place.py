@@ -19,48 +19,48 @@ KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFDIR: "a directory",
 }
-"""Files that are no plain ones, in words."""
+"""File type, as `stat.S_IFMT` returns it -> its name in words. Plain files are not listed."""
 
 
 class UnfitFileError(Exception):
-    """A file of a savepoint that is not read, and the reason."""
+    """The error that a file of a savepoint is refused, such as a link or a pipe; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A directory with the files of a savepoint; as text it is where a user finds it."""
+    """The directory or a file of a savepoint. Its text is the location shown to users."""
 
     store: Store
     address: str
-    """Address in the store; an absolute path is a directory of this machine."""
+    """Address in the store. An absolute path is on this machine."""
 
     def __str__(self) -> str:
         return self.store.title(self.address)
 
     @property
     def name(self) -> str:
-        """Return the last part of the address."""
+        """The last part of the address."""
         return self.address.rpartition("/")[2]
 
     @property
     def application(self) -> str:
-        """The name before it: among savepoints of a store, whose it is."""
+        """The last part but one of the address: the application of a savepoint in a store."""
         return self.address.rpartition("/")[0].rpartition("/")[2]
 
     @property
     def path(self) -> Path | None:
-        """The directory on this machine; None when it is in an object store."""
+        """The path on this machine; None in an object store."""
         return self.store.path(self.address)
 
     def __truediv__(self, name: str) -> Place:
         return Place(self.store, f"{self.address}/{name}")
 
     def size(self) -> int:
-        """Return the bytes of the file of this name, which is not read for that.
+        """Return the size of this file in bytes, without reading it.
 
         Raises:
-            UnfitFileError: it is no plain file, or stands in a directory of the savepoint that is a symbolic link.
-            OSError: it cannot be looked at.
+            UnfitFileError: it is no plain file, or its directory is the savepoint's `states` as a symbolic link.
+            OSError: it cannot be examined.
         """
         if self.path is None:
             return self.store.size(self.address)
@@ -73,16 +73,16 @@ class Place:
         return self.path.lstat().st_size
 
     def read(self) -> bytes:
-        """Return the content of the file of this name.
+        """Return the content of this file.
 
         Raises:
             UnfitFileError: see `size`.
-            OSError: it cannot be read.
+            OSError: the file cannot be read.
         """
         size = self.size()
         if self.path is None:
             return self.store.read(self.address)
-        # the file may be another one by now: such a link is not followed, and such a pipe not waited for
+        # the file may have been replaced since: a link is not followed, and a pipe does not block
         descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -91,22 +91,22 @@ class Place:
             return file.read(size + 1)
 
     def write(self, content: bytes) -> None:
-        """Write the file of this name, its content on disk.
+        """Write this file, and sync its content to disk.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         self.store.write(self.address, content)
         self.store.sync_contents([self.address])
 
 
 def _kind(path: Path) -> str | None:
-    """Return the kind of a file that is no plain one, in words; no link is followed."""
+    """Return the type of a file in words, or None for a plain file. A link is not followed."""
     return KINDS.get(stat.S_IFMT(path.lstat().st_mode))
 
 
 def reason_of(title: object, doing: str, error: OSError, remedy: str) -> str:
-    """A sentence for a file that cannot be used; a storage names the file and the remedy itself."""
+    """Return the message for a file that cannot be used. The message of a `StoreError` is kept as it is."""
     if isinstance(error, StoreError):
         return f"{error}."
     return f"{title} cannot be {doing}: {error.strerror or error}. {remedy}"

@@ -1,7 +1,7 @@
-"""Places of savepoints: directories that appear whole, are known by name, and disappear whole.
+"""Places of savepoints: directories that are found by name, and that appear and disappear atomically.
 
-On a file system a directory is made beside its place, and renamed. In an object store, which renames nothing, a
-savepoint is there once its manifest is, the last of its files, and until that is removed, the first of them.
+On a file system, a directory is filled beside its place and then renamed. An object store has no rename, so there a
+savepoint exists while its manifest does: the manifest is the last file to be written and the first to be removed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _PARTIAL = ".partial"
 
 
 def saved(home: Home, application: str | None = None) -> Iterator[Place]:
-    """Return the complete savepoints of a home, of one application or of all, by name.
+    """Return the complete savepoints of one application, or of all, ordered by name.
 
     Raises:
-        SavepointError: where they are cannot be looked at.
+        SavepointError: their directory cannot be listed.
     """
     directory = home.store.path(SAVEPOINTS)
     names = _in_storage(home) if directory is None else _in_directory(directory)
@@ -41,7 +41,7 @@ def saved(home: Home, application: str | None = None) -> Iterator[Place]:
 
 
 def _at(home: Home, application: str, name: str) -> Place:
-    """Return the place of a savepoint; a path on this machine where the store has one."""
+    """Return the place of a savepoint: a path if the store is on this machine, otherwise an address in the store."""
     address = f"{SAVEPOINTS}/{application}/{name}"
     path = home.store.path(address)
     return Place(home.store, address if path is None else str(path))
@@ -60,7 +60,7 @@ def _in_storage(home: Home) -> Iterator[tuple[str, str]]:
 
 
 def _put(home: Home, directory: str) -> list[str]:
-    """The addresses of all files below a directory of the storage."""
+    """List the addresses of all files below a directory of the storage."""
     try:
         return sorted(home.store.sizes(directory) or ())
     except OSError as error:
@@ -69,7 +69,7 @@ def _put(home: Home, directory: str) -> list[str]:
 
 
 def here(directory: Path) -> Place:
-    """A directory of this machine, outside of all stores."""
+    """Return the place of a directory on this machine that need not belong to a store."""
     return Place(Store("/", "/"), str(directory.absolute()))
 
 
@@ -77,7 +77,7 @@ def place_of(home: Home, application: str, name: str) -> Place:
     """Return the place of a new savepoint.
 
     Raises:
-        SavepointError: the name cannot be used, there is a savepoint of that name, or it cannot be looked for.
+        SavepointError: the name is not valid or is taken, or the existing savepoints cannot be listed.
     """
     if not re.fullmatch(NAME, name):
         message = (
@@ -94,15 +94,15 @@ def place_of(home: Home, application: str, name: str) -> Place:
 
 
 def savepoint_of(home: Home, reference: str, application: str | None = None) -> Place:
-    """The savepoint that a user means.
+    """Find the savepoint to which a user refers.
 
     Args:
         home: the state directory.
         reference: `NAME`, `APP/NAME`, the path of a directory, or the address of a savepoint in the storage.
-        application: whose savepoint is meant where several have one of that name.
+        application: the application to prefer if several have a savepoint of that name.
 
     Raises:
-        SavepointError: nothing is known by this name, or more than one savepoint is.
+        SavepointError: no savepoint or several savepoints match.
     """
     known = list(saved(home))
     titles = {_title(place): place for place in known}
@@ -126,11 +126,11 @@ def savepoint_of(home: Home, reference: str, application: str | None = None) -> 
 
 
 def remove(home: Home, reference: str) -> str:
-    """Remove a savepoint, whole or not at all; its title.
+    """Remove a savepoint atomically, and return its title.
 
     Raises:
-        SavepointError: there is none of this name, or it cannot be removed.
-        BeingStartedError: it is in an object store, and another process makes one of its application.
+        SavepointError: no savepoint of this state directory matches, or it cannot be removed.
+        BeingStartedError: the savepoint is in an object store, and another process holds its application's lock.
     """
     place = savepoint_of(home, reference)
     if place not in saved(home):
@@ -157,13 +157,13 @@ def _remove_directory(path: Path) -> None:
 
 @contextmanager
 def new_directory(place: Place) -> Generator[Place]:
-    """A directory to fill, which becomes `place` when the block ends, and goes when it raises.
+    """Yield a directory to fill. It becomes `place` when the block ends, and is removed if the block raises.
 
-    What a process that was killed has left is removed by the next one that makes the same. In an object store only one
-    process at a time makes savepoints of an application, and the block writes the manifest last.
+    Leftovers of a killed process are removed by the next process that makes the same savepoint. In an object store, the
+    caller must hold the application's start lock, and write the manifest last.
 
     Raises:
-        SavepointError: it cannot be written, or another process is making it.
+        SavepointError: the directory cannot be written, or another process is making it.
     """
     try:
         if place.path is None:
@@ -205,10 +205,10 @@ def partial_of(place: Path) -> Path:
 
 
 def sweep(home: Home, application: str) -> None:
-    """Remove incomplete savepoints of an application that killed processes have left; under its start lock.
+    """Remove incomplete savepoints that killed processes have left. The caller holds the application's start lock.
 
     Raises:
-        SavepointError: where they are cannot be looked at.
+        SavepointError: their directory cannot be listed.
     """
     directory = home.store.path(f"{SAVEPOINTS}/{application}")
     if directory is None:
@@ -224,7 +224,7 @@ def sweep(home: Home, application: str) -> None:
 
 @contextmanager
 def _alone(directory: Path) -> Generator[None]:
-    """An empty directory that no other process uses, and that is gone afterwards."""
+    """Create or empty a directory, lock it against other processes during the block, and remove it afterwards."""
     directory.mkdir(exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY)
     try:
@@ -258,7 +258,7 @@ def _listed(directory: Path) -> list[Path]:
 
 
 def _may_exist(path: Path) -> bool:
-    """Whether a path exists, or cannot be examined; then reading or writing it raises the error."""
+    """Return True if a path exists or cannot be examined. In the latter case, using the path raises the error."""
     try:
         return path.exists()
     except OSError:

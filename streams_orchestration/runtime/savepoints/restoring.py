@@ -1,4 +1,4 @@
-"""Starting an application from a savepoint: a redeploy from the plan that it was taken of."""
+"""Starting an application from a savepoint: a redeploy whose old plan is the saved one."""
 
 from __future__ import annotations
 
@@ -63,23 +63,24 @@ class Restored:
 def restore(
     home: Home, wanted: Deployable, place: Place, *, drop: Collection[str] = (), fresh: bool = False
 ) -> Restored:
-    """Deploy an application that goes on from a savepoint; hosts are started by `launch`.
+    """Deploy an application that continues from a savepoint; `launch` starts its hosts.
 
     Args:
         home: the state directory.
-        wanted: the application, under the savepoint's name or, as a clone, under one that its options give it.
-        place: of the savepoint, wherever it is; it stays as it is.
+        wanted: the application. Its name is that of the saved application, or one from its options for a clone.
+        place: the savepoint, inside or outside of the state directory; it is not changed.
         drop: operators whose state may be lost.
-        fresh: drop what is deployed under its name, published results too.
+        fresh: first drop the application that is deployed under this name, with its published results.
 
     Raises:
-        SavepointError: it is no savepoint, is damaged, is of another application, or does not fit the plan; the
-            application is deployed already; or what it would write to belongs to another one.
-        DropStateError: see there.
-        NotDeployableError: the application runs and was to be dropped.
-        ApplicationError: Spark cannot run a query of it.
+        SavepointError: the savepoint is damaged, is of another application, or does not fit the plan; the application
+            is deployed already; or a target or stream of its sinks and Exports belongs to another application.
+        DropStateError: `drop` names an operator whose state would not be lost.
+        NotDeployableError: `fresh` is set and the application runs.
+        ApplicationError: Spark refuses a query.
         StateRefusedError, MisplacedKeysError: a state does not fit the new plan.
-        StateDirectoryError, CatalogError, BeingStartedError: see there.
+        StateDirectoryError, CatalogError: the state directory cannot be used.
+        BeingStartedError: another process has been starting the application for too long.
     """
     application = wanted.name
     Settings.from_environment(home.environment)
@@ -107,11 +108,11 @@ def restore(
 def preview_restore(
     place: Place, manifest: Manifest, saved: Compilation, wanted: Compilation, drop: Collection[str]
 ) -> Redeployment:
-    """Preview what happens to the states of a savepoint in an application; every file is read and checked.
+    """Preview the effect of a start from a savepoint on the saved states. Every file is read and checked.
 
     Raises:
         SavepointError: a file of the savepoint is damaged.
-        DropStateError: see there.
+        DropStateError: `drop` names an operator whose state would not be lost.
     """
     for state in manifest.states:
         for file in state.files:
@@ -127,7 +128,7 @@ def preview_restore(
 
 
 class _Restoring:
-    """One application from one savepoint."""
+    """The start of one application from one savepoint."""
 
     def __init__(self, home: Home, catalog: Catalog, place: Place, manifest: Manifest) -> None:
         self._home = home
@@ -135,10 +136,10 @@ class _Restoring:
         self._place = place
         self._manifest = manifest
         self._written: list[str] = []
-        """Files; garbage until the catalog names them."""
+        """Paths of written files. They are garbage until the catalog names them."""
 
     def restore(self, saved: Compilation, after: Compilation, redeployment: Redeployment) -> Restored:
-        """Carry the states over, and enter the application."""
+        """Carry the states over, and insert the application into the catalog."""
         manifest, positions = self._manifest, self._manifest.positions
         cut = CommonCut(
             epoch=manifest.epoch,
@@ -164,7 +165,7 @@ class _Restoring:
             raise
 
     def _own(self, after: Compilation, carried: Carried) -> Carried:
-        """Return the carried states with files of the application itself in place of those of the savepoint."""
+        """Copy the savepoint's state files into the application's directories, and point the carried states to them."""
         programs = need(after.deployment).programs
         operators = {operator.name: operator for program in programs for operator in program.operators.values()}
         places = {
@@ -189,7 +190,7 @@ class _Restoring:
         name, store = file.path.rpartition("/")[2], self._home.store
         own = f"{place}/{self._manifest.id[:8]}-{name}"
         self._written.append(own)
-        store.remove(own)  # of a process that was killed before the catalog named it
+        store.remove(own)  # left by a process that was killed before the catalog named it
         if self._place.store == store:
             store.copy(file.path, own)
         else:  # files that were exported may be changed by their owner

@@ -1,4 +1,4 @@
-"""Things that an application from a savepoint shares with others: targets of sinks, and streams between them."""
+"""Resources that an application from a savepoint shares with others: targets of sinks, and imported streams."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _k = tables.stream_connection
 
 
 def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, manifest: Manifest) -> None:
-    """Raise SavepointError when a sink would write to the target of another application, the cloned one included."""
+    """Raise SavepointError if a sink's target belongs to another application, which includes the cloned one."""
     application, s = after.logical.application, tables.sink
     taken: dict[str, str] = {}
     if manifest.application != application:  # elsewhere a reference to the environment may mean another place
@@ -41,7 +41,7 @@ def refuse_shared_targets(home: Home, catalog: Catalog, after: Compilation, mani
 
 
 def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> None:
-    """Raise SavepointError when a sink has published other files than those of the savepoint."""
+    """Raise SavepointError if a sink's target has other files than at the time of the savepoint."""
     application = after.logical.application
     known: dict[str, SavedSink] = {}
     if manifest.application == application:
@@ -58,10 +58,10 @@ def refuse_other_files(home: Home, after: Compilation, manifest: Manifest) -> No
 
 
 def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str, tuple[File, ...]]]:
-    """Return name, place and published files of every sink.
+    """Yield the name, target and published files of every sink.
 
     Raises:
-        SavepointError: a place cannot be looked at, or an operator cannot be imported.
+        SavepointError: a target cannot be listed, or an operator cannot be imported.
     """
     try:
         operators = [each for program in programs for each in operators_of(home, program)]
@@ -79,7 +79,7 @@ def sinks(home: Home, programs: Iterable[PeProgram]) -> Iterator[tuple[str, str,
 
 
 def refuse_doubled_exports(connection: Connection, application: str, manifest: Manifest) -> None:
-    """Raise SavepointError when an Import would read a clone's streams beside the streams of the original."""
+    """Raise SavepointError if an Import would read both the clone's streams and those of the original."""
     readers = {
         (row.application, row.name, row.exporter)
         for row in ConnectionRow.all(connection, select(_k).where(_k.c.application != application))
@@ -94,7 +94,11 @@ def refuse_doubled_exports(connection: Connection, application: str, manifest: M
 
 
 def go_on_reading(connection: Connection, redeployment: Redeployment, manifest: Manifest) -> tuple[str, ...]:
-    """Let Imports go on where they were, as far as what they have not read is there; what is not so, in words."""
+    """Set Imports to their saved positions, if the segments after them still exist.
+
+    Returns:
+        A note for each Import that cannot continue from its saved position.
+    """
     a, s, application = tables.application, tables.segment, redeployment.application
     formers = redeployment.formers
     lives = {row.name: row.life for row in connection.execute(select(a.c.name, a.c.life))}
