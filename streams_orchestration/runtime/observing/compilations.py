@@ -1,4 +1,4 @@
-"""Reads what was deployed from the catalog; apart from what runs of it, which needs no compiler."""
+"""Reads the deployed compilation from the catalog. It is separate from `reading`, which needs no compiler."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 
 
 def deployed_compilation(home: Home, application: str) -> Compilation:
-    """The compiled application as it was deployed.
+    """Return the compiled application as it was deployed.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
-        OtherVersionError: see there.
+        NotDeployedError: the application is not deployed.
+        OtherVersionError: another version of the product wrote the compilation.
     """
     with opened_catalog(home, application).read() as connection:
         return read_stored(application_row(connection, home, application))
 
 
 def deployed_if_any(home: Home, application: str) -> Compilation | None:
-    """Return the deployed compilation; None when nothing of this name is deployed, or it cannot be read now."""
+    """Return the deployed compilation; None if nothing of this name is deployed, or it cannot be read."""
     try:
         return deployed_compilation(home, application)
     except (NotDeployedError, OtherVersionError, CatalogError):

@@ -11,11 +11,11 @@ from streams_orchestration.runtime.units.failures import failures
 
 
 def document(status: ApplicationStatus, metrics: ApplicationMetrics, now: float) -> dict[str, Any]:
-    """The status with what has failed and what was measured; states are those that `streams status` shows.
+    """Return the status with failures and metrics as a JSON document. The states are those of `streams status`.
 
     Args:
-        status: as read from the catalog.
-        metrics: of the same application.
+        status: the status of the application.
+        metrics: its metrics.
         now: unix seconds.
     """
     failed = [asdict(failure) for failure in failures(status, now)]

@@ -1,4 +1,4 @@
-"""Reads which Imports and Exports an application has, and how their connections do."""
+"""Reads the Imports and Exports of an application, and the state of their connections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _e, _i, _c = tables.stream_export, tables.stream_import, tables.stream_connectio
 
 
 def read_imports(connection: Connection, application: str) -> tuple[ImportStatus, ...]:
-    """The Imports of an application, by name and PE."""
+    """Return the Imports of an application, ordered by name and operator."""
     rows = ImportRow.all(
         connection, select(_i).where(_i.c.application == application).order_by(_i.c.name, _i.c.operator)
     )
@@ -35,7 +35,7 @@ def read_imports(connection: Connection, application: str) -> tuple[ImportStatus
 
 
 def read_exports(connection: Connection, application: str) -> tuple[ExportStatus, ...]:
-    """The Exports of an application, by name and PE."""
+    """Return the Exports of an application, ordered by name and PE."""
     rows = ExportRow.all(connection, select(_e).where(_e.c.application == application).order_by(_e.c.name, _e.c.pe))
     connections = tuple(_connections(connection, _c.c.exporter == application)) if rows else ()
     return tuple(

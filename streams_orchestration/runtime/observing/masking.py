@@ -1,4 +1,4 @@
-"""Tuples as others may see them: values that may be secrets are left out."""
+"""Masking of tuples shown to users: values that may be secrets are hidden."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from streams_orchestration.model.secrets import HIDDEN, masked, names_secret
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """Hides values of attributes: those that it names, and those whose names suggest credentials."""
+    """The attributes whose values are hidden: those named here, and those whose names suggest credentials."""
 
     names: tuple[str, ...] = ()
-    """Names of attributes at any depth, with `*` and `?`; upper and lower case are the same."""
+    """Patterns for names of attributes at any depth, with `*` and `?`, case-insensitive."""
 
     def hides(self, name: str) -> bool:
-        """Whether no value of an attribute of this name may be seen."""
+        """Return True if all values of an attribute of this name are hidden."""
         wanted = name.lower()
         if any(fnmatchcase(wanted, each.lower()) for each in self.names):
             return True
         return names_secret(name)
 
     def attribute(self, name: str, value: Any) -> Any:
-        """The value of an attribute as it may be seen; structs, lists and maps in it are looked through.
+        """Mask the value of an attribute, including nested structs, lists and maps.
 
         Args:
-            name: of the attribute.
-            value: of Python; a map is a list of pairs.
+            name: name of the attribute.
+            value: a Python value; a map is a list of pairs.
         """
         if value is None:
             return None

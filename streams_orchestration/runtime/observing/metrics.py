@@ -1,4 +1,4 @@
-"""The metrics of an application as people and programs read them: totals since it was deployed, and rates of now."""
+"""The metrics of an application: totals since it was deployed, and current rates."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Literal
 from streams_orchestration.runtime.programs.counts import Counts
 
 WINDOW_SECONDS = 60.0
-"""Rates are those of the last minute."""
+"""Seconds over which rates are taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortMetrics:
-    """Amounts that passed a port. Bytes are those of the columns in memory."""
+    """Amounts that passed a port. `bytes` is the size of the columns in memory."""
 
     port: int
     tuples: int
@@ -22,12 +22,12 @@ class PortMetrics:
     bytes: int
     marks: int
     tuples_per_second: float | None = None
-    """Over the last minute; None when the PE does not run."""
+    """Average over the last minute; None if the PE does not run."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomMetric:
-    """A counter or gauge of an operator's own; where several tasks run the operator, the gauge of the last of them."""
+    """A counter or gauge of an operator's own. If several tasks run the operator, the last task's gauge counts."""
 
     name: str
     kind: Literal["counter", "gauge"]
@@ -37,31 +37,31 @@ class CustomMetric:
 
 @dataclass(frozen=True, slots=True)
 class OperatorMetrics:
-    """One physical operator."""
+    """The metrics of one physical operator."""
 
     name: str
     pe: int
     calls: int
-    """Calls with a batch or a mark; of a source, calls to produce."""
+    """Calls with a batch or a mark; for a source, calls to produce."""
     cpu_ns: int
-    """Processor time of the operator by itself, without those that it submits to; with its splitters and copies."""
+    """Processor time of the operator with its splitters and copies, without the operators to which it submits."""
     inputs: tuple[PortMetrics, ...]
     outputs: tuple[PortMetrics, ...]
     state_bytes: int
     """Bytes of its last checkpoint."""
     checkpoints: int
     checkpoint_bytes: int
-    """Written by all checkpoints."""
+    """Bytes written by all checkpoints."""
     custom: tuple[CustomMetric, ...]
     cores: float | None
-    """Processors that it keeps busy now: cpu seconds a second over the last minute; None when the PE does not run."""
+    """Processor seconds per second, averaged over the last minute; None if the PE does not run."""
     tuples_per_second: float | None
-    """Tuples per second that came in, or were produced, over the last minute."""
+    """Tuples per second that came in, or that a source produced, averaged over the last minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderMetrics:
-    """One PE that reads a stream, and how far it is behind."""
+    """The metrics of one PE that reads a stream, with its lag."""
 
     pe: int
     tuples: int
@@ -70,19 +70,19 @@ class ReaderMetrics:
     deserialise_ns: int
     """Processor time of reading, checking and decoding."""
     lag_segments: int
-    """Committed by the producer and not yet consumed by a committed batch."""
+    """Segments that the producer has committed, and that no committed batch of the reader has consumed."""
     lag_tuples: int
     lag_seconds: float
-    """Age of the oldest of them."""
+    """Age of the oldest of these segments; 0 without any."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamMetrics:
-    """One stream between PEs. Bytes are those of its segments' files."""
+    """The metrics of one stream between PEs. `bytes` is the size of its segments' files."""
 
     name: str
     pe: int
-    """The producer."""
+    """Number of the producing PE."""
     tuples: int
     bytes: int
     segments: int
@@ -102,7 +102,7 @@ class QueueMetrics:
     tuples: int
     bytes: int
     items: int
-    """Batches and marks."""
+    """Number of batches and marks."""
     serialise_ns: int
     deserialise_ns: int
     wait_ns: int
@@ -124,26 +124,26 @@ class ConnectionMetrics:
 
 @dataclass(frozen=True, slots=True)
 class PeMetrics:
-    """One PE: its committed batches, and where their wall time went."""
+    """The metrics of one PE: its committed batches, and the parts of their wall time."""
 
     pe: int
     since: float
-    """Unix seconds: the first batch began."""
+    """Begin of the first batch, in unix seconds."""
     at: float
-    """Unix seconds: the commit of the last batch that is counted."""
+    """Commit of the last counted batch, in unix seconds."""
     batches: int
     rows_in: int
     """Tuples that came in: from streams of other PEs, and from outside by its operators."""
     rows_out: int
     """Tuples that went out: to streams that leave the PE, and to targets of its sinks."""
     plan_ns: int
-    """Looking at the catalog and planning."""
+    """Wall time of reading the catalog and planning."""
     spark_ns: int
-    """Time from the plan to the results at the driver, the work of the tasks included."""
+    """Wall time from the plan to the results at the driver, including the tasks."""
     work_ns: int
-    """Part of `spark_ns` in the tasks: the longest task of each level."""
+    """Part of `spark_ns` spent in tasks: the sum of the longest task of each level."""
     commit_ns: int
-    """The transactions; the last one counts with the next batch."""
+    """Wall time of the commit transactions. The last one counts with the next batch."""
     cpu_ns: int
     """Processor time of the tasks outside of operators and streams."""
     rows_per_second: float | None
@@ -151,19 +151,19 @@ class PeMetrics:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationMetrics:
-    """Everything that is measured of one deployed application, cumulative since it was deployed from nothing.
+    """All metrics of one deployed application, cumulative since its fresh start.
 
-    Batches that a reset takes back stay counted, and count again when they are replayed. Two readings of the same life
-    can be subtracted.
+    Batches that a reset rolls back stay counted, and count again when they are replayed. Two readings with the same
+    life can be subtracted.
     """
 
     application: str
     life: str
-    """A new one for every start from nothing."""
+    """Life id of the application; every fresh start has a new one."""
     at: float
-    """Unix seconds of the reading."""
+    """Time of the reading in unix seconds."""
     measured: bool
-    """False where it was deployed with measuring off."""
+    """False if the application was deployed with STREAMS_METRICS=off."""
     pes: tuple[PeMetrics, ...] = ()
     operators: tuple[OperatorMetrics, ...] = ()
     streams: tuple[StreamMetrics, ...] = ()
@@ -173,24 +173,24 @@ class ApplicationMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The measurements of one PE in the catalog."""
+    """The recorded measurements of one PE."""
 
     pe: int
     since: float
     at: float
     counts: Counts
     before: tuple[float, Counts] | None
-    """An earlier total with its time, from which rates are taken; None when the PE does not run."""
+    """Time and counts of an earlier total, the base of rates; None if there is none, or the PE does not run."""
 
     def rate(self, now: float, *path: str) -> float | None:
-        """Return the rise of a count per second, up to now; None when there is no earlier total."""
+        """Return the increase of a count per second since the earlier total; None if there is no earlier total."""
         if self.before is None or now <= self.before[0]:
             return None
         return (_at(self.counts, path) - _at(self.before[1], path)) / (now - self.before[0])
 
 
 def pe_metrics(recorded: Recorded, now: float) -> PeMetrics:
-    """Return the metrics of a PE itself."""
+    """Return the metrics of the PE itself."""
     batches: Counts = recorded.counts.get("batches", {})
     rates = [recorded.rate(now, "batches", name) for name in ("rows_in", "rows_out")]
     return PeMetrics(
@@ -200,13 +200,13 @@ def pe_metrics(recorded: Recorded, now: float) -> PeMetrics:
         batches=batches.get("count", 0),
         **_named(batches, "rows_in", "rows_out", "plan_ns", "spark_ns", "work_ns", "commit_ns"),
         cpu_ns=_at(recorded.counts, ("tasks", "cpu_ns")),
-        # the PE of a source reads nothing from others, that of a sink writes nothing for them
+        # the larger one, since the PE of a source has no input streams and the PE of a sink no output streams
         rows_per_second=max((rate for rate in rates if rate is not None), default=None),
     )
 
 
 def operator_metrics(recorded: Recorded, now: float) -> Iterator[OperatorMetrics]:
-    """The operators of the PE, by name."""
+    """Yield the metrics of the PE's operators, ordered by name."""
     for name, counts in sorted(recorded.counts.get("operators", {}).items()):
         inputs, outputs, state = (counts.get(part, {}) for part in ("inputs", "outputs", "state"))
         side = "inputs" if inputs else "outputs"
@@ -229,7 +229,7 @@ def operator_metrics(recorded: Recorded, now: float) -> Iterator[OperatorMetrics
 
 
 def queue_metrics(recorded: Recorded) -> Iterator[QueueMetrics]:
-    """The exchanges of the PE."""
+    """Yield the metrics of the exchanges in the PE."""
     for name, counts in sorted(recorded.counts.get("queues", {}).items()):
         operator, _, port = name.rpartition(":")
         done = _named(counts, "tuples", "bytes", "items", "serialise_ns", "deserialise_ns", "wait_ns")
@@ -239,7 +239,7 @@ def queue_metrics(recorded: Recorded) -> Iterator[QueueMetrics]:
 def stream_metrics(
     recorded: Recorded, readers: Mapping[str, Sequence[ReaderMetrics]], now: float
 ) -> Iterator[StreamMetrics]:
-    """The streams that the PE writes."""
+    """Yield the metrics of the streams that the PE writes."""
     for name, counts in sorted(recorded.counts.get("written", {}).items()):
         yield StreamMetrics(
             name=name,
@@ -251,13 +251,13 @@ def stream_metrics(
 
 
 def reader_metrics(pe: int, counts: Counts, segments: int, tuples: int, seconds: float) -> ReaderMetrics:
-    """A PE that reads a stream, with what it has read and how far it is behind."""
+    """Return the metrics of a PE as the reader of a stream; the last three arguments are its lag."""
     done = _named(counts, "tuples", "bytes", "segments", "deserialise_ns")
     return ReaderMetrics(pe=pe, **done, lag_segments=segments, lag_tuples=tuples, lag_seconds=seconds)
 
 
 def connection_metrics(recorded: Recorded) -> Iterator[ConnectionMetrics]:
-    """The connections of the PE that copy."""
+    """Yield the metrics of the PE's connections that copy tuples."""
     for name, counts in sorted(recorded.counts.get("connections", {}).items()):
         yield ConnectionMetrics(name, recorded.pe, counts.get("copies", 0), counts.get("enqueued", 0))
 

@@ -1,4 +1,4 @@
-"""Reads what was measured of an application from its catalog."""
+"""Reads the metrics of an application from the catalog."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from streams_orchestration.runtime.units.reading import application_row, opened_
 
 @dataclass(frozen=True, slots=True)
 class _Measured(CatalogRow):
-    """The total of a PE, and what that does."""
+    """The total counts of a PE, with the PE's state."""
 
     pe: int
     since: float
@@ -41,15 +41,15 @@ class _Measured(CatalogRow):
 
 
 def read_metrics(home: Home, application: str, now: float | None = None) -> ApplicationMetrics:
-    """One consistent view of an application's metrics.
+    """Read all metrics of an application in one transaction.
 
     Args:
         home: the state directory.
-        application: its name.
-        now: unix seconds; the clock's when None.
+        application: name of the application.
+        now: unix seconds; None for the current time.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the application is not deployed.
     """
     now = clock.now() if now is None else now
     with opened_catalog(home, application).read() as connection:
@@ -84,7 +84,11 @@ def _recorded(connection: Connection, application: str, now: float) -> tuple[Rec
 
 
 def _before(connection: Connection, application: str, row: _Measured, now: float) -> tuple[float, Counts] | None:
-    """The total at the beginning of the window, or the nearest one to it; of a PE that rests, what it has now."""
+    """Return time and counts of the first total in the window, or of the last one before it.
+
+    Return None if the PE does not run, or there is no earlier total. If the PE has committed nothing within the window,
+    return its current counts, so that the rates are 0.
+    """
     if row.state != "RUNNING":
         return None
     if row.at < now - WINDOW_SECONDS:
@@ -100,7 +104,7 @@ def _before(connection: Connection, application: str, row: _Measured, now: float
 def _readers(
     connection: Connection, application: str, recorded: Sequence[Recorded], now: float
 ) -> dict[str, list[ReaderMetrics]]:
-    """Stream -> the PEs that read it, those too that have not yet."""
+    """Map each stream to its readers, including PEs that have not read anything yet."""
     read = {each.pe: each.counts.get("read", {}) for each in recorded}
     readers: dict[str, list[ReaderMetrics]] = defaultdict(list)
     p = tables.pe
@@ -112,7 +116,7 @@ def _readers(
 
 
 def _lag(connection: Connection, application: str, stream: str, number: int, now: float) -> tuple[int, int, float]:
-    """Segments, tuples and the age of the oldest, of those that a reader has not consumed."""
+    """Return the lag of a reader: number of unread segments and tuples, and age of the oldest segment in seconds."""
     s = tables.segment
     row = connection.execute(
         select(func.count().label("segments"), func.sum(s.c.rows).label("rows"), func.min(s.c.committed_at).label("at"))

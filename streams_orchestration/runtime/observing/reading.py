@@ -1,4 +1,4 @@
-"""Reads what an application is doing from its catalog."""
+"""Reads the status of an application from the catalog."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from streams_orchestration.runtime.units.unit_status import Cut
 
 
 def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
-    """The last complete epochs of every unit, the oldest first; PEs outside of regions have none.
+    """Return the last complete epochs of every unit, the oldest first. PEs outside of regions have none.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the application is not deployed.
     """
     e = tables.epoch
     with opened_catalog(home, application).read() as connection:
@@ -32,10 +32,10 @@ def read_cuts(home: Home, application: str) -> dict[str, tuple[Cut, ...]]:
 
 
 def read_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
-    """One consistent view of an application; arguments as of `opened_catalog`.
+    """Read the status of an application in one transaction; arguments as of `opened_catalog`.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the application is not deployed.
     """
     with opened_catalog(home, application, catalog).read() as connection:
         units, row = units_status(connection, home, application), application_row(connection, home, application)

@@ -1,6 +1,6 @@
-"""A few tuples of a stream as it passes, from what the transport holds of it: hosts and tasks do nothing for them.
+"""Samples: a few recent tuples of a stream, read from its segments on the transport at no cost to hosts and tasks.
 
-Only streams between PEs have any: within a PE tuples are handed on in memory and are nowhere to be looked at.
+Only streams between PEs have samples. Within a PE, tuples are passed on in memory and cannot be read.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from streams_orchestration.runtime.transport.segments import decode
 from streams_orchestration.runtime.units.reading import application_row, opened_catalog
 
 LONGEST_TEXT = 200
-"""Characters of a value that are shown."""
+"""Most characters of a value that are shown."""
 MOST_BYTES = 4 * 1024 * 1024
-"""Most bytes of tuples that are converted to text at once; larger tuples are fewer."""
+"""Most bytes of tuples that are converted to text. If the tuples are larger, fewer are shown."""
 
 
 class NoSampleError(StreamsRuntimeError):
-    """There are no tuples to show; the message gives the reason and the remedy."""
+    """The error that there are no tuples to show; the message gives the reason and the remedy."""
 
 
 class NothingPassesError(NoSampleError):
-    """There are none right now."""
+    """The error that the stream holds no tuples right now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class SampledAttribute:
     type: str
     """Type in Arrow's notation."""
     masked: bool
-    """All its values are hidden."""
+    """True if all its values are hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Sample:
     tuples: int
     """Number of tuples in that batch."""
     pe: int
-    """PE that wrote it."""
+    """PE that wrote the batch."""
     batch: int
     epoch: int
     written_at: float
@@ -71,17 +71,17 @@ class Sample:
 
 
 def read_sample(home: Home, application: str, compilation: Compilation, stream: str) -> Sample:
-    """Tuples of a stream, if its application was deployed with samples.
+    """Read a sample of a stream, if its application was deployed with samples.
 
     Args:
-        home: state directory.
-        application: its name.
-        compilation: what it runs.
-        stream: its name, physical or logical: of all replicas then, of the one that wrote last.
+        home: the state directory.
+        application: name of the application.
+        compilation: the deployed compilation.
+        stream: physical or logical name of the stream. For a logical name, the replica that wrote last is sampled.
 
     Raises:
         NotDeployedError: the catalog does not know the application.
-        NoSampleError: samples are off, the stream is none between PEs, or nothing of it is there.
+        NoSampleError: samples are off, the stream is not between PEs, or it holds no tuples right now.
     """
     with opened_catalog(home, application).read() as connection:
         settings = Settings(**application_row(connection, home, application).settings)
@@ -99,7 +99,7 @@ def read_sample(home: Home, application: str, compilation: Compilation, stream: 
 
 
 def _written(compilation: Compilation, stream: str) -> list[str]:
-    """The streams of the transport that carry a stream."""
+    """Return the names of the transport's streams that carry a stream."""
     physical, logical = compilation.physical.operators, compilation.logical.operators
     names: list[str] = []
     between: dict[str, None] = {}
@@ -124,7 +124,7 @@ def _written(compilation: Compilation, stream: str) -> list[str]:
 
 
 def _newest(connection: Connection, application: str, streams: Sequence[str]) -> list[SegmentRow]:
-    """The segments with tuples of the last batch that wrote any."""
+    """Return the non-empty segments of the last batch that wrote tuples."""
     s = tables.segment
     mine = select(s).where(s.c.application == application, s.c.stream.in_(streams), ~s.c.retracted, s.c.rows > 0)
     last = SegmentRow.all(connection, mine.order_by(s.c.committed_at.desc(), s.c.batch.desc()).limit(1))
@@ -150,7 +150,7 @@ def _sample(store: Store, stream: str, segments: Sequence[SegmentRow], most: int
             rows += zip(*columns, strict=True)
             if len(rows) >= most or len(part) < min(len(batch), most):
                 break
-    except (OSError, pa.ArrowException) as error:  # a reader has gone past it, and it was removed
+    except (OSError, pa.ArrowException) as error:  # all readers have consumed the segment, and it was removed
         message = f"the last tuples of {stream} were removed while they were read. Try again"
         raise NothingPassesError(message) from error
     newest = segments[0]
@@ -167,7 +167,7 @@ def _sample(store: Store, stream: str, segments: Sequence[SegmentRow], most: int
 
 
 def _batches(store: Store, segments: Sequence[SegmentRow]) -> Iterator[pa.RecordBatch]:
-    """Yield record batches with tuples; reads only the needed parts of a file."""
+    """Yield the record batches with tuples. Of a local file, only the needed parts are read."""
     for segment in segments:
         path = store.path(segment.path)
         with pa.BufferReader(store.read(segment.path)) if path is None else pa.OSFile(str(path)) as file:
@@ -179,7 +179,7 @@ def _batches(store: Store, segments: Sequence[SegmentRow]) -> Iterator[pa.Record
 def _values(column: pa.Array) -> list[Any]:
     try:
         return column.to_pylist()
-    except (ValueError, OverflowError, pa.ArrowException):  # a time that Python has not
+    except (ValueError, OverflowError, pa.ArrowException):  # a time that Python cannot represent
         return column.cast(pa.string()).to_pylist()
 
 
@@ -192,6 +192,6 @@ def _text(value: Any) -> str | None:
         text = json.dumps(plain(value), ensure_ascii=False)
     else:
         text = shown(value)
-    # what a terminal would act upon, or turns the direction of a text, is written as in a program
+    # control characters, and those that change the direction of a text, are escaped
     seen = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text[:LONGEST_TEXT])
     return seen if len(text) <= LONGEST_TEXT else f"{seen}…"

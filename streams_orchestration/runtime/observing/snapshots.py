@@ -1,4 +1,4 @@
-"""Reads what all applications of a state directory do at one moment, with their machines and the disk."""
+"""Reads a snapshot of all applications of a state directory, with their machines and the disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streams_orchestration.runtime.units.reading import deployed_applications
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One application: what it does, what was measured of it, and which of its units need a reset."""
+    """One application: its status, its metrics, and the units that need a reset."""
 
     status: ApplicationStatus
     metrics: ApplicationMetrics
@@ -27,7 +27,7 @@ class Observed:
 
     @property
     def name(self) -> str:
-        """Return the name of the application."""
+        """The name of the application."""
         return self.status.application
 
 
@@ -40,22 +40,22 @@ class Snapshot:
     applications: tuple[Observed, ...]
     """Applications, by name."""
     machines: tuple[MachineStatus, ...]
-    """Machines, by name; none where hosts are processes of the machine that deploys."""
+    """Machines, by name; empty if hosts are processes of the machine that deploys."""
     disk_free: int
-    """Bytes of the file system of the state directory that are free."""
+    """Free bytes on the file system of the state directory."""
     disk_size: int
-    """Bytes that it has."""
+    """Size of that file system in bytes."""
 
 
 def read_snapshot(home: Home, application: str | None = None) -> Snapshot:
-    """Read all that is known now.
+    """Read the status and metrics of applications, the machines, and the disk.
 
     Args:
         home: the state directory.
-        application: the only one to read; all when None.
+        application: the only application to read; None for all.
 
     Raises:
-        NotDeployedError: the catalog does not know the one that is named.
+        NotDeployedError: `application` is not deployed.
         CatalogError: the catalog cannot be read.
     """
     applications = tuple(_all(home)) if application is None else (_observed(home, application),)
@@ -68,7 +68,7 @@ def _all(home: Home) -> list[Observed]:
     for name in deployed_applications(home):
         try:
             observed.append(_observed(home, name))
-        except NotDeployedError:  # it was dropped since its name was read
+        except NotDeployedError:  # it was dropped after its name had been read
             continue
     return observed
 

@@ -11,28 +11,28 @@ from streams_orchestration.runtime.units.status import UnitsStatus
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:
-    """An exported stream and a PE that imports it."""
+    """The connection of an exported stream with a PE that imports it."""
 
     exporter: str
-    """Application."""
+    """Name of the exporting application."""
     stream: str
     importer: str
-    """Application."""
+    """Name of the importing application."""
     name: str
     """Name of the Import."""
     pe: int
     """PE that reads it."""
     waited: bool
-    """Whether the exporter waits for it: the Export is so configured, and the importing PE is there."""
+    """True if the exporter waits for the reader: the Export is so configured, and the importing PE exists."""
     lag_segments: int
-    """Segments that may be read and are not read yet."""
+    """Segments that may be read, but are not read yet."""
     lag_tuples: int
     lost: int
     """Tuples that were dropped before they were read, because the exporter did not wait."""
     problem: str | None
-    """Why nothing flows; None when it can."""
+    """The reason why no tuples can flow; None if they can."""
     uncommitted: bool = False
-    """Whether it is read before its epoch is complete: the Export is so configured, and the Import is in no region."""
+    """True if tuples are read before their epoch is complete: the Export allows it, and the Import is in no region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ImportStatus:
     name: str
     pe: int
     wants: str
-    """The streams that it wants, in words."""
+    """The streams that it subscribes to, in words."""
     connections: tuple[ConnectionStatus, ...]
 
 
@@ -56,7 +56,7 @@ class ExportStatus:
     offers: str
     """The properties by which Imports select it, in words."""
     waits: bool
-    """Whether it waits for readers that are behind: the congestion policy."""
+    """True if it waits for slow readers (the congestion policy)."""
     connections: tuple[ConnectionStatus, ...]
     visibility: Visibility = "read_committed"
 
@@ -69,6 +69,6 @@ class ApplicationStatus(UnitsStatus):
     imports: tuple[ImportStatus, ...] = ()
     exports: tuple[ExportStatus, ...] = ()
     bounded: bool = False
-    """Whether its last run takes only what was there when it began, and then stops."""
+    """True if its last run is bounded: it reads only the input that existed when it began, and then stops."""
     taken_at: float | None = None
-    """When that run had taken all, and stopped, in unix seconds; None before, and in any other run."""
+    """The time at which the bounded run had read all its input, in unix seconds; None before that."""

@@ -26,17 +26,18 @@ LOOK_SECONDS = 0.25
 
 
 def observed_status(home: Home, application: str, catalog: Catalog | None = None) -> ApplicationStatus:
-    """The status of an application, after what has happened to its units is written down.
+    """Record what has happened to the units of an application, and return its status.
 
-    Files that a unit needs and lacks, and that its hosts do not look for while it does not work, are looked for here.
+    If a unit lacks a file of its cut, this function checks if the file is back: the unit's hosts do not check that
+    while it does not work.
 
     Args:
         home: the state directory.
-        application: its name.
+        application: name of the application.
         catalog: as of `opened_catalog`.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
+        NotDeployedError: the application is not deployed.
     """
     catalog = opened_catalog(home, application, catalog)
     observe(catalog, application)
@@ -49,25 +50,25 @@ def observed_status(home: Home, application: str, catalog: Catalog | None = None
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """The values of an application that change when something has happened to it; read for all applications at once."""
+    """The facts about an application that change when something happens to it. They are read for all at once."""
 
     state: str
     deployed_at: float
     """Unix seconds."""
     units: tuple[tuple[str, str, int, int], ...]
-    """Name, condition (`works`, or the state of one that does not), generation and number of resets of every unit."""
+    """Name, condition (`works`, or the state if it does not work), generation and number of resets of every unit."""
     troubled: tuple[str, ...] = ()
-    """Units that may need a reset: `failures` judges that."""
+    """Names of units that may need a reset. `failures` decides if they do."""
 
     @property
     def mark(self) -> str:
-        """A short text that is another one when something has happened."""
+        """A short text that changes when something happens."""
         units = (f"{name}:{':'.join(map(str, facts))}" for name, *facts in self.units)
         return " ".join([self.state, f"{self.deployed_at:.3f}", *units, *(f"!{unit}" for unit in self.troubled)])
 
 
 def read_pulses(home: Home) -> dict[str, Pulse]:
-    """The pulses of all deployed applications, by name."""
+    """Read the pulse of every deployed application, by name."""
     catalog = Catalog(home)
     if not catalog.exists:
         return {}
@@ -96,7 +97,7 @@ def read_pulses(home: Home) -> dict[str, Pulse]:
 
 
 def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
-    """Watch all applications for so many seconds: their pulses, four times a second."""
+    """Yield the pulses of all applications every `LOOK_SECONDS`, for the given number of seconds."""
     until = time.monotonic() + seconds
     while True:
         yield read_pulses(home)

@@ -1,1 +1,1 @@
-"""Metrics for other systems: one table of names and labels, for Prometheus, for OpenTelemetry and for the docs."""
+"""Metrics for other systems. Prometheus, OpenTelemetry and the docs share one table of names and labels."""

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def metrics_answer(home: Home, application: str | None = None) -> Callable[[Request], Awaitable[Response]]:
-    """Return the handler of a scrape: the catalog is read anew, in a thread.
+    """Return the handler of a scrape, which reads the catalog in a thread every time.
 
     Args:
         home: the state directory.
-        application: the only one to expose; all when None.
+        application: the only application to expose; None for all.
     """
     from starlette.responses import Response
 
@@ -34,13 +34,13 @@ def metrics_answer(home: Home, application: str | None = None) -> Callable[[Requ
 
 
 def metrics_app(home: Home, host: str, port: int) -> Starlette:
-    """Return the application that answers every path with the metrics.
+    """Return the ASGI application that answers every path with the metrics.
 
     Args:
         home: the state directory.
-        host: address that it listens at. At a loopback address only names of this machine are answered, so that no
-            page reads the metrics by a name of its own.
-        port: that it listens at.
+        host: address to listen on. At a loopback address, requests for foreign host names are refused, so that no web
+            page can read the metrics through a name of its own (DNS rebinding).
+        port: port to listen on.
     """
     from starlette.applications import Starlette
     from starlette.responses import PlainTextResponse

@@ -1,4 +1,4 @@
-"""All metric families by heading: the table that exporters, tests and the docs read."""
+"""All metric families by heading: the table for exporters, tests and the docs."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ UP = Family(
 
 
 def _states(union: object) -> tuple[str, ...]:
-    """The words of a `Literal`, or of a union of some."""
+    """Return the strings of a `Literal`, or of a union of literals."""
     return tuple(word for each in get_args(union) for word in ((each,) if isinstance(each, str) else _states(each)))
 
 
 def _known(name: str) -> Callable[[OperatorMetrics], float | None]:
-    """The value of a metric that the SDK names; None where an operator has none."""
+    """Return a function from an operator to its value of a metric of the SDK; None if it has no such metric."""
     return lambda operator: next((metric.value for metric in operator.custom if is_known(metric, name)), None)
 
 
@@ -314,7 +314,7 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
     "Streams, queues and copies": _FLOWS,
     "Sinks and Imports": _ENDS,
 }
-"""Heading -> families."""
+"""Heading in the docs -> families."""
 
 
 def all_families() -> tuple[Family, ...]:

@@ -1,7 +1,7 @@
-"""Metric families: a name, its labels, and how its values are taken from a snapshot.
+"""Metric families: a name, labels, and a function that takes the samples from a snapshot.
 
-Names follow Prometheus' conventions: one prefix, base units (seconds, bytes), `_total` on counters, `_info` on what has
-labels only. No rate is exposed, and no label whose values grow with time (epochs, error texts).
+Names follow Prometheus' conventions: one prefix, base units (seconds, bytes), `_total` for counters, and `_info` for
+families of labels only. No rate is exposed, and no label with unbounded values (epochs, error texts).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ UNITS = {"seconds": "s", "bytes": "By"}
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One metric of all things of a kind."""
+    """One metric of all subjects of a kind."""
 
     name: str
     """Name in Prometheus; a counter's ends with `_total`."""
     kind: Literal["counter", "gauge"]
     about: str
-    """One line, without a full stop."""
+    """Description in one line, without a full stop."""
     labels: tuple[str, ...]
     samples: Callable[[Snapshot], Iterable[Sample]]
 
@@ -40,29 +40,29 @@ class Family:
 
     @property
     def unit(self) -> str:
-        """Return the unit in OpenTelemetry's notation; empty where the name has none."""
+        """The unit in OpenTelemetry's notation; empty if the name has no unit."""
         return UNITS.get(self.base.rpartition("_")[2], "")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject(Generic[Thing]):
-    """A kind of things that have metrics: their labels, and where a snapshot has them."""
+    """A kind of things with metrics, such as PEs: its labels, and a function that finds the things in a snapshot."""
 
     name: str
-    """The second word of the names of its metrics."""
+    """The part of its metrics' names after the prefix."""
     labels: tuple[str, ...]
     of: Callable[[Snapshot], Iterable[tuple[Labels, Thing]]]
 
     def gauge(self, name: str, about: str, value: Callable[[Thing], float | None]) -> Family:
-        """Return a family of values that go up and down, or of times; a sample is left out where the value is None."""
+        """Return a family of values that go up and down, or of times. A value of None gives no sample."""
         return Family(f"{PREFIX}_{self.name}_{name}", "gauge", about, self.labels, self._samples(value))
 
     def counter(self, name: str, about: str, value: Callable[[Thing], float | None]) -> Family:
-        """Return a family of values that only go up until an application is deployed from nothing."""
+        """Return a family of values that only go up until an application is deployed fresh."""
         return Family(f"{PREFIX}_{self.name}_{name}_total", "counter", about, self.labels, self._samples(value))
 
     def info(self, about: str, labels: tuple[str, ...], values: Callable[[Thing], Labels]) -> Family:
-        """Facts in further labels; the value is always 1."""
+        """Return a family with facts in further labels; its value is always 1."""
 
         def samples(snapshot: Snapshot) -> Iterator[Sample]:
             for own, thing in self.of(snapshot):
@@ -71,7 +71,7 @@ class Subject(Generic[Thing]):
         return Family(f"{PREFIX}_{self.name}_info", "gauge", about, (*self.labels, *labels), samples)
 
     def states(self, about: str, states: Iterable[str], state: Callable[[Thing], str]) -> Family:
-        """A sample for every state that there is: 1 for the one that holds, 0 for all others."""
+        """Return a family with a sample for every possible state: 1 for the current state, 0 for all others."""
         known = tuple(states)
 
         def samples(snapshot: Snapshot) -> Iterator[Sample]:

@@ -1,7 +1,7 @@
-"""Metrics for OpenTelemetry: instruments that read the last snapshot, sent by OTLP in HTTP.
+"""Metrics for OpenTelemetry: instruments that read the last snapshot, sent by OTLP over HTTP.
 
-The SDK's environment variables hold: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
-`OTEL_METRIC_EXPORT_INTERVAL`, `OTEL_RESOURCE_ATTRIBUTES` and the others. It needs the extra `otlp`.
+The SDK's environment variables apply: `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
+`OTEL_METRIC_EXPORT_INTERVAL`, `OTEL_RESOURCE_ATTRIBUTES` and others. This module needs the extra `otlp`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 log = logging.getLogger("streams.metrics")
 INTERVAL = "OTEL_METRIC_EXPORT_INTERVAL"
 USUAL_INTERVAL = 60_000
-"""Milliseconds, the SDK's own."""
+"""Default interval of the SDK, in milliseconds."""
 MOST_SERIES = 1_000_000
-"""Most series of one metric. The SDK's own limit of 2,000 is lower than the operators of a large application."""
+"""Most series of one metric. The SDK's default of 2,000 is less than the number of operators in a large application."""
 
 
 class Sender:
-    """Sends one snapshot after the other; the SDK keeps what backends need to know of earlier ones."""
+    """The sender of one snapshot after the other. The SDK keeps state that backends need across snapshots."""
 
     def __init__(self, home: Home, exporter: MetricExporter | None = None) -> None:
-        """`exporter` takes the place of the one that sends by OTLP."""
+        """Make the instruments; `exporter` replaces the one for OTLP."""
         self.home = home
         self._snapshot: Snapshot | None = None
         os.environ.setdefault("OTEL_SERVICE_NAME", "streams")
@@ -53,7 +53,7 @@ class Sender:
             self._instrument(meter, family)
 
     def send(self) -> None:
-        """Read the catalog and send the metrics; when it cannot be read, send only that it cannot."""
+        """Read the catalog and send the metrics. If it cannot be read, send only `streams_catalog_up` with 0."""
         try:
             self._snapshot = read_snapshot(self.home)
         except CatalogError as error:
@@ -62,7 +62,7 @@ class Sender:
         self._provider.force_flush()
 
     def close(self) -> None:
-        """Disconnect; nothing more is sent."""
+        """Disconnect without sending anything more."""
         self._snapshot = None
         self._provider.shutdown()
 
@@ -86,7 +86,7 @@ def interval_seconds() -> float:
     """Return the seconds between two snapshots, from `OTEL_METRIC_EXPORT_INTERVAL`.
 
     Raises:
-        ValueError: it holds no number of milliseconds above 0.
+        ValueError: the variable is not a number of milliseconds above 0.
     """
     text = os.environ.get(INTERVAL, "") or str(USUAL_INTERVAL)
     try:
@@ -100,7 +100,7 @@ def interval_seconds() -> float:
 
 
 def _reader(exporter: MetricExporter | None) -> MetricReader:
-    """Return a reader that collects only on demand; the command's interval makes each snapshot be sent once."""
+    """Return a reader that collects only when `send` flushes it, so that each snapshot is sent once."""
     if exporter is None:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 

@@ -1,4 +1,4 @@
-"""The tables of `docs/metrics.md`, written from the families: `make docs`."""
+"""Writes the tables of `docs/metrics.md` from the families, for `make docs`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streams_orchestration.runtime.observing.exposition.families import FAMILIES
 
 PAGE = Path("docs/metrics.md")
 BEGIN, END = "<!-- begin: written by make docs -->\n", "<!-- end: written by make docs -->\n"
-"""Lines around the tables; the rest of the page is written by hand."""
+"""Lines before and after the tables. The rest of the page is written by hand."""
 
 
 def tables() -> str:
-    """A table for every heading: name, kind, labels, what it is."""
+    """Return a Markdown table for every heading, with name, kind, labels and description of each family."""
     parts: list[str] = []
     for heading, families in FAMILIES.items():
         rows = [
@@ -26,14 +26,14 @@ def tables() -> str:
 
 
 def with_tables(page: str) -> str:
-    """The page with the tables as they are now."""
+    """Return the page with its tables replaced by the current ones."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     return f"{before}{begin}\n{tables()}\n\n{end}{after}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the tables into the page that is named, `docs/metrics.md` when none is."""
+    """Write the tables into the page that the first argument names; the default is `docs/metrics.md`."""
     named = sys.argv[1:] if arguments is None else arguments
     path = Path(named[0]) if named else PAGE
     path.write_text(with_tables(path.read_text(encoding="utf-8")), encoding="utf-8")

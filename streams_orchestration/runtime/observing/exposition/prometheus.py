@@ -1,4 +1,4 @@
-"""`/metrics`: a snapshot of the catalog as the text that Prometheus scrapes."""
+"""Metrics for Prometheus: a snapshot of the catalog as the text of a scrape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger("streams.metrics")
 
 
 class SnapshotCollector(Collector):
-    """Reads the catalog at every scrape: all applications, or one."""
+    """The collector that reads the catalog at every scrape, for all applications or one."""
 
     def __init__(self, home: Home, application: str | None = None) -> None:
         self.home = home
@@ -31,7 +31,7 @@ class SnapshotCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all families; only `streams_catalog_up`, with 0, when catalog or application cannot be read."""
+        """Yield all families; if the catalog or application cannot be read, only `streams_catalog_up` with 0."""
         try:
             snapshot = read_snapshot(self.home, self.application)
         except (CatalogError, NotDeployedError) as error:
@@ -43,7 +43,7 @@ class SnapshotCollector(Collector):
 
 
 def registry_of(home: Home, application: str | None = None) -> CollectorRegistry:
-    """A registry with the applications of a state directory, or with one, and nothing of this process."""
+    """Return a registry with all applications of a state directory, or one, and no metrics of this process."""
     registry = CollectorRegistry()
     registry.register(SnapshotCollector(home, application))
     return registry
@@ -54,15 +54,15 @@ def metrics_text(home: Home, accept: str = "", application: str | None = None) -
 
     Args:
         home: the state directory.
-        accept: header of the request; Prometheus' text format unless it asks for OpenMetrics.
-        application: the only one to expose; all when None.
+        accept: the request's Accept header. The format is Prometheus' text format unless it asks for OpenMetrics.
+        application: the only application to expose; None for all.
 
     Returns:
         The text and its content type.
     """
     try:
         encode, content_type = choose_encoder(accept)
-    except (TypeError, ValueError):  # a version that is none
+    except (TypeError, ValueError):  # the header has a malformed version
         encode, content_type = choose_encoder("")
     return encode(registry_of(home, application)), content_type
 

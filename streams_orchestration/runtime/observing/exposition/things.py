@@ -1,4 +1,4 @@
-"""The things that have metrics, as a snapshot has them, each with the values of its labels."""
+"""The subjects of metrics, and functions that yield them from a snapshot with the values of their labels."""
 
 from __future__ import annotations
 
@@ -26,17 +26,20 @@ from streams_orchestration.runtime.units.status import HostStatus, PeStatus
 from streams_orchestration.runtime.units.unit_status import UnitStatus
 
 KNOWN = {**dict.fromkeys((LAG_TUPLES, LAG_BYTES, LAG_SECONDS), "gauge"), "dropped": "counter", "errors": "counter"}
-"""Metrics of operators that the SDK names, with their kinds; each has a family of its own."""
+"""Operators' metrics with names of the SDK -> their kind. Each has a family of its own."""
 
 
 def is_known(metric: CustomMetric, name: str | None = None) -> bool:
-    """Whether a metric is one that the SDK names, or just that one; not what an operator calls the same itself."""
+    """Return True if a metric has a name and the kind of the SDK; with `name`, only for that name.
+
+    A metric of an operator's own with such a name, but another kind, is not known.
+    """
     return KNOWN.get(metric.name) == metric.kind and name in (None, metric.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of recovery, and why it needs a reset if it does."""
+    """A unit of recovery, with its failure if it needs a reset."""
 
     status: UnitStatus
     failure: UnitFailure | None
@@ -47,7 +50,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Pe:
-    """A PE, and its state as it is now."""
+    """A PE, with its current state."""
 
     status: PeStatus
     shown_state: str
@@ -55,7 +58,7 @@ class Pe:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An imported stream as all ports of one PE read it."""
+    """An imported stream, summed over the ports of one PE that read it."""
 
     lag_tuples: int
     lag_segments: int
@@ -112,21 +115,21 @@ def operators(snapshot: Snapshot) -> Iterator[tuple[Labels, OperatorMetrics]]:
 
 
 def inputs(snapshot: Snapshot) -> Iterator[tuple[Labels, PortMetrics]]:
-    """Input ports of operators."""
+    """Yield the input ports of operators, labelled by application, PE, operator and port."""
     for labels, operator in operators(snapshot):
         for port in operator.inputs:
             yield (*labels, str(port.port)), port
 
 
 def outputs(snapshot: Snapshot) -> Iterator[tuple[Labels, PortMetrics]]:
-    """Output ports of operators."""
+    """Yield the output ports of operators, labelled by application, PE, operator and port."""
     for labels, operator in operators(snapshot):
         for port in operator.outputs:
             yield (*labels, str(port.port)), port
 
 
 def custom(snapshot: Snapshot) -> Iterator[tuple[Labels, CustomMetric]]:
-    """Metrics of operators' own, but those that have a family of their own."""
+    """Yield the operators' own metrics without a family, labelled by application, PE, operator and metric."""
     for labels, operator in operators(snapshot):
         for metric in operator.custom:
             if not is_known(metric):
@@ -134,28 +137,28 @@ def custom(snapshot: Snapshot) -> Iterator[tuple[Labels, CustomMetric]]:
 
 
 def streams(snapshot: Snapshot) -> Iterator[tuple[Labels, StreamMetrics]]:
-    """Streams between PEs, by the PE that writes them."""
+    """Yield the streams between PEs, labelled by application, writing PE and name."""
     for each in snapshot.applications:
         for stream in each.metrics.streams:
             yield (each.name, str(stream.pe), stream.name), stream
 
 
 def readers(snapshot: Snapshot) -> Iterator[tuple[Labels, ReaderMetrics]]:
-    """The PEs that read them."""
+    """Yield the readers of streams between PEs, labelled as the stream and by the reading PE."""
     for labels, stream in streams(snapshot):
         for reader in stream.readers:
             yield (*labels, str(reader.pe)), reader
 
 
 def queues(snapshot: Snapshot) -> Iterator[tuple[Labels, QueueMetrics]]:
-    """Exchanges within PEs, by the input port that they stand before."""
+    """Yield the exchanges within PEs, labelled by application, PE, and the operator and input port behind them."""
     for each in snapshot.applications:
         for queue in each.metrics.queues:
             yield (each.name, str(queue.pe), queue.operator, str(queue.port)), queue
 
 
 def copies(snapshot: Snapshot) -> Iterator[tuple[Labels, ConnectionMetrics]]:
-    """Connections within PEs whose tuples are copied."""
+    """Yield the connections within PEs that copy tuples, labelled by application, PE and connection."""
     for each in snapshot.applications:
         for connection in each.metrics.connections:
             yield (each.name, str(connection.pe), connection.name), connection
@@ -169,7 +172,7 @@ def sinks(snapshot: Snapshot) -> Iterator[tuple[Labels, SinkStatus]]:
 
 
 def imports(snapshot: Snapshot) -> Iterator[tuple[Labels, Link]]:
-    """Imported streams, by the Import, the PE that reads, and the exported stream."""
+    """Yield the imported streams, labelled by application, Import, reading PE, exporter and exported stream."""
     for each in snapshot.applications:
         parts: dict[Labels, list[ConnectionStatus]] = {}
         for link in each.status.imports:

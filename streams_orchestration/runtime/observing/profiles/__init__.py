@@ -1,1 +1,1 @@
-"""Profiles: what a running application costs, measured over a stated time."""
+"""Profiles: the costs of a running application, measured over a stated time."""

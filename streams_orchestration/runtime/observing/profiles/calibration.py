@@ -1,4 +1,4 @@
-"""Measures on this machine what writing and reading segments costs."""
+"""Measures the processor time of writing and reading segments on this machine."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from streams_orchestration.runtime.storage.store import Store
 from streams_orchestration.runtime.transport.segments import read_segment, write_segment
 
 WIDTHS = (1, 8, 64)
-"""Columns of 8 bytes in the samples."""
+"""Numbers of columns in the samples, at 8 bytes a column."""
 MOST_BYTES = 16 << 20
 """Most bytes of one sample."""
 ROUNDS = 5
-"""Rounds of each sample, of which the median counts."""
+"""Rounds of each sample. The median counts."""
 
 
 def calibrate(store: Store, rows: int, compression: str | None = None) -> tuple[PassageCost, PassageCost]:
-    """Processor time of sending and of receiving, from segments of several sizes that are written and read here.
+    """Measure the costs of sending and receiving by writing and reading segments with tuples of several sizes.
 
     Args:
-        store: that the transport uses; everything written there is removed.
-        rows: tuples of a segment, as many as the application's batches have: there is a price on each segment.
-        compression: of the transport.
+        store: store of the transport. Everything written there is removed.
+        rows: tuples per segment, as in the application's batches, since each segment has a fixed cost.
+        compression: compression of the transport.
+
+    Returns:
+        The cost of sending and the cost of receiving.
     """
     sent: list[Passage] = []
     received: list[Passage] = []
@@ -49,7 +52,7 @@ def _sample(rows: int, width: int) -> TupleBatch:
 
 
 def _once(store: Store, sample: TupleBatch, compression: str | None) -> tuple[float, float]:
-    """Seconds of writing a segment, and of reading it."""
+    """Return the processor seconds of writing a segment, and of reading it."""
     begin = time.process_time()
     segment: Segment = write_segment(store, "calibration", "calibration", sample.schema, [sample], compression)
     try:

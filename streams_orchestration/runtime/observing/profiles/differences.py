@@ -1,4 +1,4 @@
-"""A profile from two readings of an application's metrics: what its operators, streams and PEs did in between."""
+"""A profile from two readings of an application's metrics: the work of its operators, streams and PEs in between."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from streams_orchestration.runtime.observing.metrics import ApplicationMetrics, 
 from streams_orchestration.runtime.observing.profiles.passage_costs import Passage, fitted, scaled
 
 STEADY = 0.5
-"""A PE that is in a batch for such a part of the time is measured from commit to commit, not by the clock."""
+"""Share of the time that a PE must be in batches to be measured from commit to commit instead of by the clock."""
 
 
 class NotProfiledError(StreamsRuntimeError):
-    """An application cannot be measured: it does not run, or it did nothing."""
+    """The error that an application cannot be measured, because it does not run or carried no tuples."""
 
 
 Calibrate = Callable[[int], tuple[PassageCost, PassageCost]]
@@ -42,17 +42,18 @@ def profile_of(
     calibrate: Calibrate,
     until: float | None = None,
 ) -> Profile:
-    """The profile from two readings of the metrics of one life.
+    """Return the profile from two readings of the metrics with the same life.
 
-    A PE that works without a break is measured from its last commit before the first reading to the last one before the
-    second, since work counts when it is committed; the amounts are then those of the time between the readings.
+    Work counts when it is committed. So a PE that works without a break (`STEADY`) is measured from its last commit
+    before the first reading to its last commit before the second one. Its amounts are then scaled to the time between
+    the readings.
 
     Args:
-        compilation: the application as it is deployed.
+        compilation: the deployed compilation.
         before: the first reading.
-        after: the second one.
-        calibrate: called when not enough streams cross.
-        until: unix seconds when it ended, if it was before the second reading.
+        after: the second reading.
+        calibrate: called if the streams between PEs do not suffice to fit the transport's costs.
+        until: end of the application in unix seconds, if it ended before the second reading.
 
     Raises:
         NotProfiledError: no tuples were carried.
@@ -70,12 +71,12 @@ class _Flow(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """The work of an operator during the measurement."""
+    """The work of an operator between the readings."""
 
     name: str
     pe: int
     cpu: float
-    """Seconds."""
+    """Processor seconds."""
     inputs: tuple[_Flow, ...]
     outputs: tuple[_Flow, ...]
     called: bool
@@ -92,7 +93,7 @@ class _Difference:
         self.pes_before = {each.pe: each for each in before.pes}
         self.seconds = max(1e-3, until - before.at)
         self.factor = {each.pe: self._factor(each) for each in after.pes}
-        """PE -> factor that scales its amounts to those of the measured time."""
+        """PE -> factor that scales its amounts to the measured time."""
         self.changes = [self._change(each) for each in after.operators]
         models = compilation.logical.operators
         self.queries = {x.name for x in compilation.physical.operators if models[x.logical].engine == "dataframe"}
@@ -166,7 +167,7 @@ class _Difference:
                 yield OperatorProfile(each.name, round(each.cpu, 6), inputs)
 
     def _streams(self) -> Iterator[StreamProfile]:
-        """Output ports of the operators that were called, and of queries; what carried nothing is 0."""
+        """Yield the output ports of called operators and of queries, including ports without tuples."""
         for each in self.changes:
             for port in each.outputs if each.called or each.name in self.queries else ():
                 yield StreamProfile(each.name, round(port.tuples, 1), port.port, round(port.bytes, 1))
@@ -192,7 +193,7 @@ class _Difference:
             yield PeProfile(each.pe, round(cpu, 6), round(overhead, 6), round(busy, 6))
 
     def _sent(self) -> Iterator[tuple[int, Passage]]:
-        """(PE, what it wrote) of every stream."""
+        """Yield each stream's writing PE and what it wrote."""
         sizes = self._sizes()
         former = {each.name: each for each in self.before.streams}
         for each in self.after.streams:
@@ -202,7 +203,7 @@ class _Difference:
             yield each.pe, Passage(tuples, tuples * sizes.get(each.name, 0.0), seconds)
 
     def _received(self) -> Iterator[tuple[int, Passage]]:
-        """(PE, what it read) of every stream and each of its readers."""
+        """Yield each reader of each stream and what it read."""
         sizes = self._sizes()
         former = {(each.name, reader.pe): reader for each in self.before.streams for reader in each.readers}
         for each in self.after.streams:
@@ -213,7 +214,7 @@ class _Difference:
                 yield reader.pe, Passage(tuples, tuples * sizes.get(each.name, 0.0), seconds)
 
     def _sizes(self) -> dict[str, float]:
-        """Stream between PEs -> bytes of a tuple in memory."""
+        """Map each stream between PEs to the average bytes of a tuple in memory."""
         ports = {(each.operator, each.port): each for each in self._streams()}
         sizes: dict[str, float] = {}
         for pe in self.compilation.fusion.pes:
@@ -225,7 +226,7 @@ class _Difference:
         return sizes
 
     def _transport(self, calibrate: Calibrate) -> Transport:
-        """Fitted to what crosses; where that is not enough, with what is measured on this machine."""
+        """Fit the costs to the streams between PEs; if these do not suffice, scale or take the calibrated costs."""
         sent = [each for _, each in self._sent() if each.tuples > 0 and each.bytes > 0]
         received = [each for _, each in self._received() if each.tuples > 0 and each.bytes > 0]
         send, receive = fitted(sent), fitted(received)
@@ -238,7 +239,7 @@ class _Difference:
         return Transport(basis, send, receive, len(sent))
 
     def _rows(self) -> int:
-        """Tuples of a batch, as a median over output ports: what a segment would have."""
+        """Return the tuples per batch, as the median over output ports: the expected tuples per segment."""
         rows = sorted(
             port.tuples / batches
             for each in self.changes

@@ -1,4 +1,4 @@
-"""Measures a running application over a stated time: the difference of its metrics at the end and at the beginning."""
+"""Measures a running application over a stated time, as the difference of its metrics at the end and the beginning."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from streams_orchestration.runtime.units.failures import failures
 
 POLL_SECONDS = 0.5
 START_SECONDS = 120.0
-"""The longest time from a deployment to the first batch."""
+"""Most seconds to wait for the first batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A profile, and how it came about."""
+    """A profile, with remarks on its measurement."""
 
     profile: Profile
     remarks: tuple[str, ...] = ()
-    """Remarks for a reader of the profile: it ended early, it was reset meanwhile."""
+    """Remarks for a reader of the profile, such as an early end or resets meanwhile."""
 
 
 def measure(
@@ -47,19 +47,20 @@ def measure(
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
 ) -> Measurement:
-    """Measure an application for some time; ends early when the application does, or when `pause` returns True.
+    """Measure an application for some time, or until it ends or `pause` returns True.
 
     Args:
         home: the state directory.
-        application: its name.
-        seconds: how long to measure.
-        pause: waits so many seconds; True as soon as measuring shall end.
-        say: called with what is waited for.
-        clock: unix seconds.
+        application: name of the application.
+        seconds: duration of the measurement.
+        pause: waits for the given seconds, and returns True if the measurement should end early.
+        say: shows a message about the progress to the user.
+        clock: returns unix seconds.
 
     Raises:
-        NotDeployedError: the catalog does not know it.
-        NotProfiledError: it does not run, was deployed with measuring off, or carried no tuples in that time.
+        NotDeployedError: the application is not deployed.
+        NotProfiledError: the application does not run, was deployed with STREAMS_METRICS=off, was started anew
+            meanwhile, or carried no tuples.
     """
     before = _begin(home, application, pause, say, clock)
     status = read_status(home, application)
@@ -93,7 +94,7 @@ def measure(
 
 
 def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
-    """Processor time of each host's processes so far, by host; None when one of them is not to be seen."""
+    """Return the processor seconds of each host's processes so far; None if a host's process is not visible here."""
     by_host: dict[int, float] = {}
     for host in status.hosts:
         if host.pid is None or not host.alive:
@@ -105,7 +106,7 @@ def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
             return None
         total = 0.0
         for each in family:
-            with suppress(psutil.Error):  # it ended: its parent has its time now, if that lives
+            with suppress(psutil.Error):  # it ended meanwhile, and its time counts for its parent
                 times = each.cpu_times()
                 total += times.user + times.system + times.children_user + times.children_system
         by_host[host.id] = total
@@ -113,7 +114,7 @@ def _processor_seconds(status: ApplicationStatus) -> dict[int, float] | None:
 
 
 def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float | None:
-    """Return the processor seconds of all hosts since `before`; None when one was started again or is gone."""
+    """Return the processor seconds of all hosts since `before`; None if a host was restarted or is gone."""
     now = _processor_seconds(status)
     if now is None or now.keys() != before.keys() or any(now[host] < before[host] for host in now):
         return None
@@ -123,7 +124,10 @@ def _spent_since(before: dict[int, float], status: ApplicationStatus) -> float |
 def _begin(
     home: Home, application: str, pause: Callable[[float], bool], say: Callable[[str], None], clock: Callable[[], float]
 ) -> ApplicationMetrics:
-    """The metrics as soon as every PE has committed a batch, or the time for that is over."""
+    """Wait for the first reading of the metrics.
+
+    It is taken when every PE has committed a batch, or when some PEs have and a quarter of `START_SECONDS` is over.
+    """
     began, announced = clock(), False
     while True:
         status = read_status(home, application)

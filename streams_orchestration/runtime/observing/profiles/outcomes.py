@@ -1,4 +1,4 @@
-"""Comparisons of what decisions promised with what was measured then, kept under the application's artifacts."""
+"""Comparisons of decisions' predictions with later measurements, stored under the application's artifacts."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from streams_orchestration.compiler.decoupling.outcome import Outcome
 
 KEPT = 50
-"""Comparisons of an application that are kept."""
+"""Most comparisons that are kept per application."""
 
 
 class OutcomesError(StreamsRuntimeError):
-    """The stored results of comparisons cannot be read or written."""
+    """The error that the stored comparisons cannot be read or written."""
 
 
 def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str, Any]) -> Outcome | None:
-    """The decision in a document beside a profile; None when the application does not run with that decision.
+    """Compare a decision with a profile; return None if the application does not run with that decision.
 
     Args:
-        compilation: the application as it is deployed.
-        profile: measured of it.
-        document: of the decision, with what was known when it was decided.
+        compilation: the deployed compilation.
+        profile: the measured profile of the application.
+        document: the document of the decision, with its predictions.
     """
     from streams_orchestration.compiler.decoupling.outcome import outcome
 
@@ -45,10 +45,10 @@ def outcome_of(compilation: Compilation, profile: Profile, document: Mapping[str
 
 
 def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
-    """The comparisons so far, the oldest first.
+    """Return the stored comparisons, the oldest first.
 
     Raises:
-        OutcomesError: they cannot be read.
+        OutcomesError: the file cannot be read.
     """
     path = _path(home, application)
     try:
@@ -61,16 +61,16 @@ def kept_outcomes(home: Home, application: str) -> list[dict[str, Any]]:
 
 
 def keep_outcome(home: Home, application: str, outcome: Outcome, at: float) -> tuple[Path, list[dict[str, Any]]]:
-    """Add a comparison; where they are kept, and all of them.
+    """Store a comparison; return the path of the file, and all stored comparisons.
 
     Args:
         home: the state directory.
-        application: its name.
+        application: name of the application.
         outcome: the comparison.
-        at: unix seconds.
+        at: its time in unix seconds.
 
     Raises:
-        OutcomesError: they cannot be read or written.
+        OutcomesError: the file cannot be read or written.
     """
     kept = [*kept_outcomes(home, application), {"at": at, **outcome.document()}][-KEPT:]
     path = _path(home, application)

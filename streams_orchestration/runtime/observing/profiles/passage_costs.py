@@ -9,7 +9,7 @@ from typing import NamedTuple
 from streams_orchestration.model.profile import PassageCost
 
 APART = 1.5
-"""Sizes of tuples differ enough for a line when the largest is so many times the smallest."""
+"""Least ratio of the largest to the smallest size of tuples for fitting a line."""
 
 
 class Passage(NamedTuple):
@@ -23,9 +23,9 @@ class Passage(NamedTuple):
 
 
 def fitted(passages: Sequence[Passage]) -> PassageCost | None:
-    """The line with the least squares, where tuples count alike; None when sizes do not differ enough for one.
+    """Fit a line to the cost by least squares, weighted by tuples; None if the sizes differ too little (`APART`).
 
-    Neither of its two parts is negative.
+    Neither coefficient is negative.
     """
     used = [each for each in passages if each.tuples > 0]
     sizes = [each.bytes / each.tuples for each in used]
@@ -49,7 +49,7 @@ def fitted(passages: Sequence[Passage]) -> PassageCost | None:
 
 
 def scaled(passages: Sequence[Passage], shape: PassageCost) -> PassageCost | None:
-    """Return the shape of a known cost, scaled to the cost of these streams; None when they carried nothing."""
+    """Return a known cost, scaled to the total cost of these streams; None if they carried nothing."""
     expected = math.fsum(shape.of(each.tuples, each.bytes) for each in passages)
     spent = math.fsum(each.seconds for each in passages)
     if expected <= 0 or spent <= 0:
