@@ -43,7 +43,7 @@ class EnginePing:
             self._due.clear()
             try:
                 self._ask()
-            except Exception as error:  # noqa: BLE001  what has ended is noticed elsewhere
+            except Exception as error:  # noqa: BLE001  an engine that has ended is noticed elsewhere
                 log.info("no answer: %s", error)
             self._answered = True
 

@@ -75,7 +75,7 @@ class Heart:
         return self._hung or self._engine.ended(patience)
 
     def _beat(self) -> None:
-        """Report and look for hangs every `LOOK_SECONDS`, whatever fails."""
+        """Report and look for hangs every `LOOK_SECONDS`; log errors and go on."""
         tasks = HungTasks(self._limit)
         next_beat = 0.0
         while True:
@@ -84,7 +84,7 @@ class Heart:
                 if now >= next_beat and self._report(now):
                     next_beat = now + HEARTBEAT_SECONDS
                 self._look_for_hangs(tasks, now)
-            except Exception:  # a host without heartbeats would be reset, whatever it does
+            except Exception:  # this thread must not end: a host without heartbeats would count as dead
                 log.exception("A look after the host's processes failed; the next one follows")
             time.sleep(LOOK_SECONDS)
 

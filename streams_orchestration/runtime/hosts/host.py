@@ -56,7 +56,7 @@ LOOK_SECONDS = 5.0
 GARBAGE_SECONDS = 5.0
 """Least seconds between two collections of garbage."""
 CUT_BEATS = 2
-"""Check the files that the last cuts need at every so many collections of garbage."""
+"""Number of collections of garbage between two checks of the files that the last cuts need."""
 QUIET_SECONDS = 15.0
 """Most seconds that a stop waits for the batch under way."""
 

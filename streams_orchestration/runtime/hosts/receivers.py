@@ -121,7 +121,7 @@ class Receiver:
         refused = isinstance(error, RefusedError)
         if intake is not None:
             intake.failed(str(error), refused=refused)
-        elif not isinstance(error, JournalHeldError):  # what another process reports stays
+        elif not isinstance(error, JournalHeldError):  # the process that holds the journal reports itself
             with contextlib.suppress(OSError):
                 JournalFiles(self.directory).report({"error": str(error), "refused": refused})
 

@@ -197,7 +197,7 @@ class Reporter:
             compilation = read_stored(row)
             flows = flows_of(self._home, row.base, compilation, self._programs) if self._programs else None
             return replace(about, description=compilation.logical.description, flows=flows)
-        except Exception as error:  # noqa: BLE001  of what another version has stored, or of code of a user's
+        except Exception as error:  # noqa: BLE001  from reading what another version has stored, or from a user's code
             log.warning("Events of %s tell of no data: %s", self._application, error)
             return about
 

@@ -146,7 +146,7 @@ class Agent:
     def _await_former(self) -> None:
         """Wait until a lease of this machine's name, held by an agent of another boot or container, has expired.
 
-        If that lease is renewed meanwhile, return at once; `_register` then refuses the name.
+        If that lease is renewed meanwhile, return at once; `_register` then raises MachineError.
         """
         named = select(tables.machine).where(tables.machine.c.name == self._machine.name)
         lease: float | None = None

@@ -193,7 +193,7 @@ class _Difference:
             yield PeProfile(each.pe, round(cpu, 6), round(overhead, 6), round(busy, 6))
 
     def _sent(self) -> Iterator[tuple[int, Passage]]:
-        """Yield each stream's writing PE and what it wrote."""
+        """Yield each stream's writing PE, with the tuples, bytes and processor time of writing."""
         sizes = self._sizes()
         former = {each.name: each for each in self.before.streams}
         for each in self.after.streams:
@@ -203,7 +203,7 @@ class _Difference:
             yield each.pe, Passage(tuples, tuples * sizes.get(each.name, 0.0), seconds)
 
     def _received(self) -> Iterator[tuple[int, Passage]]:
-        """Yield each reader of each stream and what it read."""
+        """Yield each reading PE of each stream, with the tuples, bytes and processor time of reading."""
         sizes = self._sizes()
         former = {(each.name, reader.pe): reader for each in self.before.streams for reader in each.readers}
         for each in self.after.streams:
