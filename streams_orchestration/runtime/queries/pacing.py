@@ -19,9 +19,9 @@ LEAST = 1_024
 GROWTH = 8
 """Greatest growth from one batch to the next; less where a batch would take too long at the measured rate."""
 SECONDS = (0.1, 1.0)
-"""Bounds of what a batch should take."""
+"""Lower and upper bound of the target duration of a batch, in seconds."""
 REMEMBERED = 6
-"""Batches."""
+"""Number of recent batches from which the pace is estimated."""
 PART = 1 / 3
 """Greatest part of the period that a batch should take."""
 BYTES = 256 << 20
@@ -39,12 +39,12 @@ class Pace:
         self._seen: deque[tuple[int, float]] = deque(maxlen=REMEMBERED)
 
     def learn(self, results: Iterable[TaskResult], wall: float, period: float | None) -> None:
-        """Take a batch into account.
+        """Adjust the limit of the next batch to the measurements of one batch.
 
         Args:
-            results: of its tasks.
+            results: results of the tasks of the batch.
             wall: seconds from its plan to the answers of all tasks.
-            period: of the region, None outside of regions.
+            period: period of the region in seconds, None outside of regions.
         """
         levels: dict[int, list[TaskResult]] = {}
         for result in results:
@@ -72,7 +72,7 @@ class Pace:
         self.limit = max(min(int(wanted), int(BYTES * rows / max(fullest.bytes_in, 1)), self.ceiling), 1)
 
     def _line(self) -> tuple[float, float]:
-        """Seconds of work for any batch, and for each of its tuples; a smaller batch is no remedy for the former."""
+        """Return the seconds of work per batch, which a smaller batch does not reduce, and per tuple."""
         count = len(self._seen)
         rows, work = (sum(values) / count for values in zip(*self._seen, strict=True))
         spread = sum((r - rows) ** 2 for r, _ in self._seen)

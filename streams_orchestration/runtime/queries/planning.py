@@ -40,7 +40,7 @@ class PeView:
     """The application is wanted to run."""
     generation: int
     batch: int
-    """Last committed."""
+    """Number of the last committed batch."""
     epoch: int
     final: bool
     position: Position
@@ -76,7 +76,7 @@ def plan_batch(
     stream_limit: int | None = None,
     sources_due: bool = True,
 ) -> BatchPlan | None:
-    """The next batch, None when there is nothing to do yet.
+    """Return the next batch, or None if there is nothing to do yet.
 
     Args:
         program: the PE.

@@ -28,7 +28,7 @@ def batch_counts(plan: BatchPlan, results: Sequence[TaskResult], spark: float, c
 
     Args:
         plan: the batch.
-        results: of all its tasks.
+        results: results of all tasks of the batch.
         spark: wall seconds from the plan to the results.
         commit: wall seconds of the commit before, which could not count itself.
     """
@@ -56,7 +56,7 @@ def batch_counts(plan: BatchPlan, results: Sequence[TaskResult], spark: float, c
 
 
 def nothing_yet(program: PeProgram) -> Counts:
-    """The total of a PE before its first batch: every operator and port with 0."""
+    """Return the total of a PE before its first batch: every operator and port with 0."""
     flow = {"tuples": 0, "batches": 0, "bytes": 0, "marks": 0}
     return {
         "operators": {
@@ -86,11 +86,11 @@ def record(
     """Add what a batch counted to the total of its PE, in the transaction of its commit.
 
     Args:
-        connection: of the transaction.
+        connection: connection of the transaction.
         program: the PE.
-        total: before the batch; None before the first one.
-        counts: of the batch.
-        began: unix seconds; of a first batch the total is known to have been 0 then.
+        total: total before the batch; None before the first batch.
+        counts: counts of the batch.
+        began: unix seconds at which the batch began. The total was 0 then if this is the first batch.
         now: unix seconds.
     """
     key = {"application": program.application, "pe": program.pe}
