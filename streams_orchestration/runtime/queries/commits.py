@@ -144,7 +144,7 @@ def commit_batch(
 
 
 def _written(plan: BatchPlan, results: Sequence[TaskResult]) -> Iterator[str]:
-    """The addresses of all files that the tasks of a batch have written."""
+    """Yield the addresses of all files that the tasks of a batch have written."""
     for result in results:
         yield from (segment.path for segment in result.segments)
         yield from (file.path for state in result.states for file in state.files if file.batch == plan.batch)
@@ -154,7 +154,7 @@ def _written(plan: BatchPlan, results: Sequence[TaskResult]) -> Iterator[str]:
 def _progress(
     program: PeProgram, plan: BatchPlan, results: Sequence[TaskResult], row: _Standing, seconds: float, now: float
 ) -> dict[str, Any]:
-    """The columns of the PE that a batch changes, its number left out."""
+    """Return the columns of the PE that a batch changes, its number left out."""
     position = _advance(plan, results)
     numbers = dict(plan.position.outputs)
     for segment in (segment for result in results for segment in result.segments):
@@ -220,7 +220,7 @@ def _fence(connection: Connection, application: str, pe: int, plan: BatchPlan) -
 
 
 def _is_made(connection: Connection, key: dict[str, Any], token: str) -> bool:
-    """Whether this very commit was made before, when the answer was lost."""
+    """Return True if this commit was already made and only its answer was lost."""
     c = tables.commit
     mine = select(c.c.token).where(*(c.c[name] == value for name, value in key.items()))
     return bool(token) and connection.scalar(mine) == token

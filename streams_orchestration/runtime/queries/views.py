@@ -108,7 +108,7 @@ def read_view(catalog: Catalog, program: PeProgram, generation: int | None = Non
 
 
 def _has_begun(connection: Connection, program: PeProgram) -> bool:
-    """The PE has committed something of the epoch that it works in."""
+    """Return True if the PE has committed a part of its current epoch."""
     p, c = tables.pe, tables.commit
     closed = (c.c.application == p.c.application) & (c.c.pe == p.c.id) & (c.c.batch == p.c.batch) & c.c.boundary
     begun = (
@@ -120,7 +120,7 @@ def _has_begun(connection: Connection, program: PeProgram) -> bool:
 
 
 def _drained_streams(connection: Connection, program: PeProgram) -> frozenset[str]:
-    """The streams of a PE that come from units which are drained, too."""
+    """Return the streams of a PE that come from units which are drained, too."""
     u, p = tables.unit, tables.pe
     producers = set(
         connection.scalars(
@@ -151,7 +151,7 @@ def _streams(
 def _stream(
     connection: Connection, application: str, stream: InputStream, position: Position, *, on_trial: bool
 ) -> StreamView:
-    """The readable segments; of a foreign region only those of complete epochs (read committed)."""
+    """Return the readable segments; of a foreign region only those of complete epochs (read committed)."""
     application, name = stream.exporter or application, stream.source or stream.stream
     key: dict[str, object] = {"of": application, "by": name}
     key["begin"] = position.inputs.get(stream.stream, stream.first)
