@@ -75,6 +75,16 @@ RUNTIME_LAYERS = (
 )
 """The same within the runtime: what all its packages share, the packages, and what others use of it."""
 INNER = {"operators": OPERATOR_LAYERS, "compiler": COMPILER_LAYERS, "runtime": RUNTIME_LAYERS}
+SEAMED = ("operators", "runtime")
+"""Packages that reach clocks, waiting, threads and random names through `world` only, so that they can be simulated."""
+UNSEAMED = ("runtime/engine/spark/", "runtime/processes.py", "runtime/hiding.py")
+"""Engines and the view of processes are replaced as a whole; the hook of failed threads is the interpreter's."""
+SURROUNDINGS = re.compile(
+    r"time\.(time|time_ns|monotonic|monotonic_ns|perf_counter|sleep|clock_gettime)"
+    r"|datetime\.(now|utcnow|today)|datetime\.datetime\.(now|utcnow|today)|threading\.\w+|uuid\.uuid\d|os\.(getpid|getloadavg)"
+    r"|secrets\.\w+|random\.\w+|concurrent\.futures\.ThreadPoolExecutor|ThreadPoolExecutor"
+)
+"""Names, as a module writes them, of what `world` is for."""
 HEAVY = ("pyspark", "dagster", "polars", "pyarrow", "pandas", "numpy", "sqlalchemy")
 
 SPEC = """
@@ -203,6 +213,53 @@ def test_a_test_imports_support_modules_and_no_other_test():
         if re.match(rf"{tests.name}\..*\btest_\w+$", module)
     ]
     assert others == []
+
+
+def surroundings(source: str) -> Iterator[int]:
+    """The lines that use a clock, a thread or a random name directly, or bind one of `world` before it is called."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute() if SURROUNDINGS.fullmatch(ast.unparse(node)):
+                yield node.lineno
+            case ast.ImportFrom(module="time" | "threading" | "uuid" | "random" | "secrets"):
+                yield node.lineno
+            case ast.ImportFrom(module="streams_orchestration.world"):
+                yield node.lineno
+            case ast.ImportFrom(module="concurrent.futures", names=names) if "ThreadPoolExecutor" in {
+                n.name for n in names
+            }:
+                yield node.lineno
+            case ast.arguments():
+                given = [each for each in (*node.defaults, *node.kw_defaults) if each is not None]
+                yield from (each.lineno for each in given if ast.unparse(each).startswith("world."))
+            case ast.Call(keywords=keywords):
+                kept = [each.value for each in keywords if each.arg == "default_factory"]
+                yield from (each.lineno for each in kept if ast.unparse(each).startswith("world."))
+            case _:
+                pass
+
+
+@pytest.mark.parametrize(("source", "lines"), [
+    ("import time\ntime.sleep(1)", [2]),
+    ("def f(clock=world.monotonic): ...", [1]),
+    ("at: int = field(default_factory=world.now_ns)", [1]),
+    ("from streams_orchestration.world import now", [1]),
+    ("from streams_orchestration import world\nworld.sleep(1)", []),
+])  # fmt: skip
+def test_direct_use_of_clocks_is_seen(source: str, lines: list[int]):
+    assert list(surroundings(source)) == lines
+
+
+@pytest.mark.parametrize("package", SEAMED)
+def test_clocks_threads_and_random_names_are_reached_through_world(package: str):
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not path.relative_to(ROOT).as_posix().startswith(UNSEAMED)
+        for line in surroundings(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def test_nothing_of_dagster_that_is_private_is_used():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 
-_LOCK = threading.Lock()
+from streams_orchestration import world
+
+_LOCK = world.Lock()
 _ALIVE: set[Background] = set()
 _ENDED = [0]
 """Nanoseconds of all that have ended."""
@@ -16,19 +17,19 @@ class Background:
     """The threads of one owner. They end with the process at the latest."""
 
     def __init__(self) -> None:
-        self._clocks: dict[threading.Thread, int] = {}
+        self._clocks: dict[world.Thread, int] = {}
         self._ended = 0
         self._reported = 0
 
     def start(self, target: Callable[[], None]) -> None:
         """Start a thread."""
-        threading.Thread(target=self._run, args=(target,), daemon=True).start()
+        world.Thread(target=self._run, args=(target,), daemon=True).start()
 
     def _run(self, target: Callable[[], None]) -> None:
-        thread = threading.current_thread()
+        thread = world.current_thread()
         with _LOCK:
             if hasattr(time, "pthread_getcpuclockid"):
-                self._clocks[thread] = time.pthread_getcpuclockid(threading.get_ident())
+                self._clocks[thread] = time.pthread_getcpuclockid(world.thread_id())
             _ALIVE.add(self)
         try:
             target()

@@ -15,13 +15,13 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+from streams_orchestration import world
 
 AT_ONCE = 8
 """Files or directories that are synchronised at the same time."""
@@ -83,7 +83,7 @@ def write_whole(path: Path, data: Any, *, durably: bool = True) -> None:
     Raises:
         OSError: it cannot be written, and is as it was before.
     """
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    part = path.with_name(f".{path.name}.{world.new_id()}")
     content = data.encode() if isinstance(data, str) else data
     try:
         if durably:
@@ -110,7 +110,7 @@ def link_or_copy(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in (*NO_LINKS, errno.EXDEV):
             raise
-        aside = target.with_name(f"_{uuid.uuid4().hex}{target.suffix}")
+        aside = target.with_name(f"_{world.new_id()}{target.suffix}")
         try:
             with source.open("rb") as original, durable(aside) as copy:
                 shutil.copyfileobj(original, copy, 1 << 20)
@@ -185,7 +185,7 @@ def _together(action: Callable[[Path], None], paths: Sequence[Path]) -> None:
         for path in paths:
             action(path)
         return
-    with ThreadPoolExecutor(min(len(paths), AT_ONCE)) as pool:
+    with world.Pool(min(len(paths), AT_ONCE)) as pool:
         for done in [pool.submit(action, path) for path in paths]:
             done.result()
 

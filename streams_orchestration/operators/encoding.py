@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 
+from streams_orchestration import world
 from streams_orchestration.operators.libraries import pa
 
 REMEMBERED = 4
 """Columns."""
 
 
-class _Recent(threading.local):
+class _Recent(world.Local):
     """The recent encodings of one thread, which runs one task at a time. A held column keeps its memory from reuse."""
 
     def __init__(self) -> None:

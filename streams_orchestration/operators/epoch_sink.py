@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext, PendingFile
 from streams_orchestration.operators.delivery_key import DeliveryKey
@@ -100,7 +100,7 @@ class EpochSink(Operator):
         kept: list[pa.RecordBatch] = self.__dict__.pop("_kept", [])
         if not kept:
             return ()
-        path = waiting_directory(self.context) / f"{uuid.uuid4().hex}.arrow"
+        path = waiting_directory(self.context) / f"{world.new_id()}.arrow"
         path.parent.mkdir(parents=True, exist_ok=True)
         with durable(path, synced=False) as file, pa.ipc.new_file(file, kept[0].schema) as writer:
             writer.write_table(pa.Table.from_batches(kept).combine_chunks(), MOST_TUPLES)

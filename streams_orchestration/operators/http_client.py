@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from pydantic import Field, field_validator
 
+from streams_orchestration import world
 from streams_orchestration.model.secrets import masked, names_secret
 from streams_orchestration.operators.contract import Parameters
 from streams_orchestration.operators.errors import OutsideError, RefusedError
@@ -220,11 +220,11 @@ class Patience:
     def wait(self, error: HttpAwayError) -> None:
         """Note for how long the receiver wants no requests."""
         if len(error.args) > 1 and error.args[1]:
-            self._until = time.monotonic() + error.args[1]
+            self._until = world.monotonic() + error.args[1]
 
     def check(self, place: str) -> None:
         """Raise HttpAwayError while the receiver wants no requests."""
-        left = self._until - time.monotonic()
+        left = self._until - world.monotonic()
         if left > 0:
             message = f"{place}: asked to be left alone for {left:.0f} s more"
             raise HttpAwayError(message)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from streams_orchestration import world
 from streams_orchestration.operators.background import Background
 
 T = TypeVar("T")
@@ -52,8 +52,8 @@ class _Reading(Generic[T]):
         self.items = items
         self.work = work
         self.size = size
-        self.taking = threading.Lock()
-        self.changed = threading.Condition()
+        self.taking = world.Lock()
+        self.changed = world.Condition()
         self.taken = 0
         """Items that threads have begun with."""
         self.wanted = 0

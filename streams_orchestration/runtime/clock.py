@@ -6,8 +6,9 @@ machines whose clocks differ agree on them. With a catalog in a file it is the c
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+
+from streams_orchestration import world
 
 FRESH_SECONDS = 30.0
 """A reading of the database's clock is used for so long."""
@@ -32,22 +33,22 @@ _reading: Reading | None = None
 
 def now() -> float:
     """Unix seconds by the database's clock; by this machine's before the database was ever reached."""
-    return time.time() if _reading is None else _steady() + _reading.offset
+    return world.now() if _reading is None else world.boot_time() + _reading.offset
 
 
 def shared(local: float) -> float:
     """A time of this machine's clock, in unix seconds, by the database's clock."""
-    return local - time.time() + now()
+    return local - world.now() + now()
 
 
 def is_stale() -> bool:
     """Whether the database's clock should be read again."""
-    return _reading is None or _steady() - _reading.at > FRESH_SECONDS
+    return _reading is None or world.boot_time() - _reading.at > FRESH_SECONDS
 
 
 def started() -> float:
     """The moment before the database's clock is read; for `read`."""
-    return _steady()
+    return world.boot_time()
 
 
 def read(value: float, began: float) -> None:
@@ -58,7 +59,7 @@ def read(value: float, began: float) -> None:
         began: what `started` gave before it was asked.
     """
     global _reading  # noqa: PLW0603  there is one catalog in a process
-    at = _steady()
+    at = world.boot_time()
     seconds = at - began
     if _reading is not None and seconds > max(SLOW_SECONDS, _reading.seconds):
         _reading = Reading(at, _reading.offset, _reading.seconds)
@@ -70,9 +71,3 @@ def forget() -> None:
     """Go by the clock of this machine again."""
     global _reading  # noqa: PLW0603  see `read`
     _reading = None
-
-
-def _steady() -> float:
-    """Goes on while the machine sleeps where the system has such a clock; setting the time does not change it."""
-    boot_time = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot_time is None else time.clock_gettime(boot_time)

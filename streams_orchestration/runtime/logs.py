@@ -6,12 +6,12 @@ import contextlib
 import logging
 import os
 import re
-import time
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration import world
 from streams_orchestration.model.secrets import masked
 from streams_orchestration.runtime.log_rotation import LOG_BYTES, open_log, rotate
 
@@ -94,8 +94,8 @@ class _PeHandler(logging.FileHandler):
         super().emit(record)
         with contextlib.suppress(OSError):  # a disk that is full; the log goes on as it is
             longer = self._limit and self.stream and os.fstat(self.stream.fileno()).st_size > self._limit
-            if longer and time.monotonic() >= self._next:
-                self._next = time.monotonic() + _AGAIN_SECONDS
+            if longer and world.monotonic() >= self._next:
+                self._next = world.monotonic() + _AGAIN_SECONDS
                 if rotate(self._path, self._limit):
                     self._next = 0.0
 

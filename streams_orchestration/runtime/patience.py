@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
+
+from streams_orchestration import world
 
 LONGEST = 10.0
 """Largest factor by which a limit is extended on a busy machine."""
@@ -12,20 +13,20 @@ LONGEST = 10.0
 
 def machine_load() -> float:
     """Return the number of runnable processes per processor, averaged over the last minute."""
-    return os.getloadavg()[0] / (os.cpu_count() or 1)
+    return world.load_average()[0] / (os.cpu_count() or 1)
 
 
 class Patience:
     """A clock of the time that a process was given, in seconds of an idle machine.
 
     Args:
-        clock: seconds that never go back.
-        load: the number of runnable processes per processor.
+        clock: returns seconds that never go back; `world.monotonic` by default.
+        load: returns the number of runnable processes per processor.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, load: Callable[[], float] = machine_load) -> None:
-        self._clock, self._load = clock, load
-        self._began = self._at = clock()
+    def __init__(self, clock: Callable[[], float] | None = None, load: Callable[[], float] = machine_load) -> None:
+        self._clock, self._load = clock or world.monotonic, load
+        self._began = self._at = self._clock()
         self.used = 0.0
 
     def look(self) -> float:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import psutil
 
+from streams_orchestration import world
+
 _SAME_START = 0.05
 """Seconds by which two readings of one process's start time may differ."""
 KILL_SECONDS = 10.0
@@ -86,7 +88,7 @@ def this_process_began() -> float:
         return psutil.Process().create_time()
     ticks = int(Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-    return time.time() - age
+    return world.now() - age
 
 
 def is_alive(pid: int | None, started: float | None) -> bool:

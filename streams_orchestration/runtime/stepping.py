@@ -7,7 +7,6 @@ are queries of Spark's run by an engine, which makes their batches as soon as th
 from __future__ import annotations
 
 import itertools
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Self
 
 from sqlalchemy import select, update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -120,7 +120,7 @@ class SteppedApplication:
     def _scratch(self, program: PeProgram) -> Scratch:
         if program.pe not in self.scratches:
             directories = self._directories(program)
-            path = self.home.data(self.name) / "spark" / f"pe-{program.pe}-{time.time_ns()}"
+            path = self.home.data(self.name) / "spark" / f"pe-{program.pe}-{world.now_ns()}"
             self.scratches[program.pe] = Scratch.create(path, Launched(program, directories, self.measured))
         return self.scratches[program.pe]
 
@@ -149,7 +149,7 @@ class SteppedApplication:
         before = read_view(self.catalog, program)
         if before.waits or plan_batch(program, before, source_limit=self.source_limit) is None:
             return False
-        query, until = self._query(program, before.generation), time.monotonic() + QUERY_SECONDS
+        query, until = self._query(program, before.generation), world.monotonic() + QUERY_SECONDS
         while True:
             mark = self.catalog.changes.mark()
             if read_view(self.catalog, program).batch != before.batch:
@@ -157,7 +157,7 @@ class SteppedApplication:
                 return True
             if error := query.failure():
                 raise StepError(str(error)) from error
-            if time.monotonic() > until:
+            if world.monotonic() > until:
                 message = f"PE {program.pe} has made no batch within {QUERY_SECONDS:.0f} s"
                 raise StepError(message)
             self.catalog.changes.wait(mark, LOOK_SECONDS)

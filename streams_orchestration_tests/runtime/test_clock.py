@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.storage.home import Home
@@ -41,8 +42,8 @@ def unread() -> Iterator[None]:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
-    monkeypatch.setattr(time, "time", lambda: machine.time)
-    monkeypatch.setattr(clock, "_steady", lambda: machine.steady)
+    monkeypatch.setattr(world, "now", lambda: machine.time)
+    monkeypatch.setattr(world, "boot_time", lambda: machine.steady)
     return machine
 
 
@@ -90,7 +91,7 @@ def test_a_slow_reading_does_not_replace_a_better_one(machine: Machine):
 @pytest.mark.usefixtures("database")
 def test_a_transaction_reads_it_on_a_server(tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch):
     right = time.time
-    monkeypatch.setattr(time, "time", lambda: right() + HOUR)
+    monkeypatch.setattr(world, "now", lambda: right() + HOUR)
     catalog = Catalog(Home(tmp_path / "home").prepare())
     catalog.make()
     apart = HOUR if database == "sqlite" else 0.0

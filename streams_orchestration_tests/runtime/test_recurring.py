@@ -82,11 +82,16 @@ def test_a_hold_is_renewed_after_an_unexpected_error(monkeypatch: pytest.MonkeyP
 class Ringing(Bell):
     """A bell that always rings, and the first of which cannot be closed without an error."""
 
-    look_seconds = 0.001
     closed = 0
 
-    def fileno(self) -> None:
-        return
+    def __init__(self) -> None:
+        self._interrupted = threading.Event()
+
+    def wait(self) -> None:
+        self._interrupted.wait(0.001)
+
+    def interrupt(self) -> None:
+        self._interrupted.set()
 
     def take(self) -> tuple[str, ...]:
         return ("app/region-0",)

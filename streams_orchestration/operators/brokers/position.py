@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import uuid
 from typing import ClassVar
 
+from streams_orchestration import world
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.intake import Intake
 
@@ -72,7 +72,7 @@ class BrokerPosition:
                 message = f"{what}; onLostData: skip {self.goes_on}, --fresh begins anew"
                 raise RefusedError(message)
             self._intake.count(self.counted, "%s; the source %s", what, self.goes_on)
-            self._note({"identity": identity, "keys": f"@{uuid.uuid4().hex[:8]}"})
+            self._note({"identity": identity, "keys": f"@{world.new_id()[:8]}"})
         elif known is None:
             self._note({"identity": identity, "keys": ""})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from sqlalchemy.dialects.mysql.base import MySQLDialect
 from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
 from sqlalchemy.schema import CreateTable
 
+from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.databases.address import resolve_url
 from streams_orchestration.operators.databases.columns import (
@@ -162,7 +162,7 @@ class DatabaseTable:
             marks.c.generation < key.generation,
             sa.and_(marks.c.generation == key.generation, marks.c.number < key.number),
         )
-        now = datetime.datetime.now(datetime.UTC)
+        now = world.utc()
         rows = 0
         refused: list[Refusal] = []
         ended = False

@@ -6,12 +6,12 @@ import fcntl
 import json
 import os
 import struct
-import uuid
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from streams_orchestration import world
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.journal.records import HEAD_SIZE, JournalRecord, load, size_of
@@ -62,7 +62,7 @@ class JournalFiles:
         """Make the directory and give the journal its id, where that was not done."""
         self.directory.mkdir(parents=True, exist_ok=True)
         if self.id is None:
-            write_whole(self.directory / "id", uuid.uuid4().hex)
+            write_whole(self.directory / "id", world.new_id())
 
     def segments(self) -> list[tuple[int, Path]]:
         """Return the first number and the path of each segment, in order."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import Counter
 from collections.abc import Sequence
 
+from streams_orchestration import world
 from streams_orchestration.operators.journal.records import Arrival
 from streams_orchestration.operators.journal.writing import Journal, JournalFullError
 
@@ -62,7 +62,7 @@ class Intake:
         if written is None:
             written = asyncio.get_running_loop().create_future()
             written.add_done_callback(_seen)
-            self._waiting.append((Arrival(values, origin, time.time(), key, digest), written))
+            self._waiting.append((Arrival(values, origin, world.now(), key, digest), written))
             if key:
                 self._under_way[key] = digest, written
                 written.add_done_callback(lambda _: self._under_way.pop(key))

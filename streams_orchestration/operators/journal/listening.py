@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import socket
-import time
 from typing import Any
 
+from streams_orchestration import world
 from streams_orchestration.operators.errors import RefusedError
 
 TAKEN_SECONDS = 10.0
@@ -33,7 +33,7 @@ class Listening:
         if error.errno in _REFUSED:
             return RefusedError(f"address {place}: {_REFUSED[error.errno]}")
         if error.errno == errno.EADDRINUSE:
-            now = time.monotonic()
+            now = world.monotonic()
             self._taken_since = self._taken_since or now
             message = f"address {place}: another process has the port; end that one, or name another port"
             return RefusedError(message) if now - self._taken_since >= TAKEN_SECONDS else ConnectionError(message)

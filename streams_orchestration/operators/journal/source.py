@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration import world
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
@@ -246,7 +246,7 @@ class JournalSource(SourceOperator):
 
     def _measure(self, offset: Offset) -> None:
         behind = max(self.reader.files.durable() - offset["next"], 0) if offset else 0
-        age = time.time() - self.read[-1].received if behind and self.read else 0.0
+        age = world.now() - self.read[-1].received if behind and self.read else 0.0
         self.context.metrics.lag(behind, max(age, 0.0))
 
     def _look_at_receiver(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from streams_orchestration import world
 from streams_orchestration.operators.durable_files import sync_names
 from streams_orchestration.operators.journal.files import DamagedError, JournalFiles, places
 from streams_orchestration.operators.journal.records import Arrival, JournalRecord
@@ -49,7 +49,7 @@ class Journal:
         self.files = JournalFiles(directory)
         self.limit = limit
         self._segment_bytes = min(SEGMENT_BYTES, limit // FEWEST_SEGMENTS)
-        self._lock = threading.Lock()
+        self._lock = world.Lock()
         directory.mkdir(parents=True, exist_ok=True)
         self._held = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         self._mark: int | None = None

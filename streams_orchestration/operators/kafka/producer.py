@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, NamedTuple
 
+from streams_orchestration import world
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.kafka.client import (
     REACH_SECONDS,
@@ -190,13 +189,13 @@ class TransactionalProducer:
         self._poll_until(lambda: not len(self._producer))
 
     def _poll_until(self, done: Callable[[], bool]) -> None:
-        looked = time.monotonic()
+        looked = world.monotonic()
         while not done():
             self._producer.poll(POLL_SECONDS)
             self._check()
-            if time.monotonic() > looked + LOOK_SECONDS:
+            if world.monotonic() > looked + LOOK_SECONDS:
                 self._look()
-                looked = time.monotonic()
+                looked = world.monotonic()
 
     def _is_queued(self, message: KafkaMessage) -> bool:
         from confluent_kafka import KafkaException
@@ -238,12 +237,12 @@ class TransactionalProducer:
         """
         # https://github.com/confluentinc/librdkafka/issues/5456
         result: Future[Any] = Future()
-        threading.Thread(target=_settle, args=(result, action), name=self.name, daemon=True).start()
-        until = time.monotonic() + COMMIT_SECONDS + REACH_SECONDS
+        world.Thread(target=_settle, args=(result, action), name=self.name, daemon=True).start()
+        until = world.monotonic() + COMMIT_SECONDS + REACH_SECONDS
         while not wait([result], LOOK_SECONDS).done:
             self._hangs = True
             self._look()
-            if time.monotonic() > until:
+            if world.monotonic() > until:
                 place = f"topic {self._topic} at {self._cluster.brokers}"
                 message = f"{place}: cannot be reached: the client does not answer"
                 raise KafkaAwayError(message)

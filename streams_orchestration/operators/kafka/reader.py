@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
+from streams_orchestration import world
 from streams_orchestration.model.collector import uncollected
 from streams_orchestration.operators.kafka.client import (
     REACH_SECONDS,
@@ -164,7 +164,7 @@ class KafkaReader:
         if self._at != positions:
             self._assign(positions)
             wait = FIRST_SECONDS
-        count, until = 0, time.monotonic() + wait
+        count, until = 0, world.monotonic() + wait
         with uncollected():  # looking at new messages would take longer than making them
             while count < limit:
                 messages, is_empty = self._taken(limit - count, patient=patient)
@@ -172,7 +172,7 @@ class KafkaReader:
                 if messages:
                     count += len(messages)
                     yield messages
-                if is_empty and (count or not self._waits or time.monotonic() > until):
+                if is_empty and (count or not self._waits or world.monotonic() > until):
                     break
         if count:
             self._cluster.reached()

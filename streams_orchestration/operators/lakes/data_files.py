@@ -7,12 +7,12 @@ import hashlib
 import itertools
 import math
 import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from streams_orchestration import world
 from streams_orchestration.operators.contract import PendingFile
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import durable, link_or_copy
@@ -95,7 +95,7 @@ class _OpenFile:
 
     def __init__(self, directory: Path, schema: pa.Schema) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self._path, self._rows = directory / f"{uuid.uuid4().hex}.parquet", 0
+        self._path, self._rows = directory / f"{world.new_id()}.parquet", 0
         self._end = ExitStack()
         file = self._end.enter_context(durable(self._path, synced=False))
         self._writer = self._end.enter_context(pq.ParquetWriter(file, schema, **ENCODING))
@@ -115,7 +115,7 @@ def _written(directory: Path, table: pa.Table) -> PendingFile:
     if table.nbytes >= SMALL_BYTES:
         return _OpenFile(directory, table.schema).finish(table)
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{uuid.uuid4().hex}.arrow"
+    path = directory / f"{world.new_id()}.arrow"
     with durable(path, synced=False) as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     return PendingFile(path, None, table.num_rows, path.stat().st_size)
@@ -134,7 +134,7 @@ def gathered(key: DeliveryKey, files: Sequence[Path], waiting: Path, scratch: Pa
     Raises:
         WaitingFileError: a file cannot be read.
     """
-    own = scratch / uuid.uuid4().hex
+    own = scratch / world.new_id()
     try:
         yield list(_gathered(key, files, waiting, own))
     finally:
@@ -181,7 +181,7 @@ def _merged(key: DeliveryKey, number: int, tuples: pa.Table, place: str, scratch
     So a name always means the same bytes.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    path = scratch / f"{uuid.uuid4().hex}.parquet"
+    path = scratch / f"{world.new_id()}.parquet"
     with durable(path) as file:
         pq.write_table(tuples, file, **ENCODING)
     with path.open("rb") as file:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from pyarrow import fs
 
+from streams_orchestration import world
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.lakes.delta_store import DeltaStore
 from streams_orchestration.operators.lakes.errors import LakeRefusedError, lake_error
@@ -152,7 +152,7 @@ class DeltaHistory:
             return None
         rows = sum(_rows(action["add"]) for action in actions if action.get("add", {}).get("dataChange"))
         stamps = [action["commitInfo"].get("timestamp", 0) for action in actions if "commitInfo" in action]
-        return Waiting(version, rows, stamps[0] / 1000 if stamps else time.time())
+        return Waiting(version, rows, stamps[0] / 1000 if stamps else world.now())
 
     def feed(self, version: int) -> pa.Table:
         """Return the changes of a version."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 from deltalake.exceptions import CommitFailedError, DeltaProtocolError, TableNotFoundError
 from deltalake.transaction import AddAction
 
+from streams_orchestration import world
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.delivery_key import DeliveryKey
@@ -200,7 +200,7 @@ class DeltaTarget(LakeTarget):
         }  # fmt: skip
         return AddAction(
             path=file.place, size=file.path.stat().st_size, partition_values=partition_values(file.directory),
-            modification_time=int(time.time() * 1000), data_change=True, stats=json.dumps(statistics),
+            modification_time=int(world.now() * 1000), data_change=True, stats=json.dumps(statistics),
         )  # fmt: skip
 
     def _bring(self, file: DataFile) -> None:
@@ -257,7 +257,7 @@ def _application_id(key: DeliveryKey) -> str:
 def _properties(key: DeliveryKey, *, marked: bool = True) -> deltalake.CommitProperties:
     """Return the commit's properties. With the mark, no other commit with the same mark can come between."""
     metadata = {"streams.application": key.application, "streams.operator": key.operator, "streams.epoch": key.epoch}
-    mark = deltalake.Transaction(_application_id(key), key.number, int(time.time() * 1000))
+    mark = deltalake.Transaction(_application_id(key), key.number, int(world.now() * 1000))
     return deltalake.CommitProperties(custom_metadata=metadata, app_transactions=[mark] if marked else None)
 
 

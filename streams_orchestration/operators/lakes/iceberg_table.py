@@ -6,7 +6,7 @@ import functools
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.table.upsert_util import create_match_filter
 from pyiceberg.transforms import IdentityTransform
 
+from streams_orchestration import world
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.durable_files import sync_names
@@ -196,7 +197,7 @@ def _was_made(table: Table, key: DeliveryKey) -> bool:
 
 def _begun(table: Table, key: DeliveryKey) -> Transaction:
     """Return a transaction that moves the mark, and that the library does not repeat on top of other commits."""
-    today = datetime.now(UTC).date()
+    today = world.utc().date()
     old = [name for name in table.properties if name != _mark(key) and _is_old(table, name, today)]
     own = {**table.metadata.properties, "commit.retry.num-retries": "0"}
     table.metadata = table.metadata.model_copy(update={"properties": own})

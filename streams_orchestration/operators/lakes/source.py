@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from streams_orchestration import world
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import fits, type_name
 from streams_orchestration.operators.batch import TupleBatch
@@ -321,14 +321,14 @@ class LakeSource(SourceOperator):
 
     def _measure(self, position: TablePosition) -> None:
         """See now and then how many rows are waiting, and since when the first of them does."""
-        now = time.monotonic()
+        now = world.monotonic()
         if now < self._measured + self.parameters.poll_period:
             return
         self._measured = now
         all_read = self._idle or (position.done and position.version == position.until)
         versions = () if all_read else self._behind(position)
         waiting = [version for version in versions if version.rows > 0]
-        seconds = time.time() - min(version.committed for version in waiting) if waiting else 0.0
+        seconds = world.now() - min(version.committed for version in waiting) if waiting else 0.0
         self.context.metrics.lag(sum(version.rows for version in waiting), max(seconds, 0.0))
 
     def _behind(self, position: TablePosition) -> Iterator[Waiting]:

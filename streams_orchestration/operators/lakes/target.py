@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 
+from streams_orchestration import world
 from streams_orchestration.operators.delivery_key import DeliveryKey
 from streams_orchestration.operators.epoch_sink import WaitingFileError, read_batches
 from streams_orchestration.operators.lakes.data_files import DataFile
@@ -173,5 +172,5 @@ class LakeTarget:
                 if not self._is_conflict(error) or tried == TRIES:
                     raise self._error(error) from error
                 self._forget()
-                time.sleep(random.uniform(0, LONGEST_PAUSE * tried / TRIES))
+                world.sleep(world.uniform(0, LONGEST_PAUSE * tried / TRIES))
         return None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import enum
 import socket
-import threading
-import time
 import weakref
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from typing import Any
+
+from streams_orchestration import world
 
 BACKLOG = 64
 """Connections that the system keeps until they are accepted, and the most that are accepted before others close."""
@@ -38,12 +38,12 @@ class Connection(socket.socket):
     """The part of the peer's address by which connections are counted."""
     activity: Activity
     since: float
-    """The time of `time.monotonic` when the activity began."""
+    """The time of `world.monotonic` when the activity began."""
     is_cut: bool
 
     def note(self, activity: Activity) -> None:
         """Note that an activity begins now."""
-        self.activity, self.since = activity, time.monotonic()
+        self.activity, self.since = activity, world.monotonic()
 
     def cut(self) -> None:
         """End the connection; whatever reads or writes it sees that and closes it. Any thread may call it."""
@@ -81,7 +81,7 @@ class Places:
         self._most, self._most_each = most, most if most_each is None else most_each
         self._patience = patience
         self.refused = refused
-        self._lock = threading.Lock()
+        self._lock = world.Lock()
         # weak: a connection that is dropped without being closed has no place any more
         self._open: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
 
@@ -116,7 +116,7 @@ class Places:
 
     def cut_waiting(self, seconds: float) -> None:
         """End the connections that have waited longer than some seconds."""
-        until = time.monotonic() - seconds
+        until = world.monotonic() - seconds
         for each in self._connections():
             if each.activity is Activity.WAITING and each.since < until:
                 each.cut()
@@ -126,7 +126,7 @@ class Places:
             return [each for each in self._open.values() if not each.is_cut]
 
     def _make_place(self, among: list[Connection], counts: Counter[str]) -> bool:
-        patient = time.monotonic() - self._patience
+        patient = world.monotonic() - self._patience
         yielding = [
             each
             for each in among

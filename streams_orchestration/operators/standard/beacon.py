@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import time
 from typing import Any
 
 from pydantic import Field
 
+from streams_orchestration import world
 from streams_orchestration.operators.arrow_types import arrow_type
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.contract import (
@@ -120,11 +120,11 @@ class Beacon(SourceOperator):
     def pause(self) -> float:
         """Return the seconds until the next tuple is due."""
         began, first = self.began or (0.0, 0)
-        return max(began + self.parameters.period * (self.following - first) - time.monotonic(), 0.0)
+        return max(began + self.parameters.period * (self.following - first) - world.monotonic(), 0.0)
 
     def _due(self, start: int, limit: int) -> int:
         """Return how many tuples are due by now."""
-        period, now = self.parameters.period, time.monotonic()
+        period, now = self.parameters.period, world.monotonic()
         if self.began is None:
             self.began = now + (self.parameters.init_delay if start == 0 else 0.0), start
         began, first = self.began

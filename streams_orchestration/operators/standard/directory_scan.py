@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field, field_validator
 
+from streams_orchestration import world
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.batch import TupleBatch
@@ -197,7 +197,7 @@ class DirectoryScan(SourceOperator):
 
     def pause(self) -> float | None:
         """Return the time until the next look, or the next try while the store cannot be reached."""
-        return self.hold_up.pause or (max(0.0, self.due - time.monotonic()) if self.waits else 0.0)
+        return self.hold_up.pause or (max(0.0, self.due - world.monotonic()) if self.waits else 0.0)
 
     def place(self) -> str:
         """Return the files that were submitted last."""
@@ -206,7 +206,7 @@ class DirectoryScan(SourceOperator):
     def _look(self, offset: Offset) -> Offset:
         """Return the offset with the files that are new."""
         looked = "known" in offset and "again" not in offset
-        if time.monotonic() < self.due or (self.parameters.until is not None and looked):
+        if world.monotonic() < self.due or (self.parameters.until is not None and looked):
             return offset
         try:
             files = self.storage.listed(self.parameters.directory)
@@ -216,7 +216,7 @@ class DirectoryScan(SourceOperator):
             self.hold_up.away(error)
             return offset
         self.hold_up.back()
-        self.due = time.monotonic() + self.parameters.sleep_time
+        self.due = world.monotonic() + self.parameters.sleep_time
         files = [file for file in files if self._is_wanted(file.name)]
         known: dict[str, int] = offset.get("known", {})
         new = self._ordered([file for file in files if known.get(file.name) != file.modified])

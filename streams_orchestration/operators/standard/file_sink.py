@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from streams_orchestration import world
 from streams_orchestration.model.names import nearest
 from streams_orchestration.model.visibility import Visibility
 from streams_orchestration.operators.arrow_types import schema_ddl
@@ -236,7 +236,7 @@ class FileSink(GatheringSink):
 
     def _write(self, directory: str, table: pa.Table) -> PendingFile:
         settings, context = self.parameters, self.context
-        pending = self.pending() / directory / f"{self._channel}-{uuid.uuid4().hex}.{settings.format}"
+        pending = self.pending() / directory / f"{self._channel}-{world.new_id()}.{settings.format}"
         try:
             pending.parent.mkdir(parents=True, exist_ok=True)
             write_file(pending, settings.format, table, settings.dialect())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from streams_orchestration import world
 from streams_orchestration.model.names import nearest
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Offset, OperatorContext, ProducedTo, SourceOperator
@@ -215,7 +215,7 @@ class KafkaSource(SourceOperator):
             positions.end_at(Positions.of(self.until).end or {}, lambda each: reader.range_of(each)[0])
         elif self.parameters.until and positions.end is None:
             positions.end = {each: max(reader.range_of(each)[1], next) for each, next in positions.next.items()}
-        if time.monotonic() - self.looked >= self.parameters.discovery:
+        if world.monotonic() - self.looked >= self.parameters.discovery:
             self._discover(reader, positions)
         if positions.exhausted():
             return Taken(positions, {})
@@ -271,7 +271,7 @@ class KafkaSource(SourceOperator):
         A finite run does not read new partitions.
         """
         partitions = self._mine(reader)
-        self.looked = time.monotonic()
+        self.looked = world.monotonic()
         self._identify(reader, positions, partitions)
         for partition in partitions:
             if positions.end is None and partition not in positions.next:
@@ -303,7 +303,7 @@ class KafkaSource(SourceOperator):
         if place.exists():
             return json.loads(place.read_text(encoding="utf-8"))
         partitions, start = self._mine(reader), self.parameters.start_at
-        self.looked = time.monotonic()
+        self.looked = world.monotonic()
         ranges = {partition: reader.range_of(partition) for partition in partitions}
         if start in ("earliest", "latest"):
             next = {partition: ends[start == "latest"] for partition, ends in ranges.items()}
@@ -345,7 +345,7 @@ class KafkaSource(SourceOperator):
         metrics = self.context.metrics
         metrics.gauge("lag", "messages of its partitions that are not read yet").set(lag)
         if newest is not None or not lag:
-            behind = time.time() - newest if lag and newest is not None else 0.0
+            behind = world.now() - newest if lag and newest is not None else 0.0
             about = "age of the message that was read last, 0 where all are read"
             metrics.gauge("lag_seconds", about).set(max(behind, 0.0))
         return lag

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from streams_orchestration import world
 from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
@@ -195,7 +195,7 @@ class PostgresChangeSource(SourceOperator):
             return offset
         state = slot.state()
         assert state is not None
-        now = time.time_ns() // 1000 - EPOCH
+        now = world.now_ns() // 1000 - EPOCH
         self._place = f"{slot.table}, rows at the beginning"
         with slot.rows(list(self.columns.values())) as (snapshot, chunks):
             for chunk in chunks:
@@ -313,5 +313,5 @@ class PostgresChangeSource(SourceOperator):
     def _measure(self, slot: Slot, reached: LogPosition, rows: Sequence[ChangedRow]) -> None:
         assert self._changes is not None
         behind = max(slot.newest() - reached.lsn, 0) if self._changes.more else 0
-        committed = rows[-1].transaction.committed + EPOCH if rows and behind else time.time_ns() // 1000
-        self.context.metrics.lag_bytes(behind, max(time.time() - committed / 1e6, 0.0))
+        committed = rows[-1].transaction.committed + EPOCH if rows and behind else world.now_ns() // 1000
+        self.context.metrics.lag_bytes(behind, max(world.now() - committed / 1e6, 0.0))

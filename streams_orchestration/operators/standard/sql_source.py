@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from streams_orchestration import world
 from streams_orchestration.operators.contract import (
     Offset,
     OperatorContext,
@@ -141,7 +140,7 @@ class SqlSource(SourceOperator):
             return self._hold_up.pause
         if self._more:
             return 0.0
-        settling = (seen.at + self.parameters.settle - time.monotonic() for seen in self._seen)
+        settling = (seen.at + self.parameters.settle - world.monotonic() for seen in self._seen)
         return min([self.parameters.poll_period, *(seconds for seconds in settling if seconds > 0)])
 
     def place(self) -> str:
@@ -227,7 +226,7 @@ class SqlSource(SourceOperator):
         """See from time to time how far the table has grown."""
         from streams_orchestration.operators.databases.values import value_of
 
-        now = time.monotonic()
+        now = world.monotonic()
         if now < self._looked + self.parameters.settle / LOOKS_PER_SETTLE:
             return
         highest = value_of(self._highest()) if until is None else until
@@ -237,7 +236,7 @@ class SqlSource(SourceOperator):
 
     def _inspect(self, offset: Offset, after: Any, until: Any) -> Offset:
         """See now and then whether rows can be read in order, and how many there are to read."""
-        now = time.monotonic()
+        now = world.monotonic()
         if now < self._inspected + self.parameters.poll_period:
             return offset
         self._look_for_nulls()
@@ -249,7 +248,7 @@ class SqlSource(SourceOperator):
 
     def _settled(self) -> Any:
         """Return the value up to which no transaction can still add rows, or None while it is unknown."""
-        now = time.monotonic()
+        now = world.monotonic()
         settled = [seen for seen in self._seen if seen.at + self.parameters.settle <= now]
         if settled:
             self._seen = self._seen[len(settled) - 1 :]
@@ -322,8 +321,8 @@ class SqlSource(SourceOperator):
         assert self._source is not None
         behind = self._source.count(after, until, LAG_LIMIT)
         waiting = [seen.at for seen in self._seen if seen.value != after]
-        age = age_of(after, datetime.datetime.now(datetime.UTC))
-        seconds = age if age is not None else time.monotonic() - min(waiting, default=time.monotonic())
+        age = age_of(after, world.utc())
+        seconds = age if age is not None else world.monotonic() - min(waiting, default=world.monotonic())
         self.context.metrics.lag(behind, max(seconds, 0.0) if behind else 0.0)
 
     def _submit(self, rows: Sequence[Sequence[Any]]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from pydantic import Field
 
+from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, Parameters
 from streams_orchestration.operators.mentions import Mentions
@@ -43,7 +42,7 @@ class Throttle(Operator):
     def process(self, port: int, batch: TupleBatch) -> None:
         """Pass on, then wait until the rate is kept."""
         self.submit(batch)
-        now = time.monotonic()
+        now = world.monotonic()
         self.free = max(self.free, now) + len(batch) / self.parameters.rate
         pause = self.free - now
         if pause > LONGEST_PAUSE:
@@ -52,4 +51,4 @@ class Throttle(Operator):
                 len(batch), LONGEST_PAUSE, self.parameters.rate, max(1, int(LONGEST_PAUSE * self.parameters.rate)),
             )  # fmt: skip
             pause, self.free = LONGEST_PAUSE, now + LONGEST_PAUSE
-        time.sleep(pause)
+        world.sleep(pause)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-import uuid
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -14,6 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import DBAPIError
 
+from streams_orchestration import world
 from streams_orchestration.compiler.brief import short_list
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.runtime.catalog.address import BUSY_SECONDS, database_of
@@ -46,7 +44,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two tries; doubled from the first to the longest."""
 UNEXPECTED = (LookupError, TypeError, ValueError, AttributeError)
 """Errors that come of reading values which nobody has written."""
-_turns = threading.local()
+_turns = world.Local()
 
 
 def has_turn() -> bool:
@@ -110,7 +108,7 @@ class Catalog:
             if not has_version(connection):
                 check_free(self.name, connection, metadata.tables)
                 metadata.create_all(connection)
-                connection.execute(installation.insert().values(id=uuid.uuid4().hex))
+                connection.execute(installation.insert().values(id=world.new_id()))
                 write_version(connection)
         if self.name != str(self._home.catalog):
             write_whole(place, f"{self.name}\n")
@@ -282,7 +280,7 @@ class Catalog:
 
     def _begin(self, mode: Mode, unit: str) -> tuple[Connection, RootTransaction]:
         """Open a transaction; a connection that is lost here is replaced, because nothing was done yet."""
-        until = time.monotonic() + self._patience
+        until = world.monotonic() + self._patience
         pause = FIRST_PAUSE
         while True:
             connection = None
@@ -293,7 +291,7 @@ class Catalog:
                 if connection is not None:
                     connection.close()
                 failure = self._database.error(error)
-                if not isinstance(failure, CatalogLostError) or time.monotonic() + pause > until:
+                if not isinstance(failure, CatalogLostError) or world.monotonic() + pause > until:
                     raise failure from error
-            time.sleep(pause)
+            world.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)

@@ -7,11 +7,11 @@ import logging
 import os
 import select
 import sys
-import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from pathlib import Path
+
+from streams_orchestration import world
 
 ANYTHING = ""
 """Stands for the name of a unit when the changed unit is not known, or several units have changed."""
@@ -27,12 +27,13 @@ log = logging.getLogger("streams.catalog")
 class Bell(ABC):
     """The notification of a database that a transaction which writes was committed."""
 
-    look_seconds: float | None = None
-    """Seconds between two looks of a bell that cannot ring by itself; None for one that can."""
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait until the bell rings, or it is time to look, or another thread has called `interrupt`."""
 
     @abstractmethod
-    def fileno(self) -> int | None:
-        """The descriptor that becomes readable when the bell rings; None for a bell that cannot ring by itself."""
+    def interrupt(self) -> None:
+        """End a wait of another thread, or the next one."""
 
     @abstractmethod
     def take(self) -> Collection[str]:
@@ -47,7 +48,34 @@ class Bell(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the descriptor."""
+        """Release what the bell holds."""
+
+
+class DescriptorBell(Bell):
+    """A bell that rings when a descriptor becomes readable."""
+
+    def __init__(self) -> None:
+        self._end, self._ending = os.pipe()
+
+    @abstractmethod
+    def fileno(self) -> int:
+        """Return the descriptor."""
+
+    def wait(self) -> None:
+        """Wait until the descriptor or the end of the pipe can be read."""
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        poll.register(self._end, select.POLLIN)
+        poll.poll()
+
+    def interrupt(self) -> None:
+        """Make the pipe readable."""
+        os.write(self._ending, b"x")
+
+    def close(self) -> None:
+        """Close the pipe."""
+        os.close(self._ending)
+        os.close(self._end)
 
 
 class Changes:
@@ -67,17 +95,16 @@ class Changes:
         """Called with the units that have changed; returns whether the waiting threads of this process are to wake."""
         self._open_bell = open_bell
         self._count = 0
-        self._condition = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._condition = world.Condition()
+        self._thread: world.Thread | None = None
+        self._bell: Bell | None = None
         self._closed = False
-        self._end, self._ending = -1, -1
 
     def mark(self) -> int:
         """Return the number of changes so far; call it before you look at the catalog."""
         with self._condition:
             if self._thread is None and not self._closed:
-                self._end, self._ending = os.pipe()
-                self._thread = threading.Thread(target=self._listen, name="catalog-changes", daemon=True)
+                self._thread = world.Thread(target=self._listen, name="catalog-changes", daemon=True)
                 self._thread.start()
                 while self._count == 0:  # the bell is open now, or cannot be opened
                     self._condition.wait()
@@ -108,32 +135,45 @@ class Changes:
             self._closed = True
             self._condition.notify_all()
             thread, self._thread = self._thread, None
+            if self._bell is not None:
+                self._bell.interrupt()
         if thread is not None:
-            os.close(self._ending)
             thread.join()
 
     def _listen(self) -> None:
-        bell: Bell | None = None
-        try:
-            while not self._closed:
-                try:
-                    if bell is None:
-                        bell = self._open_bell()
-                        self._hear((ANYTHING,))  # what came before it was open
-                    self._hear(self._take(bell))
-                except Exception as error:
-                    if not isinstance(error, OSError):
-                        log.exception("the bell of the catalog failed; it is opened anew")
-                    if bell is not None:
-                        with contextlib.suppress(Exception):  # it is given up anyway
-                            bell.close()
-                        bell = None
-                    self._hear((ANYTHING,))
-                    self._pause(REOPEN_SECONDS)
-        finally:
-            if bell is not None:
-                bell.close()
-            os.close(self._end)
+        while not self._closed:
+            try:
+                if self._bell is None:
+                    self._open()
+                    self._hear((ANYTHING,))  # a change may have come before the bell was open
+                self._hear(self._take())
+            except Exception as error:
+                if not isinstance(error, OSError):
+                    log.exception("the bell of the catalog failed; it is opened anew")
+                with contextlib.suppress(Exception):  # it is given up anyway
+                    self._release()
+                self._hear((ANYTHING,))
+                with self._condition:
+                    self._condition.wait_for(lambda: self._closed, REOPEN_SECONDS)
+        self._release()
+
+    def _open(self) -> None:
+        bell = self._open_bell()
+        with self._condition:
+            self._bell = bell
+
+    def _take(self) -> Collection[str]:
+        """Return the units that have changed, after a wait for the bell; none if this object was closed meanwhile."""
+        if self._bell is None or self._closed:
+            return ()
+        self._bell.wait()
+        return () if self._closed else self._bell.take()
+
+    def _release(self) -> None:
+        with self._condition:
+            bell, self._bell = self._bell, None
+        if bell is not None:
+            bell.close()
 
     def _hear(self, units: Collection[str]) -> None:
         if not units:
@@ -146,25 +186,8 @@ class Changes:
         if wakes:
             self.wake()
 
-    def _take(self, bell: Bell) -> Collection[str]:
-        """Wait until the bell rings, or it is time to look."""
-        descriptor = bell.fileno()
-        if descriptor is None:
-            self._pause(bell.look_seconds)
-        else:
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            poll.register(self._end, select.POLLIN)
-            poll.poll()
-        return () if self._closed else bell.take()
 
-    def _pause(self, seconds: float | None) -> None:
-        poll = select.poll()
-        poll.register(self._end, select.POLLIN)
-        poll.poll(None if seconds is None else seconds * 1000)
-
-
-class FileBell(Bell):
+class FileBell(DescriptorBell):
     """A bell made of a file whose times are set after each commit; Linux notifies of that.
 
     Args:
@@ -182,6 +205,7 @@ class FileBell(Bell):
         except OSError:
             self._watch.close()
             raise
+        super().__init__()
 
     def fileno(self) -> int:
         """Return the descriptor of the watch."""
@@ -197,6 +221,7 @@ class FileBell(Bell):
 
     def close(self) -> None:
         """Close the watch."""
+        super().close()
         self._watch.close()
 
 
@@ -209,13 +234,18 @@ class LookingBell(Bell):
     """
 
     def __init__(self, value: Callable[[], object], seconds: float) -> None:
-        self.look_seconds = seconds
+        self._seconds = seconds
+        self._interrupted = world.Event()
         self._value = value
         self._last = value()
 
-    def fileno(self) -> None:
-        """Return None: it has no descriptor."""
-        return
+    def wait(self) -> None:
+        """Wait for the time between two looks."""
+        self._interrupted.wait(self._seconds)
+
+    def interrupt(self) -> None:
+        """End the wait."""
+        self._interrupted.set()
 
     def take(self) -> Collection[str]:
         """Return `ANYTHING` when the value differs from that of the last look, else nothing."""
@@ -223,7 +253,7 @@ class LookingBell(Bell):
         return (ANYTHING,) if last != self._last else ()
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: this bell holds nothing."""
 
 
 def file_bell(path: Path) -> Bell:
@@ -241,6 +271,6 @@ def file_bell(path: Path) -> Bell:
 
 def ring(path: Path) -> None:
     """Set the times of a bell's file; without one there is no listener."""
-    now = time.time_ns()
+    now = world.now_ns()
     with contextlib.suppress(OSError):
         os.utime(path, ns=(now, now))

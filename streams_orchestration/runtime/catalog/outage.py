@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from streams_orchestration import world
 from streams_orchestration.runtime.errors import CatalogUnavailableError
 
 Result = TypeVar("Result")
@@ -37,7 +37,7 @@ class Outage:
         Raises:
             CatalogUnavailableError: the error itself, when the outage lasts longer than the limit.
         """
-        now = time.monotonic()
+        now = world.monotonic()
         if self._began is None:
             self._began, self._pause = now, FIRST_PAUSE
             how_long = f"for {self._limit:.0f} s" if math.isfinite(self._limit) else "until it can be used"
@@ -45,13 +45,13 @@ class Outage:
         elif now - self._began > self._limit:
             self._log.error("%s This lasts for %.0f s now, and is not waited for any more.", error, now - self._began)
             raise error
-        time.sleep(self._pause)
+        world.sleep(self._pause)
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def over(self) -> None:
         """The catalog was used."""
         if self._began is not None:
-            self._log.info("The catalog can be used again, after %.1f s.", time.monotonic() - self._began)
+            self._log.info("The catalog can be used again, after %.1f s.", world.monotonic() - self._began)
             self._began = None
 
     def through(self, action: Callable[[], Result]) -> Result:

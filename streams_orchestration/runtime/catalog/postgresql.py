@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import threading
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -14,8 +13,9 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
-from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
+from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell, DescriptorBell
 from streams_orchestration.runtime.catalog.database import Database, Mode, SharedLock, reason_of
 from streams_orchestration.runtime.errors import (
     CATALOG,
@@ -47,7 +47,7 @@ REFUSED = ("authentication failed", "no password supplied", "does not exist", "n
 MISSING = ("3F000", "42P01")
 
 _engines: dict[tuple[str, float], Engine] = {}
-_lock = threading.Lock()
+_lock = world.Lock()
 
 
 class PostgresqlDatabase(Database):
@@ -190,7 +190,7 @@ class PostgresqlDatabase(Database):
         return CatalogError(message)
 
 
-class NotificationBell(Bell):
+class NotificationBell(DescriptorBell):
     """A bell made of a connection, outside the engine's pool, on which the server notifies of commits."""
 
     def __init__(self, engine: Engine, channel: str) -> None:
@@ -198,6 +198,7 @@ class NotificationBell(Bell):
         self._driver: Any = pooled.dbapi_connection
         pooled.detach()
         self._driver.execute(f'LISTEN "{channel}"')
+        super().__init__()
 
     def fileno(self) -> int:
         """Return the descriptor of the connection."""
@@ -214,6 +215,7 @@ class NotificationBell(Bell):
 
     def close(self) -> None:
         """Close the connection."""
+        super().close()
         self._driver.close()
 
 
@@ -325,7 +327,7 @@ def _engine(url: URL, schema: str, busy_seconds: float) -> Engine:
 def _forked() -> None:
     """A child must not speak on its parent's connections, nor close them."""
     global _lock  # noqa: PLW0603  a lock that the parent held would never be released here
-    _lock = threading.Lock()
+    _lock = world.Lock()
     for engine in _engines.values():
         engine.dispose(close=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError, OperationalError
 
+from streams_orchestration import world
 from streams_orchestration.runtime.catalog.changes import Bell, file_bell, ring
 from streams_orchestration.runtime.catalog.database import Database, Mode, reason_of
 from streams_orchestration.runtime.errors import (
@@ -113,10 +113,10 @@ class SqliteDatabase(Database):
 
     def damage(self, *, indexes: bool = False) -> str | None:
         """Return what SQLite's own check finds in the file; it reads all of it: a second for 1 GB in memory."""
-        check, until = "integrity_check" if indexes else "quick_check", time.monotonic() + CHECK_SECONDS
+        check, until = "integrity_check" if indexes else "quick_check", world.monotonic() + CHECK_SECONDS
         try:
             with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as connection:
-                connection.set_progress_handler(lambda: time.monotonic() > until, 100_000)
+                connection.set_progress_handler(lambda: world.monotonic() > until, 100_000)
                 rows = connection.execute(f"PRAGMA {check}({FINDINGS})").fetchall()
         except sqlite3.DatabaseError as error:
             reason = str(error)

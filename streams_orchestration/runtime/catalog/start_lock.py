@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import re
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from streams_orchestration import world
 from streams_orchestration.runtime.catalog.address import database_of
 from streams_orchestration.runtime.catalog.database import SharedLock
 from streams_orchestration.runtime.errors import BeingStartedError, StateDirectoryError
@@ -84,7 +84,7 @@ class StartLock:
         assert self._file is not None
         _held.add(self._path)
         self._file.truncate(0)
-        json.dump({"pid": os.getpid(), "since": time.time(), "command": command}, self._file)
+        json.dump({"pid": world.pid(), "since": world.now(), "command": command}, self._file)
         self._file.flush()
 
     def abandon(self) -> None:
@@ -135,16 +135,16 @@ def lock_start(
         lock = StartLock(path, path.open("a+", encoding="utf-8"), shared)
     except OSError as error:
         raise StateDirectoryError(home.root, error.strerror or str(error)) from error
-    until = time.monotonic() + (LIMIT_SECONDS if limit is None else limit)
+    until = world.monotonic() + (LIMIT_SECONDS if limit is None else limit)
     waits = False
     try:
         while not lock.take():
-            if time.monotonic() >= until:
+            if world.monotonic() >= until:
                 raise BeingStartedError(application, lock.starter(), path if shared is None else shared.place)
             if not waits:
                 waits = True
                 waiting(lock.starter())
-            time.sleep(POLL_SECONDS)
+            world.sleep(POLL_SECONDS)
         lock.hold(command)
     except BaseException:
         lock.abandon()
@@ -168,7 +168,7 @@ def _starter(path: Path) -> Starter | None:
 
 
 def _name(command: str) -> str:
-    return f"{command} ({os.getpid()} on {machine_name()})"
+    return f"{command} ({world.pid()} on {machine_name()})"
 
 
 def _far_starter(shared: SharedLock) -> Starter | None:

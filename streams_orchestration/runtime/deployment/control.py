@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -123,7 +122,7 @@ def _choose_missing(connection: Connection, home: Home, row: ApplicationRow, ask
     rows = HostRow.all(connection, select(h).where(h.c.machine.is_not(None) | (h.c.application == application)))
     places = arrange(residents(rows, application, [host.id for host in missing], now), machines, now)
     for host in missing:
-        incarnation = uuid.uuid4().hex
+        incarnation = world.new_id()
         where: dict[str, Any] = {"machine": None, "space": process_space(), "pid": None, "process_started": None}
         if machines and host.id in places.refused:
             chosen.elsewhere.append(f"host {host.id} waits: {places.refused[host.id]}")
@@ -217,7 +216,7 @@ def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> Non
         update(h)
         .where(h.c.application == host.application, h.c.id == host.id)
         .values(
-            machine=None, space=process_space(), pid=None, process_started=None, incarnation=uuid.uuid4().hex,
+            machine=None, space=process_space(), pid=None, process_started=None, incarnation=world.new_id(),
             state="WAITING", launched_at=clock.now(), heartbeat_at=None, start_up=None, error=reason,
         )
     )  # fmt: skip
@@ -373,9 +372,9 @@ def _await(
     home: Home, application: str, catalog: Catalog, timeout: float, condition: Callable[[UnitsStatus], bool]
 ) -> UnitsStatus | None:
     """Poll until a status meets the condition, and return it; return None after `timeout` seconds."""
-    until = time.monotonic() + timeout
+    until = world.monotonic() + timeout
     while True:
-        late = time.monotonic() > until
+        late = world.monotonic() > until
         try:
             status = read_units(home, application, catalog)
         except CatalogUnavailableError:
@@ -386,4 +385,4 @@ def _await(
                 return status
             if late:
                 return None
-        time.sleep(POLL_SECONDS)
+        world.sleep(POLL_SECONDS)

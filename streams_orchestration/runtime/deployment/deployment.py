@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.deployment_plan import DeployedPe, DeploymentPlan, Unit
@@ -182,7 +182,7 @@ def insert_application(connection: Connection, compilation: Compilation, identit
     connection.execute(
         insert(tables.application).values(
             name=compilation.logical.application,
-            life=uuid.uuid4().hex,
+            life=world.new_id(),
             fingerprint=identity,
             compilation=stored(compilation),
             base=str(base_directory(compilation)),

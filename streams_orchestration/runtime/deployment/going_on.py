@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select, update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.documents import load
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract import Offset, SourceOperator
@@ -84,7 +83,7 @@ def begin_run(connection: Connection, application: str, wanted: Run) -> None:
                 f"itself. Stop it first if it is to run by schedule: streams cancel {application}"
             )
             raise NotDeployableError(message)
-        run = row.bounded if runs else uuid.uuid4().hex
+        run = row.bounded if runs else world.new_id()
     connection.execute(update(a).where(a.c.name == application).values(bounded=run, taken_at=None))
 
 
@@ -193,14 +192,14 @@ def _has_more(home: Home, base: str, program: PeProgram, name: str, offset: Offs
         context.base, context.submit = Path(base), count
         source = make_operator(kind, context, parameters)
         assert isinstance(source, SourceOperator)
-        offset, until = kind.continued(offset), time.monotonic() + LOOK_SECONDS
+        offset, until = kind.continued(offset), world.monotonic() + LOOK_SECONDS
         while not tuples:
             produced = source.produce(offset, 1)
             offset = produced.offset
             if produced.exhausted:
                 return tuples > 0
-            if time.monotonic() > until:
+            if world.monotonic() > until:
                 break
-            time.sleep(min(source.pause() or 0.0, PAUSE_SECONDS))
+            world.sleep(min(source.pause() or 0.0, PAUSE_SECONDS))
         return True
     return False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 
+from streams_orchestration import world
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import MachineRow
 from streams_orchestration.runtime.limits import HEARTBEAT_LIMIT, LEASE_SECONDS
@@ -32,18 +32,18 @@ def await_unheard(home: Home, application: str, say: Callable[[str], None]) -> N
         NotDeployedError: the application is not deployed.
     """
     catalog = opened_catalog(home, application)
-    began, said = time.monotonic(), False
+    began, said = world.monotonic(), False
     first = _look(home, catalog, application)
     while True:
         now = _look(home, catalog, application)
         silent = [name for name in first if name in now and now[name] == first[name]]
-        waited = time.monotonic() - began
+        waited = world.monotonic() - began
         if not silent or waited > LEASE_SECONDS + HEARTBEAT_LIMIT:
             return
         if waited > HEARD_SECONDS and not said:
             said = True
             say(f"{', '.join(silent)} is not heard; waiting until it is known whether its hosts are lost ...")
-        time.sleep(LOOK_SECONDS)
+        world.sleep(LOOK_SECONDS)
 
 
 def _look(home: Home, catalog: Catalog, application: str) -> Mapping[str, tuple[object, ...]]:

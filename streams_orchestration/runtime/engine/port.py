@@ -6,12 +6,12 @@ Spark is the engine of production (`engine/spark/`). The chaos tests have one of
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime.errors import OperatorFailure, StreamsRuntimeError
 from streams_orchestration.runtime.limits import SOURCE_LIMIT
@@ -52,7 +52,7 @@ class QueryStart:
     """The host listens to the catalog for the planner, and rings the bell in its scratch directory."""
     hang_limit: int = 0
     """Seconds without progress of a task until it is ended; 0: never."""
-    at: int = field(default_factory=time.time_ns)
+    at: int = field(default_factory=lambda: world.now_ns())  # noqa: PLW0108  `world` may be another one later
     """Nanoseconds: names the scratch directory."""
 
     @property

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterable
 
 from sqlalchemy import select
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.contract import Offset, SourceOperator
 from streams_orchestration.operators.implementation import load
@@ -31,15 +31,15 @@ class Confirmer:
         self._application = application
         self._sources: dict[str, SourceOperator] = {}
         self._confirmed: dict[str, Offset] = {}
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._stopped = world.Event()
+        self._thread: world.Thread | None = None
 
     def confirm_for(self, sources: dict[str, SourceOperator]) -> None:
         """Replace the sources to confirm for."""
         self._sources, self._confirmed = sources, {}
         if sources and self._thread is None:
-            self._stopped = threading.Event()
-            self._thread = threading.Thread(target=self._run, args=(self._stopped,), name="confirming", daemon=True)
+            self._stopped = world.Event()
+            self._thread = world.Thread(target=self._run, args=(self._stopped,), name="confirming", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -58,7 +58,7 @@ class Confirmer:
                 except Exception as error:  # noqa: BLE001 - an operator of anybody's
                     log.warning("operator %s: %s; it is confirmed later", name, error)
 
-    def _run(self, stopped: threading.Event) -> None:
+    def _run(self, stopped: world.Event) -> None:
         while not stopped.wait(CONFIRM_SECONDS):
             try:
                 self.confirm()

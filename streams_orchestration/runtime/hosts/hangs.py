@@ -6,9 +6,9 @@ Workers that hang are killed here. Processes stopped by a signal are a matter of
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable
 
+from streams_orchestration import world
 from streams_orchestration.runtime.processes import kill, process_started, thread_runs
 
 log = logging.getLogger("streams.hangs")
@@ -23,10 +23,10 @@ class EnginePing:
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
-        self._due = threading.Event()
+        self._due = world.Event()
         self._answered = True
         self._silent = 0
-        threading.Thread(target=self._run, daemon=True).start()
+        world.Thread(target=self._run, daemon=True).start()
 
     def beat(self) -> int:
         """Ask again unless an answer is outstanding; return for how many beats the answer has been outstanding."""

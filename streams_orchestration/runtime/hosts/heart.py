@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
-import threading
-import time
 from collections.abc import Callable, Iterable
 
+from streams_orchestration import world
 from streams_orchestration.runtime.engine.port import Engine
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.hosts.hangs import EnginePing, HungTasks
@@ -41,7 +39,7 @@ class Heart:
         self._presence = presence
         self._limit = hang_limit
         self._busy = busy
-        self._turned = time.monotonic() + ENGINE_SECONDS
+        self._turned = world.monotonic() + ENGINE_SECONDS
         self._engine: Engine | None = None
         self._ping: EnginePing | None = None
         self._stalls = Stalls()
@@ -52,15 +50,15 @@ class Heart:
 
     def start(self) -> None:
         """Start the thread of the heartbeat."""
-        threading.Thread(target=self._beat, daemon=True).start()
+        world.Thread(target=self._beat, daemon=True).start()
 
     def turned(self) -> None:
         """Note that the main loop has made a turn."""
-        self._turned = time.monotonic()
+        self._turned = world.monotonic()
 
     def watch(self, engine: Engine) -> None:
         """Check from now on at every look that this engine, which is up, answers."""
-        self._turned = time.monotonic()
+        self._turned = world.monotonic()
         self._engine = engine
         self._ping = EnginePing(engine.ping)
 
@@ -79,14 +77,14 @@ class Heart:
         tasks = HungTasks(self._limit)
         next_beat = 0.0
         while True:
-            now = time.monotonic()
+            now = world.monotonic()
             try:
                 if now >= next_beat and self._report(now):
                     next_beat = now + HEARTBEAT_SECONDS
                 self._look_for_hangs(tasks, now)
             except Exception:  # this thread must not end: a host without heartbeats would count as dead
                 log.exception("A look after the host's processes failed; the next one follows")
-            time.sleep(LOOK_SECONDS)
+            world.sleep(LOOK_SECONDS)
 
     def _report(self, now: float) -> bool:
         """Give a heartbeat if the main loop turns, and kill stalled processes.
@@ -105,7 +103,7 @@ class Heart:
             self._unwanted = now if self._unwanted is None else self._unwanted
             if now - self._unwanted > STUCK_SECONDS:
                 log.error("%s; it could not end within %.0f s and is killed", error, STUCK_SECONDS)
-                kill(os.getpid(), process_started(os.getpid()))
+                kill(world.pid(), process_started(world.pid()))
         except StreamsRuntimeError:
             return False
         return True

@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 import math
 import os
-import time
 
 from sqlalchemy import func, select
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -148,15 +148,15 @@ class Host:
             except CatalogUnavailableError as still:
                 error = still
             else:
-                time.sleep(SETTLE_SECONDS)
+                world.sleep(SETTLE_SECONDS)
                 return
 
     def _follow(self) -> str:
         """Run the main loop until the host has to end; return the state to report."""
-        collected = time.monotonic()
+        collected = world.monotonic()
         while True:
             mark = self.catalog.changes.mark()
-            began = time.monotonic()
+            began = world.monotonic()
             self.heart.turned()
             if self.terminated:
                 self.stop_all()
@@ -221,12 +221,12 @@ class Host:
     def _rest(self, mark: int, began: float, until: float) -> None:
         """Wait until the catalog changes, another host or the engine ends, a timer fires, or `until` is reached."""
         while not self.terminated and self.engine_end() is None:
-            now = time.monotonic()
+            now = world.monotonic()
             seconds = min(until - now, self.deadline - clock.now(), NEIGHBOURS_SECONDS)
             if seconds <= 0 or self.catalog.changes.wait(mark, seconds) or not self._neighbours_live():
                 break
             self.heart.turned()
-        time.sleep(max(began + TICK_SECONDS - time.monotonic(), 0.0))
+        world.sleep(max(began + TICK_SECONDS - world.monotonic(), 0.0))
 
     def _neighbours_live(self) -> bool:
         return all(is_alive(*process) for process in self.neighbours)
@@ -343,9 +343,9 @@ class Host:
     def _quiesce(self) -> None:
         """Wait up to `QUIET_SECONDS` for the batches under way; no new ones begin in a stopped application."""
         self.receivers.stop()
-        until = time.monotonic() + QUIET_SECONDS
-        while time.monotonic() < until and not self.queries.idle:
-            time.sleep(0.02)
+        until = world.monotonic() + QUIET_SECONDS
+        while world.monotonic() < until and not self.queries.idle:
+            world.sleep(0.02)
 
     def terminate(self) -> None:
         """Make the main loop end as soon as possible. A signal handler may call this method."""

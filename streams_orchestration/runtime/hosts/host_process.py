@@ -12,17 +12,15 @@ import functools
 import json
 import logging
 import os
-import secrets
 import signal
 import sys
-import threading
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from streams_orchestration import world
 from streams_orchestration.operators.import_path import import_from
 from streams_orchestration.runtime.engine.port import Engine, EngineStart
 from streams_orchestration.runtime.hiding import hide_secrets
@@ -63,7 +61,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
     home = Home(options.home)
     settings = EngineSettings(options.memory, options.master, options.spark_conf, options.queries)
     if options.application is None:
-        start = EngineStart(home, STANDBY, secrets.randbelow(1 << 31), uuid.uuid4().hex, settings)
+        start = EngineStart(home, STANDBY, world.randbelow(1 << 31), world.new_id(), settings)
     else:
         start = EngineStart(home, options.application, options.host, options.incarnation, settings)
     engine = _start_spark(start) if make_engine is None else make_engine(start)
@@ -74,7 +72,7 @@ def main(arguments: list[str] | None = None, make_engine: Callable[[EngineStart]
 
     if start.application == STANDBY:
         if options.ready is not None:
-            threading.Thread(target=_say_ready, args=(engine, options.ready), daemon=True).start()
+            world.Thread(target=_say_ready, args=(engine, options.ready), daemon=True).start()
         assigned = _assigned(start)
         if assigned is None:
             return 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, select, update
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -60,15 +59,15 @@ class Presence:
         Raises:
             UnwantedHostError: this did not happen in `patience` seconds: the launcher died, or another was faster.
         """
-        until = time.monotonic() + patience
+        until = world.monotonic() + patience
         while self._place is not None and self._catalog.identity() == self._place:
             row = self._row()
             if row is not None and row.incarnation == self.incarnation:
                 self._life = row.life
                 return row
-            if time.monotonic() > until:
+            if world.monotonic() > until:
                 break
-            time.sleep(POLL_SECONDS)
+            world.sleep(POLL_SECONDS)
         message = f"host {self.host} of {self.application}: its launch is not in the catalog {self._catalog.name}"
         raise UnwantedHostError(message)
 
@@ -121,7 +120,7 @@ class Presence:
 
     def record_family(self) -> tuple[ProcessIdentity, ...]:
         """Record this process and its descendants in the catalog, so that others can kill orphans among them."""
-        processes = family(os.getpid())
+        processes = family(world.pid())
         if processes != self._processes:
             with self._catalog.write() as connection:
                 record_processes(connection, self.application, self.host, self.incarnation, processes)

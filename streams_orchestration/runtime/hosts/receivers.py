@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.errors import RefusedError
 from streams_orchestration.operators.hold_up import FIRST_PAUSE, LONGEST_PAUSE
@@ -53,7 +53,7 @@ class Receiver:
         """Id of the journal to which the source's offset at its cut belongs."""
         self.journal: Journal | None = None
         self._task: asyncio.Task[None] | None = None
-        self._lock = threading.Lock()
+        self._lock = world.Lock()
         self._stopping = False
         self._ended = False
         self._errors = RecurringErrors(log)
@@ -213,7 +213,7 @@ class Receivers:
     def _do(self, work: object) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            threading.Thread(target=_run, args=(self._loop,), name="receivers", daemon=True).start()
+            world.Thread(target=_run, args=(self._loop,), name="receivers", daemon=True).start()
             asyncio.run_coroutine_threadsafe(self._trim_again_and_again(), self._loop)
         try:
             asyncio.run_coroutine_threadsafe(work, self._loop).result(END_SECONDS)  # type: ignore[arg-type]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.errors import StreamsRuntimeError
 from streams_orchestration.runtime.recurring import RecurringErrors
@@ -36,7 +36,7 @@ class StorageWatch:
     def start(self) -> None:
         """Start the thread, unless the storage is a local state directory, which needs no check."""
         if self._store.address:
-            threading.Thread(target=self._watch, daemon=True).start()
+            world.Thread(target=self._watch, daemon=True).start()
 
     def look(self) -> None:
         """Check once, and report a change. If the catalog is unavailable, the next check reports it."""
@@ -58,7 +58,7 @@ class StorageWatch:
                 log.debug("the catalog is away, too", exc_info=True)
 
     def _watch(self) -> None:
-        pause = threading.Event()
+        pause = world.Event()
         while True:
             with self._errors.survived("the storage cannot be looked at"):
                 self.look()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import delete, insert, select, update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.runtime.catalog import tables
@@ -86,8 +85,8 @@ class Reporter:
         self._said: str | None = None
         self._pause = 0.0
         self._errors = RecurringErrors(log)
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="lineage", daemon=True)
+        self._stopped = world.Event()
+        self._thread = world.Thread(target=self._run, name="lineage", daemon=True)
 
     def load(self, programs: Iterable[PeProgram]) -> None:
         """Take the programs of all PEs of the deployed plan, and import their modules before threads start."""
@@ -152,7 +151,7 @@ class Reporter:
             if LineageRunRow.one_or_none(connection, select(r).where(mine)) != view.run:
                 return
             connection.execute(delete(r).where(mine))
-            row = LineageRunRow(self._application, str(generate_new_uuid(datetime.now(UTC))), started, "", rows)
+            row = LineageRunRow(self._application, str(generate_new_uuid(world.utc())), started, "", rows)
             connection.execute(insert(r).values(**asdict(row)))
 
     def _send(self, name: EventName, view: View) -> None:

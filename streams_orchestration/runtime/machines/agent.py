@@ -8,14 +8,13 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import time
-import uuid
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from sqlalchemy import ColumnElement, CursorResult, insert, select, update
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -112,15 +111,15 @@ class Agent:
 
     def _rest(self, mark: int) -> None:
         """Wait until the catalog changes, a host ends, or `TURN_SECONDS` have passed."""
-        until = time.monotonic() + TURN_SECONDS
-        time.sleep(LOOK_SECONDS)
-        while not self._ended and time.monotonic() < until and not any(map(self._has_ended, self._hosts)):
+        until = world.monotonic() + TURN_SECONDS
+        world.sleep(LOOK_SECONDS)
+        while not self._ended and world.monotonic() < until and not any(map(self._has_ended, self._hosts)):
             if self._catalog.changes.wait(mark, LOOK_SECONDS):
                 return
 
     def turn(self) -> None:
         """Renew the lease, start wanted hosts, report ended ones, and answer requests for logs."""
-        now = time.monotonic()
+        now = world.monotonic()
         if now - self._renewed >= RENEW_SECONDS:
             self._renew()
             self._renewed = now
@@ -140,7 +139,7 @@ class Agent:
             self._clear()
             self._cleared = now
         self._launcher.keep()
-        if os.getpid() == 1:
+        if world.pid() == 1:
             reap_adopted()
 
     def _await_former(self) -> None:
@@ -163,7 +162,7 @@ class Agent:
             elif lease != row.lease_until:
                 return
             lease = row.lease_until
-            time.sleep(LOOK_SECONDS)
+            world.sleep(LOOK_SECONDS)
 
     def _register(self) -> None:
         m, h, name = tables.machine, tables.host, self._machine.name
@@ -180,17 +179,17 @@ class Agent:
                 connection.execute(update(h).where(*gone, h.c.pid.is_not(None)).values(state="FAILED", error=reason))
             connection.execute(
                 insert(m).values(
-                    name=name, space=process_space(), pid=os.getpid(), process_started=process_started(os.getpid()),
+                    name=name, space=process_space(), pid=world.pid(), process_started=process_started(world.pid()),
                     address=socket.gethostname(), tags=list(self._machine.tags), cores=self._machine.cores, state=state,
                     version=product, since=now, lease_until=now + LEASE_SECONDS,
-                    standbys=0, load=os.getloadavg()[0], home=str(self._home.root),
+                    standbys=0, load=world.load_average()[0], home=str(self._home.root),
                 )
             )  # fmt: skip
 
     def _renew(self) -> None:
         m = tables.machine
         lease = clock.now() + LEASE_SECONDS
-        values = {"lease_until": lease, "load": os.getloadavg()[0], "standbys": self._launcher.waiting}
+        values = {"lease_until": lease, "load": world.load_average()[0], "standbys": self._launcher.waiting}
         with self._catalog.note() as connection:
             renewed: CursorResult[tuple[()]] = connection.execute(update(m).where(*self._mine()).values(**values))
         if renewed.rowcount == 0:
@@ -204,7 +203,7 @@ class Agent:
 
     def _mine(self) -> tuple[ColumnElement[bool], ...]:
         m = tables.machine
-        return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == os.getpid())
+        return (m.c.name == self._machine.name, m.c.space == process_space(), m.c.pid == world.pid())
 
     def _start_alone(self, host: HostRow) -> None:
         """Start a host. If an unexpected error prevents that, report the error and go on to the other hosts."""
@@ -224,7 +223,7 @@ class Agent:
         if row is None or row.wanted != "RUNNING":
             return
         # if the agent dies before it has recorded the process, the process finds no host of its incarnation, and ends
-        incarnation = uuid.uuid4().hex
+        incarnation = world.new_id()
         engine = Settings(**row.settings).engine(read_wish(host.id, host.wish).tags, queries=queries)
         start = HostStart(self._home, host.application, host.id, incarnation, Path(row.base), engine)
         try:
@@ -280,7 +279,7 @@ class Agent:
 def _refuse_other(row: MachineRow, now: float) -> None:
     """Raise MachineError if another live agent holds the name."""
     same = row.space == process_space()
-    lives = is_alive(row.pid, row.process_started) and row.pid != os.getpid() if same else now <= row.lease_until
+    lives = is_alive(row.pid, row.process_started) and row.pid != world.pid() if same else now <= row.lease_until
     if row.state == "DOWN" or not lives:
         return
     where = "here" if same else f"on {row.address}"

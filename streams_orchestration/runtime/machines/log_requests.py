@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from sqlalchemy import delete, insert, select, update
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -35,7 +34,7 @@ def ask_for_logs(
     Raises:
         MachineError: the machine is not up, or its agent does not answer. The message names the logs' directory.
     """
-    catalog, request = Catalog(home), uuid.uuid4().hex
+    catalog, request = Catalog(home), world.new_id()
     r = tables.log_request
     mark = catalog.changes.mark()
     with catalog.write() as connection:
@@ -50,8 +49,8 @@ def ask_for_logs(
             )
         )  # fmt: skip
     try:
-        until = time.monotonic() + ANSWER_SECONDS
-        while time.monotonic() < until:
+        until = world.monotonic() + ANSWER_SECONDS
+        while world.monotonic() < until:
             catalog.changes.wait(mark, LOOK_SECONDS)
             mark = catalog.changes.mark()
             with catalog.read() as connection:

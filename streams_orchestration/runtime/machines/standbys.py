@@ -7,9 +7,9 @@ import json
 import logging
 import os
 import subprocess
-import time
 from dataclasses import dataclass, replace
 
+from streams_orchestration import world
 from streams_orchestration.runtime.errors import HostLaunchError, JavaError
 from streams_orchestration.runtime.hosts.launcher import (
     HostLauncher,
@@ -88,7 +88,7 @@ class Standbys:
 
     def launch(self, start: HostStart) -> ProcessIdentity:
         """Make a standby the host, or start a new process. See `HostLauncher.launch`."""
-        self._launched = time.monotonic()
+        self._launched = world.monotonic()
         self._forget_ended()
         while self._waiting and replace(start.engine, queries=True) == self._engine:
             standby = next((each for each in self._waiting if each.up), self._waiting[0])
@@ -104,8 +104,8 @@ class Standbys:
         place = self._home.standby_log(self._machine)
         with self._errors.survived(f"{place} is not rotated"):
             rotate(place, self._log_size)
-        if len(self._waiting) < self._wanted and time.monotonic() - self._launched >= REST_SECONDS:
-            self._launched = time.monotonic()
+        if len(self._waiting) < self._wanted and world.monotonic() - self._launched >= REST_SECONDS:
+            self._launched = world.monotonic()
             try:
                 self._waiting.append(self._start())
             except (HostLaunchError, JavaError, OSError) as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -98,13 +98,13 @@ def read_pulses(home: Home) -> dict[str, Pulse]:
 
 def watch(home: Home, seconds: float) -> Iterator[dict[str, Pulse]]:
     """Yield the pulses of all applications every `LOOK_SECONDS`, for the given number of seconds."""
-    until = time.monotonic() + seconds
+    until = world.monotonic() + seconds
     while True:
         yield read_pulses(home)
-        left = until - time.monotonic()
+        left = until - world.monotonic()
         if left <= 0:
             return
-        time.sleep(min(LOOK_SECONDS, left))
+        world.sleep(min(LOOK_SECONDS, left))
 
 
 def _condition(row: UnitRow) -> str:

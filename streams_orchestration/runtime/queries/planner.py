@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from streams_orchestration import world
 from streams_orchestration.operators.outside import is_outside
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -113,13 +112,13 @@ class Planner:
     def _next(self, batch: int, not_before: float) -> int:
         """Advance while the catalog can be reached; the next call repeats a commit whose outcome is unknown."""
         self._finish(batch)
-        time.sleep(max(not_before - time.monotonic(), 0.0))
+        world.sleep(max(not_before - world.monotonic(), 0.0))
         changes = self._catalog.changes
-        until = time.monotonic() + self._patience
+        until = world.monotonic() + self._patience
         pause, longest = PAUSES
         while True:
             mark = changes.mark()
-            began = time.monotonic()
+            began = world.monotonic()
             program = self.scratch.launched.program
             view = self._view()
             if view is None:
@@ -135,16 +134,16 @@ class Planner:
             )
             if plan is not None:
                 self._period = view.period
-                self._began = time.monotonic()
+                self._began = world.monotonic()
                 self._planned = replace(
-                    plan, planned_at=clock.now(), plan_seconds=self._began - began, token=uuid.uuid4().hex
+                    plan, planned_at=clock.now(), plan_seconds=self._began - began, token=world.new_id()
                 )
                 return plan.batch
             if began >= until:
                 return batch
             wake_at = min(until, self._sources_due) if began < self._sources_due else until
             if changes.wait(mark, wake_at - began):
-                time.sleep(max(began + pause - time.monotonic(), 0.0))
+                world.sleep(max(began + pause - world.monotonic(), 0.0))
                 pause = min(2 * pause, longest)
             else:
                 pause = PAUSES[0]
@@ -193,7 +192,7 @@ class Planner:
         launched = self.scratch.launched
         program, log = launched.program, _log_of(launched)
         if self._done is None:
-            took = time.monotonic() - self._began
+            took = world.monotonic() - self._began
             self._done = self._answers(plan), took
         results, took = self._done
         failed = next((result for result in results if result.error is not None), None)
@@ -205,9 +204,9 @@ class Planner:
             if len(results) != len(program.tasks):
                 message = f"PE {program.pe}: {len(results)} of {len(program.tasks)} tasks answered"
                 raise StreamsRuntimeError(message)
-            began = time.monotonic()
+            began = world.monotonic()
             commit_batch(self._catalog, program, plan, results, took, commit_before=self.commit_seconds)
-            self.commit_seconds = time.monotonic() - began
+            self.commit_seconds = world.monotonic() - began
         except CatalogUnavailableError:
             raise
         except StaleGenerationError as error:
@@ -229,7 +228,7 @@ class Planner:
                 )
             raise
         self._planned = self._done = None
-        self._sources_due = time.monotonic() + self._source_pause(plan, results)
+        self._sources_due = world.monotonic() + self._source_pause(plan, results)
         self._pace.learn(results, took, self._period)
         if log.isEnabledFor(logging.INFO):
             rows_in, rows_out = sum(r.rows_in for r in results), sum(r.rows_out for r in results)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import OperatorProgram, PeProgram
 from streams_orchestration.compiler.redeployment.outcome import Redeployment, StateMove
 from streams_orchestration.operators.contract import Operator
@@ -158,7 +158,7 @@ class Carrier:
         if move.source:
             states: list[Mapping[str, Any]] = [self._cut.sources.get(name, {}) for name in names]
         else:
-            with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
+            with world.Pool(REPLICAS_AT_ONCE) as pool:
                 states = list(pool.map(self._read, names))
         operator = self._operator(self._programs[move.targets[0].operator][1])
         targets = [place.operator for place in move.targets]
@@ -168,7 +168,7 @@ class Carrier:
             if self._cut.exhausted.issuperset(names):  # the rest of an unfinished channel may be in any new channel
                 carried.exhausted.update(targets)
             return
-        with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
+        with world.Pool(REPLICAS_AT_ONCE) as pool:
             stored = [pool.submit(self._store, name, state, carried) for name, state in divided.items() if state]
         for each in stored:
             each.result()

@@ -7,13 +7,12 @@ still processed: each unit closes epochs until the streams from the other held u
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from sqlalchemy import Connection, select, update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
@@ -49,7 +48,7 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator
         application: name of the application.
         units: names of the units to hold.
     """
-    over = threading.Event()
+    over = world.Event()
 
     def renew() -> None:
         errors = RecurringErrors(log)
@@ -59,7 +58,7 @@ def held(catalog: Catalog, application: str, units: Collection[str]) -> Iterator
                 hold(catalog, application, units)
 
     hold(catalog, application, units)
-    renewing = threading.Thread(target=renew, name="hold", daemon=True)
+    renewing = world.Thread(target=renew, name="hold", daemon=True)
     renewing.start()
     try:
         yield
@@ -101,7 +100,7 @@ def drain(
     Returns:
         A description of the work still under way at the deadline; empty if the units are drained.
     """
-    began = time.monotonic()
+    began = world.monotonic()
     given_up: set[str] = set()
     while True:
         mark = catalog.changes.mark()
@@ -109,14 +108,14 @@ def drain(
             rest = under_way(connection, application, programs, units)
         if not rest:
             rest = _stay(catalog, application, programs, units)
-        if not rest or time.monotonic() >= until:
+        if not rest or world.monotonic() >= until:
             return rest
         if mend:
             fall_back(catalog, application, units)
-            if time.monotonic() - began >= min(OWN_CUT_SECONDS, (until - began) / 2):
+            if world.monotonic() - began >= min(OWN_CUT_SECONDS, (until - began) / 2):
                 given_up |= give_up_epochs(catalog, application, set(units) - given_up)
         close_epochs(catalog, application, units)
-        catalog.changes.wait(mark, min(LOOK_SECONDS, until - time.monotonic()))
+        catalog.changes.wait(mark, min(LOOK_SECONDS, until - world.monotonic()))
 
 
 def _stay(catalog: Catalog, application: str, programs: Sequence[PeProgram], units: Collection[str]) -> str:

@@ -5,13 +5,12 @@ No tuple is lost or processed twice: commits of a host on the old machine are fe
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, update
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -128,7 +127,7 @@ def _move(catalog: Catalog, application: str, leave: str | None, within: float) 
         return []
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     with held(catalog, application, units):
-        if rest := drain(catalog, application, programs, units, time.monotonic() + within, mend=False):
+        if rest := drain(catalog, application, programs, units, world.monotonic() + within, mend=False):
             again = f"drain {leave} again" if leave is not None else "it is tried again"
             message = (
                 f"{application} runs on where it is: {rest} after {within:.0f} s. See `streams status {application}` "
@@ -152,7 +151,7 @@ def _place(
             update(h)
             .where(h.c.application == application, h.c.id == host)
             .values(
-                machine=machine.name, space=machine.space, incarnation=uuid.uuid4().hex, pid=None,
+                machine=machine.name, space=machine.space, incarnation=world.new_id(), pid=None,
                 process_started=None, state="STARTING", launched_at=clock.now(), heartbeat_at=None, error=None,
                 start_up=None, asked_at=None,
             )

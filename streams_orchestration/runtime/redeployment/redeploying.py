@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from sqlalchemy import select
 
+from streams_orchestration import world
 from streams_orchestration.compiler.checking.deployable import Deployable
 from streams_orchestration.compiler.compilation import Compilation, need
 from streams_orchestration.compiler.pe_program import PeProgram
@@ -145,7 +145,7 @@ def _bring_to(
     application = redeployment.application
     programs = [pe.program for pe in deployed_pes(catalog, application)]
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
-    until = time.monotonic() + within
+    until = world.monotonic() + within
     _resume(home, catalog, application)
     try:
         _rehearse(home, catalog, programs, after, redeployment, changed)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import OperatorProgram, Split
 from streams_orchestration.compiler.redeployment.outcome import StateMove
 from streams_orchestration.operators.contract import Operator
@@ -87,7 +88,7 @@ def divided_states(operator: Operator, move: StateMove, states: Sequence[State])
 def _prove(operator: Operator, names: Sequence[str], states: Sequence[State], route: SplitterRoute) -> None:
     """Check the keys of all replicas' states; hash those of several replicas in parallel."""
     proofs: list[Future[None]] = []
-    with ThreadPoolExecutor(REPLICAS_AT_ONCE) as pool:
+    with world.Pool(REPLICAS_AT_ONCE) as pool:
         for channel, (name, state) in enumerate(zip(names, states, strict=True)):
             if state:
                 try:

@@ -6,13 +6,12 @@ One agent does this for all machines: the agent of the first machine, by name, w
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 
 from sqlalchemy import select
 
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -56,8 +55,8 @@ class Tending:
         """Application -> monotonic time of the last attempt to move its hosts."""
         self._fruitless: dict[str, tuple[object, ...]] = {}
         """Application -> the situation of its hosts and the machines for which no better arrangement was found."""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tending", daemon=True)
+        self._over = world.Event()
+        self._thread = world.Thread(target=self._run, name="tending", daemon=True)
 
     def start(self) -> None:
         """Start the thread. Moves need it, since they wait until an application reaches a cut."""
@@ -108,7 +107,7 @@ class Tending:
             situation: its hosts and the machines. While this is a situation without a better arrangement, the search
                 is skipped.
         """
-        now = time.monotonic()
+        now = world.monotonic()
         if now - self._tried.get(application, -PAUSE_SECONDS) < PAUSE_SECONDS:
             return
         if self._fruitless.get(application) == situation:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import TrialRow
@@ -47,7 +46,7 @@ def await_trial(home: Home, application: str) -> TrialRow | None:
         NotDeployedError: the application is not deployed.
     """
     catalog = opened_catalog(home, application)
-    healed = time.monotonic()
+    healed = world.monotonic()
     while True:
         try:
             mark = catalog.changes.mark()
@@ -59,12 +58,12 @@ def await_trial(home: Home, application: str) -> TrialRow | None:
                 return trial
             if status.state == "STOPPED":
                 raise OnTrialError(application)
-            if time.monotonic() - healed > HEAL_SECONDS and failures(status, clock.now()):
-                healed = time.monotonic()
+            if world.monotonic() - healed > HEAL_SECONDS and failures(status, clock.now()):
+                healed = world.monotonic()
                 start(home, application)
             catalog.changes.wait(mark, LOOK_SECONDS)
         except CatalogUnavailableError:
-            time.sleep(LOOK_SECONDS)
+            world.sleep(LOOK_SECONDS)
 
 
 def start(home: Home, application: str) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Generator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 
 from sqlalchemy import Connection, select, update
 
+from streams_orchestration import world
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.import_path import import_from
@@ -114,11 +112,11 @@ def create_savepoint(
         sweep(home, application)
         place = place_of(home, application, name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
         programs = [pe.program for pe in deployed_pes(catalog, application)]
-        began = time.monotonic()
+        began = world.monotonic()
         with new_directory(place) as directory:
             with _at_rest(home, catalog, application, programs, within):
                 taken = _take(home, catalog, application, programs, directory)
-            paused = time.monotonic() - began
+            paused = world.monotonic() - began
             manifest = _described(directory, place.name, taken)
             write_manifest(directory, manifest)
     return Created(manifest, place, paused)
@@ -147,7 +145,7 @@ def _at_rest(
                 resumed = stopped
                 _resume(home, catalog, application, for_a_while=stopped)
                 launch(home, application)
-                rest = drain(catalog, application, programs, units, time.monotonic() + within, mend=False)
+                rest = drain(catalog, application, programs, units, world.monotonic() + within, mend=False)
             if rest:
                 message = (
                     f"{application} is as it was, and no savepoint was taken: {_standing(home, application, rest)} "
@@ -198,7 +196,7 @@ def _take(home: Home, catalog: Catalog, application: str, programs: Sequence[PeP
         plan = deployed_plan(connection, home, application)
         cut = read_cut(connection, application, programs, units)
         imports = tuple(_imports(connection, application, cut))
-    with ThreadPoolExecutor(COPIES) as pool:
+    with world.Pool(COPIES) as pool:
         kept = pool.map(partial(_kept, directory / STATES), range(len(cut.states)), cut.states.values())
         states = dict(zip(cut.states, kept, strict=True))
     written = tuple(
@@ -236,10 +234,10 @@ def _described(directory: Place, name: str, taken: _Taken) -> Manifest:
     return Manifest(
         schema_version=SCHEMA_VERSION,
         product=version("streams-orchestration"),
-        id=uuid.uuid4().hex,
+        id=world.new_id(),
         application=row.name,
         name=name,
-        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        created_at=world.utc().isoformat(timespec="seconds"),
         life=row.life,
         fingerprint=row.fingerprint,
         epoch=cut.epoch,

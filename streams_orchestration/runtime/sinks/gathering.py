@@ -7,14 +7,13 @@ every tuple is in one of them at any moment; its final name is written down befo
 from __future__ import annotations
 
 import itertools
-import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 from sqlalchemy import Connection, func, insert, select, update
 
+from streams_orchestration import world
 from streams_orchestration.operators.durable_files import checksum_of
 from streams_orchestration.operators.gathering import GatheringSink, Roll
 from streams_orchestration.operators.implementation import load
@@ -43,14 +42,14 @@ class Gatherer:
     """One sink whose files are gathered."""
 
     def __init__(
-        self, catalog: Catalog, application: str, sink: GatheringSink, *, clock: Callable[[], float] = time.monotonic
+        self, catalog: Catalog, application: str, sink: GatheringSink, *, clock: Callable[[], float] | None = None
     ) -> None:
         self.catalog = catalog
         self.application = application
         self.sink = sink
         self.flushing = False
         """Whether complete outputs become visible at once."""
-        self.clock = clock
+        self.clock = clock or world.monotonic
         self._channel = f"{max(sink.context.channel, 0):03d}"
         self._since: dict[str, float] = {}
         """Pending name -> when it was seen first to be of a complete epoch."""
@@ -219,7 +218,7 @@ class Gatherer:
     def _merge(self, rows: Sequence[DueOutput]) -> DueOutput | None:
         """Write a new file with the tuples of several, its name on disk; None when another process has taken them."""
         store, files = self._store, [path_of(self._store, row.pending) for row in rows]
-        merged = files[0].with_name(f"{MERGED}-{self._channel}-{uuid.uuid4().hex}{files[0].suffix}")
+        merged = files[0].with_name(f"{MERGED}-{self._channel}-{world.new_id()}{files[0].suffix}")
         try:
             for row in rows:
                 unaltered(store, row)
@@ -251,7 +250,7 @@ class Gatherer:
         They are looked for first; then a transaction reads what is named, and from there on no other process may name
         one of them (`_may_name`); then they are removed. What another process merges later is not among them.
         """
-        f, s, store, token = tables.sink_file, tables.sink, self._store, uuid.uuid4().hex
+        f, s, store, token = tables.sink_file, tables.sink, self._store, world.new_id()
         pattern, pending_of_sink = f"{MERGED}-{self._channel}-*", self.sink.pending()
         paths = list(pending_of_sink.rglob(pattern))
         put = [

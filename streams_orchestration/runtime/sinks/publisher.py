@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from streams_orchestration import world
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.errors import CatalogUnavailableError, OutputError, StreamsRuntimeError
 from streams_orchestration.runtime.sinks.delivering import Deliverer
@@ -63,19 +62,19 @@ class Publisher:
         application: str,
         deliverers: Mapping[str, Deliverer | Gatherer] | None = None,
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.catalog = catalog
         self.deliverers = deliverers or {}
-        self._busy: dict[str, threading.Thread] = {}
-        self._lock = threading.Lock()
+        self._busy: dict[str, world.Thread] = {}
+        self._lock = world.Lock()
         self.application = application
-        self.clock = clock
+        self.clock = clock or world.monotonic
         self.troubles = {operator: Trouble() for operator in troubled(catalog, application)}
         self._waiting = False
         """Whether the next turn comes soon, even if the catalog does not change."""
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+        self._stopped = world.Event()
+        self._thread = world.Thread(target=self._run, name="publisher", daemon=True)
 
     def start(self) -> None:
         """Start the publisher's thread."""
@@ -103,12 +102,12 @@ class Publisher:
 
     def _last_turn(self) -> None:
         """Publish outputs that were waiting to be gathered, once more, before the publisher ends."""
-        until = time.monotonic() + END_SECONDS
+        until = world.monotonic() + END_SECONDS
         for deliverer in self.deliverers.values():
             deliverer.flush()
         self.turn()
         for thread in list(self._busy.values()):
-            thread.join(max(until - time.monotonic(), 0.0))
+            thread.join(max(until - world.monotonic(), 0.0))
         publish_files(self.catalog, self.application)
 
     def turn(self) -> int:
@@ -116,7 +115,7 @@ class Publisher:
         now = self.clock()
         resting = self._troubled(lambda trouble: trouble.next_try > now)
         for operator, outputs in self._due_deliveries(resting):
-            self._busy[operator] = threading.Thread(target=self.deliver, args=(operator, outputs), daemon=True)
+            self._busy[operator] = world.Thread(target=self.deliver, args=(operator, outputs), daemon=True)
             self._busy[operator].start()
         count, errors = publish_files(self.catalog, self.application, resting)
         for error in errors:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fcntl
-import os
 from pathlib import Path
 from typing import IO
+
+from streams_orchestration import world
 
 MARK = ".in-use"
 """File in the directory, locked by the process that uses it; the operating system releases it when that one ends."""
@@ -20,7 +21,7 @@ def use(directory: Path) -> IO[str]:
     Raises:
         OSError: it cannot be written.
     """
-    part = directory / f"{MARK}-{os.getpid()}"
+    part = directory / f"{MARK}-{world.pid()}"
     file = part.open("w", encoding="utf-8")
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # before others can see it
     part.replace(directory / MARK)

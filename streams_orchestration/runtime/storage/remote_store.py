@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from streams_orchestration import world
 from streams_orchestration.operators.durable_files import write_whole
 from streams_orchestration.operators.storage.options import StorageOptions
 from streams_orchestration.operators.storage.port import (
@@ -156,7 +156,7 @@ class RemoteStore(Store):
         except ValueError as error:
             message = f"{self.root}: {error}. {REFUSED}"
             raise StoreError(message) from error
-        until, pause = time.monotonic() + (PATIENCE_SECONDS if self.is_patient else 0.0), FIRST_PAUSE
+        until, pause = world.monotonic() + (PATIENCE_SECONDS if self.is_patient else 0.0), FIRST_PAUSE
         while True:
             try:
                 return action(storage)
@@ -164,11 +164,11 @@ class RemoteStore(Store):
                 message = f"{error}. {REFUSED}"
                 raise StoreError(message) from error
             except StorageAwayError as error:
-                if time.monotonic() + pause > until:
+                if world.monotonic() + pause > until:
                     message = f"{error}. {AWAY}"
                     raise StoreError(message) from error
                 log.warning("%s; it is tried again", error)
             except FileNotFoundError as error:
                 raise FileNotFoundError(2, os.strerror(2), str(error.filename or error)) from error
-            time.sleep(pause)
+            world.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)

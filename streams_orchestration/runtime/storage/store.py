@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import logging
 import shutil
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streams_orchestration import world
 from streams_orchestration.operators.durable_files import (
     forget_names,
     link_or_copy,
@@ -192,7 +192,7 @@ def _below(directory: Path, address: str) -> Iterable[str]:
 
 
 def _proved(store: Store) -> None:
-    address = f"probe-{uuid.uuid4().hex}"
+    address = f"probe-{world.new_id()}"
     store.write(address, b"\0" * 4096)
     store.sync([address])
     try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import (
     Delivery,
     Direct,
@@ -76,7 +76,7 @@ class TaskRun:
         self.rows_in = 0
         """Tuples that came into the PE: of streams of other PEs, and those that its operators have brought."""
         self.bytes_in = 0
-        self.began = time.monotonic()
+        self.began = world.monotonic()
         self.setup_seconds = 0.0
 
     def run(self, inputs: TaskInput | None, received: Iterator[tuple[int, int, Item]]) -> TaskResult:
@@ -254,9 +254,9 @@ class TaskRun:
         if instance is not None and index in self.prepared:
             return instance
         if instance is None or instance.dirty or (program.stateful and instance.state != wanted):
-            began = time.monotonic()
+            began = world.monotonic()
             instance = self._calls.call(program, lambda: make_instance(program, wanted, self.directories))
-            self.setup_seconds += time.monotonic() - began
+            self.setup_seconds += world.monotonic() - began
             self.instances[index] = instance
             self.made = True
         instance.dirty = True
@@ -321,7 +321,7 @@ class TaskRun:
     @property
     def seconds(self) -> float:
         """Up to now, without making operators."""
-        return time.monotonic() - self.began - self.setup_seconds
+        return world.monotonic() - self.began - self.setup_seconds
 
     def counts(self) -> Counts:
         """Return the counts of the task up to now."""

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+from streams_orchestration import world
 from streams_orchestration.compiler.pe_program import PeProgram
 from streams_orchestration.operators.background import background_cpu_ns
 from streams_orchestration.operators.batch import TupleBatch
@@ -110,7 +111,7 @@ class Meter:
         self.received: dict[tuple[int, int], PassageAccount] = defaultdict(PassageAccount)
         self.waited: dict[tuple[int, int], int] = defaultdict(int)
         """Times of leaving an exchange less times of entering it: over all tasks the sum is what its items waited."""
-        self._began = time.monotonic_ns()
+        self._began = world.monotonic_ns()
         self._since = clock()
 
     def switch(self, account: Account) -> Account:
@@ -158,11 +159,11 @@ class Meter:
 
     def enqueues(self, operator: int, port: int) -> None:
         """An item is ready for the exchange of an input port."""
-        self.waited[operator, port] -= time.time_ns()
+        self.waited[operator, port] -= world.now_ns()
 
     def dequeues(self, operator: int, port: int) -> None:
         """An item of the exchange of an input port is about to be handled."""
-        self.waited[operator, port] += time.time_ns()
+        self.waited[operator, port] += world.now_ns()
 
     def reading(self, segment: Segment, items: Iterator[Item]) -> Iterator[Item]:
         """The items of a segment; its stream pays for reading them."""
@@ -221,7 +222,7 @@ class Meter:
             for number, count in numbers.items():
                 connections[self.program.connection_names[number]][what] = count
         return {
-            "tasks": {"cpu_ns": self.task.cpu, "wall_ns": time.monotonic_ns() - self._began, "count": 1},
+            "tasks": {"cpu_ns": self.task.cpu, "wall_ns": world.monotonic_ns() - self._began, "count": 1},
             "operators": operators,
             "written": {name: account.counts("segments", "serialise_ns") for name, account in self.written.items()},
             "read": {name: account.counts("segments", "deserialise_ns") for name, account in self.read.items()},

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import TupleError
@@ -54,12 +54,12 @@ def _narrowed(
     call: Callable[[TupleBatch], None], tuples: TupleBatch, kind: type[BaseException], operator: Operator
 ) -> tuple[int, int]:
     """Halve the tuples for as long as one half fails as the whole did; nothing that is submitted goes anywhere."""
-    context, until = operator.context, time.monotonic() + SEARCH_SECONDS
+    context, until = operator.context, world.monotonic() + SEARCH_SECONDS
     kept = context.submit, context.punctuate
     context.submit, context.punctuate = _to_nobody, _to_nobody
     first, count = 0, len(tuples)
     try:
-        while count > 1 and time.monotonic() < until:
+        while count > 1 and world.monotonic() < until:
             half = count // 2
             if _fails(call, tuples.slice(first, half), kind):
                 count = half

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from streams_orchestration import world
 from streams_orchestration.operators.states.state import State, StateDump, StateError, dump_state, load_state
 from streams_orchestration.runtime.errors import OperatorError
 from streams_orchestration.runtime.programs.batches import StateFile, StoredState
@@ -34,7 +34,7 @@ def write_state_file(
     store: Store, directory: str, generation: int, batch: int, operator: int, data: bytes
 ) -> StateFile:
     """Write a new file, which `Store.sync` has on disk; garbage until a commit names it."""
-    address = f"{directory}/g{generation}-b{batch}-o{operator}-{uuid.uuid4().hex[:8]}.state"
+    address = f"{directory}/g{generation}-b{batch}-o{operator}-{world.new_id()[:8]}.state"
     store.write(address, data)
     return StateFile(address, len(data), zlib.crc32(data), batch)
 

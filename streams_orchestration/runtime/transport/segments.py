@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 import zlib
 from collections.abc import Iterator
 
 import pyarrow as pa
 
+from streams_orchestration import world
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Punctuation
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -35,7 +35,7 @@ def write_segment(
     """Write the items to a new file, which `Store.sync` has on disk; garbage until a commit names it."""
     data = encode(items, schema, compression)
     rows = sum(len(item) for item in items if isinstance(item, TupleBatch))
-    address = f"{directory}/{uuid.uuid4().hex}.arrow"
+    address = f"{directory}/{world.new_id()}.arrow"
     store.write(address, data)
     return Segment(stream, address, rows, len(data), zlib.crc32(data))
 

@@ -172,12 +172,13 @@ def assert_rings(catalog: Catalog, action: Callable[[], None]) -> None:
 class BrokenBell(Bell):
     """Breaks whenever it is asked."""
 
-    look_seconds = 0.001
-
     def __init__(self) -> None:
         self.closed = False
 
-    def fileno(self) -> None:
+    def wait(self) -> None:
+        return
+
+    def interrupt(self) -> None:
         return
 
     def take(self) -> tuple[str, ...]:

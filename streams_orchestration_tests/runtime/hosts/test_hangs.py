@@ -78,7 +78,7 @@ LOST = ("the catalog", "no route to it")
 
 def test_a_heartbeat_that_the_catalog_does_not_take_is_tried_again_at_the_next_look(monkeypatch: pytest.MonkeyPatch):
     clock = Looks(count=9)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.time", clock)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.world", clock)
     beats: list[float] = []
 
     def beat() -> None:
@@ -96,7 +96,7 @@ def test_a_look_that_fails_is_logged_and_the_next_one_follows(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     clock = Looks(count=12)
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.time", clock)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.world", clock)
     monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.kill", lambda *_: pytest.fail("nothing hangs"))
     beats: list[float] = []
 
@@ -118,7 +118,7 @@ def test_a_host_is_heard_while_its_engine_starts_and_then_as_long_as_its_main_lo
     monkeypatch: pytest.MonkeyPatch, is_up: bool, last: float
 ):
     clock = Looks(count=round(ENGINE_SECONDS + 2 * STUCK_SECONDS))
-    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.time", clock)
+    monkeypatch.setattr("streams_orchestration.runtime.hosts.heart.world", clock)
     beats: list[float] = []
     presence = SimpleNamespace(beat=lambda: beats.append(clock.now), record_family=tuple, row=lambda: None)
     heart = Heart(cast(Any, presence), 0, list)

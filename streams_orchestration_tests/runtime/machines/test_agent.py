@@ -206,7 +206,7 @@ def test_an_agent_that_is_heard_keeps_its_machine(place: Place, monkeypatch: pyt
     )
     anew = place.unregistered("m")
     with monkeypatch.context() as patch:
-        patch.setattr(agents, "time", renews)
+        patch.setattr(agents, "world", renews)
         anew._await_former()
     with pytest.raises(MachineError, match="has registered machine m; take another --name"):
         anew._register()

@@ -40,7 +40,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
         if happenings:
             happenings.pop(0)()
 
-    monkeypatch.setattr(unheard, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: now[0]))
+    monkeypatch.setattr(unheard, "world", SimpleNamespace(sleep=sleep, monotonic=lambda: now[0]))
     return happenings
 
 

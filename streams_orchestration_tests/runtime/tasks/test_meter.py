@@ -90,7 +90,7 @@ def test_ports_count_tuples_batches_bytes_and_marks():
 
 
 def test_a_wait_is_from_entering_to_leaving_summed_over_the_items(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(meters.time, "time_ns", iter([10, 20, 100, 101]).__next__)
+    monkeypatch.setattr(meters.world, "now_ns", iter([10, 20, 100, 101]).__next__)
     sender, receiver = Meter(program()), Meter(program())
     for _ in range(2):
         sender.enqueues(3, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 import psutil
 from sqlalchemy import select
 
+from streams_orchestration import world
 from streams_orchestration.model.profile import PassageCost, Profile
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
@@ -45,7 +45,7 @@ def measure(
     seconds: float,
     pause: Callable[[float], bool],
     say: Callable[[str], None] = lambda _: None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
 ) -> Measurement:
     """Measure an application for some time, or until it ends or `pause` returns True.
 
@@ -55,13 +55,14 @@ def measure(
         seconds: duration of the measurement.
         pause: waits for the given seconds, and returns True if the measurement should end early.
         say: shows a message about the progress to the user.
-        clock: returns unix seconds.
+        clock: returns unix seconds; `world.now` by default.
 
     Raises:
         NotDeployedError: the application is not deployed.
         NotProfiledError: the application does not run, was deployed with STREAMS_METRICS=off, was started anew
             meanwhile, or carried no tuples.
     """
+    clock = clock or world.now
     before = _begin(home, application, pause, say, clock)
     status = read_status(home, application)
     resets = _resets(status)
