@@ -53,14 +53,20 @@ def Aggregate(
     )
 
 
-def Barrier(*, partition_by: Sequence[Any] | None = None, output: Mapping[str, Any] | None = None) -> Use:
+def Barrier(
+    *,
+    on_error: Literal["fail", "skip", "route"] | None = None,
+    partition_by: Sequence[Any] | None = None,
+    output: Mapping[str, Any] | None = None,
+) -> Use:
     """Submits one combined tuple once every input port has delivered a matching tuple.
 
     Args:
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         partition_by: Attributes whose values match tuples: one list for all ports, or a list for each port.
         output: Maps an attribute to an expression. An attribute of several ports is named in0_name, in1_name and so on.
     """
-    return named_use("Barrier", {"partitionBy": partition_by, "output": output})
+    return named_use("Barrier", {"onError": on_error, "partitionBy": partition_by, "output": output})
 
 
 def Beacon(
@@ -442,6 +448,7 @@ def Filter(*, on_error: Literal["fail", "skip", "route"] | None = None, filter: 
 
 def Format(
     *,
+    on_error: Literal["fail", "skip", "route"] | None = None,
     separator: str | None = None,
     null_texts: Sequence[Any] | None = None,
     format: Literal["csv", "line", "jsonl"] | None = None,
@@ -452,6 +459,7 @@ def Format(
     """Formats each tuple as a row, as bytes or text, that ends with a line feed.
 
     Args:
+        on_error: policy for a tuple or group without a value: stop the application, skip it, or send it to a port.
         separator: Character between the values of a CSV row.
         null_texts: CSV texts that mean null when they are not quoted. The first one is written.
         format: Format of a row, which ends with a line feed: csv, line, jsonl.
@@ -462,6 +470,7 @@ def Format(
     return named_use(
         "Format",
         {
+            "onError": on_error,
             "separator": separator,
             "nullTexts": null_texts,
             "format": format,

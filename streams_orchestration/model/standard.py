@@ -45,8 +45,8 @@ _STATEFUL = frozenset(
 
 _WITH_EXPRESSIONS = frozenset(
     (
-        *("Aggregate", "DeDuplicate", "DynamicFilter", "Filter", "Functor", "Gate", "Join", "MetricsSink", "Punctor"),
-        *("Sort", "Split", "Switch"),
+        *("Aggregate", "Barrier", "DeDuplicate", "DynamicFilter", "Filter", "Format", "Functor", "Gate", "Join"),
+        *("MetricsSink", "Punctor", "Sort", "Split", "Switch"),
     )
 )
 

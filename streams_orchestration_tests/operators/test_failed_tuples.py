@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import itertools
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -16,9 +22,16 @@ from streams_orchestration.builder.testing import run_in_process
 from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.standard import STANDARD as SIGNATURES
 from streams_orchestration.operators import evaluated as evaluated_module
-from streams_orchestration.operators import failed_tuples
+from streams_orchestration.operators import failed_tuples, standard
+from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import DataError
-from streams_orchestration.operators.expressions import Expression
+from streams_orchestration.operators.expressions import (
+    Expression,
+    parse_condition,
+    parse_expression,
+    read_expression,
+)
 from streams_orchestration.operators.failed_tuples import ExpressionParameters
 from streams_orchestration.operators.implementation import import_operator
 from streams_orchestration.operators.standard import STANDARD
@@ -32,6 +45,12 @@ FAILS = "100 DIV n"
 """Has no value for tuples whose `n` is 0."""
 
 
+READERS = {read_expression.__name__, parse_expression.__name__, parse_condition.__name__, Assignments.__name__}
+"""The functions and the class that read the text of an expression."""
+WITHOUT = {"Beacon"}
+"""Operators with expressions whose tuples cannot fail because of their input: they have none."""
+
+
 @dataclass(frozen=True)
 class Case:
     """An operator that evaluates `FAILS`.
@@ -41,7 +60,8 @@ class Case:
         output: the attributes of every output; None for those of the input.
         outputs: the number of output ports without the one for failed tuples.
         inputs: the number of input ports.
-        failing: the input ports whose tuples fail.
+        failing: the input ports whose tuples fail; none where those of several ports fail together.
+        failed: the attributes of the port for failed tuples.
     """
 
     parameters: dict[str, Any]
@@ -49,6 +69,7 @@ class Case:
     outputs: int = 1
     inputs: int = 1
     failing: Sequence[int] = (0,)
+    failed: str = FAILED
 
 
 SUM = {"s": f"Sum({FAILS})"}
@@ -58,9 +79,13 @@ CASES: dict[str, list[Case]] = {
         Case({"window": "tumbling, count(2)", "output": {"s": f"First({FAILS})"}}, "s bigint"),
         Case({"window": "sliding, count(2), count(1)", "output": SUM}, "s bigint"),
     ],
+    "Barrier": [
+        Case({"output": {"n": "100 DIV in0_n"}}, "n bigint", inputs=2, failing=(), failed="in0_n bigint, reason string")
+    ],
     "DeDuplicate": [Case({"key": ["x", FAILS]}), Case({"key": FAILS}, outputs=2)],
     "DynamicFilter": [Case({"key": FAILS, "addKey": FAILS}, outputs=2, inputs=2, failing=(0, 1))],
     "Filter": [Case({"filter": f"{FAILS} > 10"}), Case({"filter": f"{FAILS} > 10"}, outputs=2)],
+    "Format": [Case({"format": "csv", "output": {"n": FAILS, "row": "Output()"}}, "n bigint, row string")],
     "Functor": [
         Case({"output": {"n": FAILS}}),
         Case({"filter": "x > 1", "output": {"n": FAILS}}),
@@ -73,6 +98,7 @@ CASES: dict[str, list[Case]] = {
             "n bigint",
             inputs=2,
             failing=(),
+            failed="lhs_n bigint, rhs_n bigint, reason string",
         )
     ],
     "MetricsSink": [Case({"metrics": FAILS, "names": "share"}, outputs=0)],
@@ -92,8 +118,8 @@ EACH = [
 Event = tuple[int, Row]
 
 
-def bench(name: str, case: Case, action: str, failed: str = FAILED) -> Bench:
-    outputs = [case.output] * case.outputs + ([failed] if action == "route" else [])
+def bench(name: str, case: Case, action: str, failed: str | None = None) -> Bench:
+    outputs = [case.output] * case.outputs + ([failed or case.failed] if action == "route" else [])
     return Bench(import_operator(STANDARD[name]), [TUPLE] * case.inputs, outputs, onError=action, **case.parameters)
 
 
@@ -115,10 +141,38 @@ def tuples_of(draw: st.DrawFn, case: Case) -> list[Event]:
     return draw(st.lists(st.tuples(st.integers(0, case.inputs - 1), rows()), max_size=60))
 
 
+def modules_of(module: ModuleType) -> set[ModuleType]:
+    """Return a module of a standard operator and the modules beside it that it imports."""
+    found, left = set[ModuleType](), [module]
+    while left:
+        found.add(current := left.pop())
+        names = {each.__module__ for each in vars(current).values() if isinstance(each, type | FunctionType)}
+        left += [
+            beside
+            for name in names
+            if name.startswith(f"{standard.__name__}.") and (beside := sys.modules[name]) not in found
+        ]
+    return found
+
+
+def reads_expressions(kind: type[Operator]) -> bool:
+    """Return True if the code of an operator reads the text of an expression."""
+    trees = (ast.parse(inspect.getsource(module)) for module in modules_of(sys.modules[kind.__module__]))
+    calls = (node.func for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id in READERS for called in calls)
+
+
 def test_every_operator_with_expressions_has_the_parameter_and_the_port():
     kinds = {name: import_operator(STANDARD[name]) for name in STANDARD}
     with_parameter = {name for name, kind in kinds.items() if issubclass(kind.Parameters, ExpressionParameters)}
     assert with_parameter == set(CASES) == {name for name, each in SIGNATURES.items() if each.routes_failures}
+    assert {name for name, kind in kinds.items() if reads_expressions(kind)} == with_parameter | WITHOUT
+
+
+def test_the_page_names_the_operators_with_expressions_that_do_without():
+    page = (Path(__file__).parents[2] / "docs" / "expressions.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"of every operator with expressions(.*?) decides what", page, re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", sentence)) == WITHOUT
 
 
 @pytest.mark.parametrize(("name", "case"), EACH)
@@ -141,8 +195,7 @@ def test_what_is_skipped_has_no_other_effect(name: str, case: Case, data: st.Dat
 def test_routed_tuples_depend_on_no_batches(name: str, case: Case, data: st.DataObject):
     events = data.draw(tuples_of(case))
     cuts = data.draw(st.lists(st.integers(0, 100), max_size=4))
-    failed = FAILED if case.failing else "lhs_n bigint, rhs_n bigint, reason string"
-    whole, parts = (sent(bench(name, case, "route", failed), case, events, each) for each in ((), cuts))
+    whole, parts = (sent(bench(name, case, "route"), case, events, each) for each in ((), cuts))
     assert whole == parts
     assert whole[:-1] == sent(bench(name, case, "skip"), case, events)
     assert all("division by zero" in row[-1] for row in whole[-1])
@@ -212,6 +265,7 @@ def test_the_compiler_knows_the_port():
 NOT_NULL = "n bigint NOT NULL"
 NULL = "it is null, but the attribute is NOT NULL; coalesce gives it a value, or leave out NOT NULL"
 REQUIRED = [
+    ("Barrier", {"output": {"n": "nullif(in0_n, 0)"}}, 2),
     ("Functor", {"output": {"n": "nullif(n, 0)"}}, 1),
     ("Functor", {"filter": "x < 3", "output": {"n": "nullif(n, 0)"}}, 1),
     ("Punctor", {"punctuate": "false", "position": "after", "output": {"n": "nullif(n, 0)"}}, 1),
@@ -223,7 +277,7 @@ REQUIRED = [
 def test_a_null_for_an_attribute_that_is_not_null_fails_like_any_other_value(
     name: str, parameters: dict[str, Any], inputs: int
 ):
-    failed = "reason string" if inputs == 1 else "reason string, rhs_n bigint"
+    failed = "reason string" if inputs == 1 else f"reason string, {'in1_n' if name == 'Barrier' else 'rhs_n'} bigint"
     case = Case(parameters, NOT_NULL, inputs=inputs)
     rows, events = [(1, 1), (2, 0), (2, 2)], list[Event]()
     for row in rows:
@@ -236,6 +290,35 @@ def test_a_null_for_an_attribute_that_is_not_null_fails_like_any_other_value(
         sent(operator, case, events)
         assert {n for (n,) in operator.rows()} == {1, 2}
     assert set(operator.rows(1)) == {(reason,) if inputs == 1 else (reason, 7)}
+
+
+def test_a_barrier_leaves_out_all_tuples_of_a_set_that_fails():
+    case = Case({"partitionBy": ["x"], "output": {"x": "in0_x", "n": "in0_n DIV in1_n"}}, TUPLE, inputs=2, failing=())
+    barrier = bench("Barrier", case, "route", "in0_x bigint, in0_n bigint, in1_n bigint, reason string")
+    barrier.send([(1, 8), (2, 9), (1, 10)], 0)
+    barrier.send([(2, 3), (1, 0), (1, 5)], 1)
+    assert barrier.rows() == [(2, 3), (1, 2)]
+    assert barrier.rows(1) == [(1, 8, 0, "output.n: 'in0_n DIV in1_n': division by zero")]
+
+
+def test_another_treatment_of_failed_sets_keeps_the_tuples_that_wait():
+    kind = import_operator(STANDARD["Barrier"])
+    before, after = (
+        kind.Parameters.model_validate({"output": {"n": text}, "onError": action})
+        for text, action in (("in0_n", "fail"), ("in1_n", "skip"))
+    )
+    assert kind.keeps_state(before, after)
+
+
+def test_a_format_writes_no_row_for_a_failed_tuple():
+    case = Case({"format": "csv", "output": {"n": FAILS, "row": "Output()"}}, "n bigint NOT NULL, row string NOT NULL")
+    formatting = bench("Format", case, "route")
+    formatting.send([(1, 50), (2, 0), (3, None), (4, 25)])
+    assert formatting.rows() == [(2, "1,50\n"), (4, "4,25\n")]
+    assert formatting.rows(1) == [
+        (0, f"output.n: {FAILS!r}: division by zero"),
+        (None, f"output.n: {FAILS!r}: {NULL}"),
+    ]
 
 
 def test_an_attribute_that_is_taken_over_may_be_null_where_it_is_not_null():

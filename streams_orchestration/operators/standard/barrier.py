@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import OperatorContext
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.faults import reported
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.matching import MatchingOperator, MatchingParameters
@@ -16,7 +18,7 @@ from streams_orchestration.operators.mentions import Mentions
 from streams_orchestration.operators.standard.refused import REFUSED
 
 
-class BarrierParameters(MatchingParameters):
+class BarrierParameters(MatchingParameters, ExpressionParameters):
     """Parameters of `Barrier`."""
 
     output: dict[str, str] = Field(
@@ -35,6 +37,7 @@ class Barrier(MatchingOperator):
 
     Parameters = BarrierParameters
     unsupported = REFUSED["Barrier"]
+    free_parameters = frozenset(("output", "on_error"))
 
     @classmethod
     def mentions(cls, parameters: BarrierParameters) -> Mentions | None:
@@ -60,14 +63,17 @@ class Barrier(MatchingOperator):
                 for field in schema
             ]
         )
-        return together, Assignments(parameters.output, together, target, context.zone)
+        check_failure_port(context, parameters, together)
+        return together, Assignments(parameters.output, together, target, context.zone, context.required_at())
 
     def setup(self) -> None:
         """Parse the expressions."""
         self.schema, self.assignments = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, self.assignments.expressions)
         super().setup()
 
     def submit_matched(self, matched: Sequence[pa.RecordBatch]) -> None:
         """Submit one tuple for each set."""
         columns = [column for part in matched for column in part.columns]
-        self.submit(self.assignments.apply(pa.RecordBatch.from_arrays(columns, schema=self.schema)))
+        together = TupleBatch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+        self.submit(self.assignments.of(self.sieve(together)))

@@ -15,6 +15,7 @@ from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
 from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
 from streams_orchestration.operators.libraries import pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
@@ -22,7 +23,7 @@ from streams_orchestration.operators.standard.parse import RowParameters, messag
 from streams_orchestration.operators.standard.refused import REFUSED
 
 
-class FormatParameters(RowParameters):
+class FormatParameters(RowParameters, ExpressionParameters):
     """Parameters of `Format`."""
 
     suppress: str | list[str] = Field(default_factory=list[str], description="Attributes that are not written.")
@@ -70,6 +71,7 @@ class Format(Operator):
     @staticmethod
     def _compile(context: OperatorContext, parameters: FormatParameters) -> _Compiled:
         source, target = context.inputs[0], context.output_schema()
+        check_failure_port(context, parameters, source)
         written = parameters.written(source)
         parameters.check_line(written, "row")
         check_encodable(pa.schema([source.field(name) for name in written]), message_format(parameters.format))
@@ -84,21 +86,23 @@ class Format(Operator):
             raise ValueError(message)
         others = {name: text for name, text in parameters.output.items() if name != row or row not in target.names}
         rest = pa.schema([field for field in target if field.name != row])
-        return _Compiled(written, row, Assignments(others, source, rest, context.zone))
+        return _Compiled(written, row, Assignments(others, source, rest, context.zone, context.required_at()))
 
     def setup(self) -> None:
         """Parse the expressions."""
         self.written, self.row, self.others = self._compile(self.context, self.parameters)
+        self.sieve = Sieve(self, self.others.expressions)
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Write a row for each."""
         schema = self.context.outputs[0]
         assert schema is not None
-        tuples = batch.arrow
+        passed = self.sieve(batch)
+        tuples = passed.arrow
         format = message_format(self.parameters.format)
         rows = encode(tuples.select(self.written), format, self.parameters.dialect())
         lines = pa.array([(row or b"") + b"\n" for row in rows], pa.binary())
-        others = self.others.apply(tuples).arrow
+        others = self.others.of(passed).arrow
         columns = {name: others.column(name) for name in others.schema.names}
         columns[self.row] = pc.cast(lines, schema.field(self.row).type)
         self.submit(TupleBatch.from_columns(columns, schema))
