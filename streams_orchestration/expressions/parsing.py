@@ -111,6 +111,8 @@ class _Parser(TokenReader):
         if self.accept("in"):
             self.expect("(")
             self._refuse_query()
+            if self.at(")"):
+                raise self.unexpected(None)
             return Apply("in", (left, *self._arguments()), offset)
         for word in ("like", "ilike", "rlike", "regexp"):
             if self.accept(word):
@@ -125,8 +127,15 @@ class _Parser(TokenReader):
             return functools.reduce(lambda one, other: Apply(joiner, (one, other), offset), each)
         pattern = self._value(0)
         if word != "rlike" and self.accept("escape"):
-            return Apply(word, (left, pattern, self._value(0)), offset)
+            return Apply(word, (left, pattern, self._escape()), offset)
         return Apply(word, (left, pattern), offset)
+
+    def _escape(self) -> Syntax:
+        token = self.next
+        if token.kind != "string" or len(token.text) != 1:
+            message = "ESCAPE takes one character, as in ESCAPE '#'"
+            raise ExpressionError(message, token.offset)
+        return self._value(0)
 
     def _is_predicate(self, left: Syntax, offset: int) -> Syntax:
         negated = self.accept("not")
@@ -356,8 +365,11 @@ class _Parser(TokenReader):
         if self.next.kind == "word" and self.next.text.lower() in UNITS and self.at(",", ahead=1):
             unit = self.take()
             self.take()
+            arguments = self._arguments()
+            if len(arguments) == 1 and not word.startswith("timestamp"):
+                return Apply(word, (Name(unit.text, unit.offset), *arguments), offset)
             name = "timestampadd" if word.endswith("add") else "timestampdiff"
-            return Apply(name, (Constant(unit.text.lower(), STRING, unit.offset), *self._arguments()), offset)
+            return Apply(name, (Constant(unit.text.lower(), STRING, unit.offset), *arguments), offset)
         return Apply(word, self._arguments(), offset)
 
     def _interval(self, offset: int) -> Syntax:

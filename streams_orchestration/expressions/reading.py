@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams_orchestration.expressions.errors import ExpressionError
 from streams_orchestration.expressions.hints import MARKS, WORDS, type_hint
 from streams_orchestration.expressions.tokens import Token
-from streams_orchestration.expressions.types import DAY, DAY_TIME, INT, YEAR_MONTH, Type, parse_type
+from streams_orchestration.expressions.types import DAY, DAY_TIME, YEAR_MONTH, Type, parse_type
 
 RESERVED = frozenset(
     ("and", "or", "not", "case", "when", "then", "else", "end", "is", "in", "between", "like", "ilike", "rlike", "as")
@@ -16,6 +16,7 @@ _OTHER_TUPLES = {
     "over": "a window function looks at more than one tuple; use an Aggregate",
     "filter": "FILTER looks at more than one tuple; use an Aggregate",
 }
+_TYPE = "a type"
 LEVELS = {
     sign: level
     for level, signs in enumerate(
@@ -140,6 +141,8 @@ class TokenReader:
         start, depth, words = self.next, 0, list[str]()
         if self.accept("interval"):
             return self._interval_type(start.offset)
+        if start.kind != "word":
+            raise self.unexpected(_TYPE)
         while self.next.kind in ("word", "quoted", "number", "mark"):
             token = self.next
             if depth == 0 and words and not self.at("(", "<"):
@@ -150,7 +153,7 @@ class TokenReader:
             self.take()
             words.append(f"`{token.text}`" if token.kind == "quoted" else token.text)
         try:
-            return parse_type(" ".join(words)) if words else INT
+            return parse_type(" ".join(words))
         except ValueError as error:
             hint = type_hint(start.text) if str(error) == f"there is no type {start.text}" else ""
             raise ExpressionError(str(error) + hint, start.offset) from error

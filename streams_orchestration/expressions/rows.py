@@ -67,7 +67,10 @@ def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
     """Return the function that evaluates a call. A strict function never gets null arguments."""
     function = node.function
     constants = tuple((each.value,) if isinstance(each, Literal) else None for each in node.arguments)
-    row = function.bind(Binding(tuple(each.type for each in node.arguments), node.type, constants, zone))
+    try:
+        row = function.bind(Binding(tuple(each.type for each in node.arguments), node.type, constants, zone))
+    except EvaluationError as error:  # a constant, such as a pattern, has no meaning: each tuple that needs it fails
+        row = _failing(error)
     if not function.lenient:
         return row
 
@@ -80,6 +83,15 @@ def bind(node: Call, zone: dt.tzinfo) -> TupleFunction:
             return None
 
     return tried
+
+
+def _failing(error: EvaluationError) -> TupleFunction:
+    kind, message = type(error), str(error)
+
+    def fail(*_: Any) -> Any:
+        raise kind(message)
+
+    return fail
 
 
 def convert(node: Cast, zone: dt.tzinfo) -> Callable[[Any], Any]:

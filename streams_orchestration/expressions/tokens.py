@@ -64,7 +64,7 @@ def tokenize(text: str) -> list[Token]:
         written, offset = match[kind], match.start(kind)
         if kind == "comment":
             continue
-        tokens.append(Token("string" if kind == "raw" else kind, _value(kind, written), offset))
+        tokens.append(Token("string" if kind == "raw" else kind, _value(kind, written, offset), offset))
         if kind == "end":
             return tokens
 
@@ -74,7 +74,7 @@ def name_token(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _value(kind: str, written: str) -> str:
+def _value(kind: str, written: str, offset: int) -> str:
     match kind:
         case "raw":
             return written[2:-1]
@@ -83,7 +83,12 @@ def _value(kind: str, written: str) -> str:
         case "quoted":
             return written[1:-1].replace("``", "`")
         case "string":
-            return _ESCAPE.sub(lambda match: _unescaped(match, written[0]), written[1:-1])
+            try:
+                text = _ESCAPE.sub(lambda match: _unescaped(match, written[0]), written[1:-1])
+                return text.encode("utf-16", "surrogatepass").decode("utf-16")  # pairs of surrogates are one character
+            except (ValueError, OverflowError):
+                message = f"{written} has an escape that is no character"
+                raise ExpressionError(message, offset) from None
         case _:
             return written
 

@@ -21,6 +21,7 @@ from streams_orchestration.expressions.rows import row_function
 from streams_orchestration.expressions.table import Form, Function
 from streams_orchestration.expressions.times import UTC
 from streams_orchestration.expressions.tree import depends_on_zone
+from streams_orchestration.expressions.types import parse_type
 from streams_orchestration.expressions.typing import typed
 from streams_orchestration.expressions.vectors import FailedTupleError, SelectedTuples, full, vector_function
 from streams_orchestration_tests.examples import examples
@@ -111,3 +112,27 @@ def test_the_page_has_every_function():
     page = functions_page()
     assert [name for name in FUNCTIONS if f"`{name.replace('|', chr(92) + '|')}" not in page] == []
     assert PAGE.read_text(encoding="utf-8") == page, "make docs"
+
+
+@pytest.mark.parametrize("text", [r"s LIKE 'a\\'", r"s ILIKE 'a\\'", "s RLIKE '('"])
+def test_a_pattern_without_meaning_fails_at_the_first_tuple_that_needs_it(text: str):
+    node = typed(text, {"s": parse_type("string")})
+    rows = SelectedTuples({"s": pa.array([None, "a", "b"])}, 3)
+    with pytest.raises(FailedTupleError, match="is no ") as caught:
+        vector_function(node, UTC)(rows)
+    assert caught.value.position == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("date_add(day, 1)", dt.date(2024, 2, 29)),
+        ("datediff(day, DATE '2024-02-01')", 27),
+        ("timestampadd(DAY, 1, day)", dt.datetime(2024, 2, 29, tzinfo=dt.UTC)),
+        (r"'\uD83D\uDE00'", "\U0001f600"),
+    ],
+)
+def test_an_attribute_may_have_the_name_of_a_unit_and_a_text_a_pair_of_surrogates(text: str, value: object):
+    node = typed(text, {"day": parse_type("date")})
+    rows = SelectedTuples({"day": pa.array([dt.date(2024, 2, 28)])}, 1)
+    assert full(vector_function(node, UTC)(rows), 1, arrow_type(node.type)).to_pylist() == [value]

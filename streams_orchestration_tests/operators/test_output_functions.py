@@ -290,3 +290,11 @@ def random_rows(rnd: random.Random) -> list[tuple[Any, ...]]:
 
 def columns_of(rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
     return {name: [row[i] for row in rows] for i, name in enumerate(arrow_schema(INPUT).names)}
+
+
+@pytest.mark.parametrize("window", ["tumbling, count(2)", "sliding, count(2), count(2)"])
+@pytest.mark.filterwarnings("error")
+def test_a_sum_of_doubles_beyond_their_range_is_infinite_without_a_warning(window: str):
+    output = {"s": "Sum(x)", "a": "Average(x)"}
+    bench = Bench(Aggregate, ["x double"], ["s double, a double"], window=window, output=output)
+    assert bench.send([(1.7e308,), (1.7e308,)]).rows() == [(math.inf, math.inf)]

@@ -114,11 +114,17 @@ def node(name: str, operator: str, *inputs: str, schema: str = "Row", **more: An
 
 
 def compiled(
-    graph: list[dict[str, Any]], composites: dict[str, Any] | None = None, *, application: str = "app", **options: Any
+    graph: list[dict[str, Any]],
+    composites: dict[str, Any] | None = None,
+    *,
+    application: str = "app",
+    time_zone: str = "UTC",
+    **options: Any,
 ) -> Compilation:
     document = {
         "specVersion": 1,
         "application": application,
+        "timeZone": time_zone,
         "schemas": SCHEMAS,
         "operators": OPERATORS,
         "composites": composites or {},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,16 +79,18 @@ def run_some(local: LocalApplication, turns: int) -> None:
             local.step(program)
 
 
-def redeploy(local: LocalApplication, wanted: Compilation, *, drops: bool = False) -> Redeployment:
+def redeploy(
+    local: LocalApplication, wanted: Compilation, *, drops: bool = False, lost: Collection[str] = ()
+) -> Redeployment:
     """Drain what changes, and switch to the new plan, when the one before has proved itself.
 
-    With `drops` operators go with their states.
+    With `drops` operators go with their states; those in `lost` begin anew.
     """
     decided(local)
-    redeployment = preview_redeploy(local.home, deployable(wanted))
+    redeployment = preview_redeploy(local.home, deployable(wanted), lost)
     if drops:
         gone = [each.operator for each in redeployment.operators if each.action == "dropped" and each.lossy]
-        redeployment = preview_redeploy(local.home, deployable(wanted), gone)
+        redeployment = preview_redeploy(local.home, deployable(wanted), [*gone, *lost])
     assert redeployment.acceptable, redeployment.document()
     changed = [each.unit for each in redeployment.units if each.action in ("restart", "stop")]
     drained(local, changed)

@@ -68,7 +68,7 @@ class NumberMeasure:
         if self.start:
             values[groups[counts[groups] == 0]] = self.start
         counts += np.bincount(groups, minlength=len(counts))
-        with np.errstate(invalid="ignore"):  # NaN is a value like any other
+        with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinity are values like any other
             match self.function:
                 case "Min":  # where NaN is above all numbers
                     np.fmin.at(values, groups, added)
@@ -93,7 +93,7 @@ class NumberMeasure:
         if self.start:
             values[groups[counts[groups] == 0]] = self.start
         np.add.at(counts, groups, more_counts[there])
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             match self.function:
                 case "Min":
                     np.fmin.at(values, groups, more_values)
@@ -121,7 +121,7 @@ class NumberMeasure:
             for group, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
                 if not all(map(_in_range, itertools.accumulate(values[start:end].tolist()))):
                     failures[group] = _OVERFLOW
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             reached = reduce_ranges(operation, values, starts, ends, self.start)
         if self.function == "Average":
             reached = reached / np.maximum(counts, 1)
