@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 from hypothesis import given
@@ -24,6 +25,7 @@ from streams_orchestration.model.standard import STANDARD as SIGNATURES
 from streams_orchestration.operators import evaluated as evaluated_module
 from streams_orchestration.operators import failed_tuples, standard
 from streams_orchestration.operators.assignments import Assignments
+from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator
 from streams_orchestration.operators.errors import DataError
 from streams_orchestration.operators.expressions import (
@@ -319,6 +321,24 @@ def test_a_format_writes_no_row_for_a_failed_tuple():
         (0, f"output.n: {FAILS!r}: division by zero"),
         (None, f"output.n: {FAILS!r}: {NULL}"),
     ]
+
+
+def test_a_tuple_that_no_row_can_hold_fails_as_one_without_a_value():
+    parameters = {"format": "csv", "output": {"n": "1 DIV n", "row": "Output()"}}
+    days = pa.array([0, None, 2932897, 1], pa.int32()).cast(pa.date32())  # the third one is in the year 10000
+    events = pa.record_batch({"day": days, "n": [1, 0, 1, 1]})
+
+    def formatting(action: str, *outputs: str) -> Bench:
+        kind, ports = import_operator(STANDARD["Format"]), ["n bigint, row string", *outputs]
+        return Bench(kind, ["day date, n bigint"], ports, onError=action, **parameters)
+
+    routed = formatting("route", "n bigint, reason string")
+    routed.operator.process(0, TupleBatch(events))
+    assert [row for _, row in routed.rows()] == ["1970-01-01,1\n", "1970-01-02,1\n"]
+    unwritten = "output.row: day: a date beyond the years 1 to 9999 cannot be written as text"
+    assert routed.rows(1) == [(0, "output.n: '1 DIV n': division by zero"), (1, unwritten)]
+    with pytest.raises(DataError, match="beyond the years"):
+        formatting("fail").operator.process(0, TupleBatch(events.slice(2)))
 
 
 def test_an_attribute_that_is_taken_over_may_be_null_where_it_is_not_null():

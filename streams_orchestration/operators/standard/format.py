@@ -14,10 +14,10 @@ from streams_orchestration.operators.arrow_types import type_name
 from streams_orchestration.operators.assignments import Assignments
 from streams_orchestration.operators.batch import TupleBatch
 from streams_orchestration.operators.contract import Operator, OperatorContext
-from streams_orchestration.operators.errors import UnknownAttributeError
+from streams_orchestration.operators.errors import DataError, UnknownAttributeError
 from streams_orchestration.operators.failed_tuples import ExpressionParameters, Sieve, check_failure_port
 from streams_orchestration.operators.libraries import compute as pc
-from streams_orchestration.operators.libraries import pa
+from streams_orchestration.operators.libraries import np, pa
 from streams_orchestration.operators.messages.encoders import check_encodable, encode
 from streams_orchestration.operators.standard.parse import RowParameters, message_format
 from streams_orchestration.operators.standard.refused import REFUSED
@@ -95,17 +95,40 @@ class Format(Operator):
 
     def process(self, port: int, batch: TupleBatch) -> None:
         """Write a row for each."""
+        passed, failures = self.sieve.sift(batch)
+        rows, unwritten = self._rows(passed.arrow.select(self.written))
+        if unwritten:
+            places = np.setdiff1d(np.arange(len(batch)), list(failures))
+            failures = dict(sorted((failures | {int(places[each]): why for each, why in unwritten.items()}).items()))
+            passed = passed.filter(np.isin(np.arange(len(passed)), list(unwritten), invert=True))
+        self.sieve.set_aside(batch.arrow, failures)
         schema = self.context.outputs[0]
         assert schema is not None
-        passed = self.sieve(batch)
-        tuples = passed.arrow
-        format = message_format(self.parameters.format)
-        rows = encode(tuples.select(self.written), format, self.parameters.dialect())
-        lines = pa.array([(row or b"") + b"\n" for row in rows], pa.binary())
+        lines = pa.array([row + b"\n" for row in rows], pa.binary())
         others = self.others.of(passed).arrow
         columns = {name: others.column(name) for name in others.schema.names}
         columns[self.row] = pc.cast(lines, schema.field(self.row).type)
         self.submit(TupleBatch.from_columns(columns, schema))
+
+    def _rows(self, tuples: pa.RecordBatch) -> tuple[list[bytes], dict[int, str]]:
+        """Return the rows of the tuples that have one, and the reason for each of the others by its position.
+
+        Raises:
+            DataError: a tuple has none, such as for a year beyond 9999, and `onError` is `fail`.
+        """
+        format, dialect = message_format(self.parameters.format), self.parameters.dialect()
+        try:
+            return [row or b"" for row in encode(tuples, format, dialect)], {}
+        except DataError:
+            if self.parameters.on_error == "fail":
+                raise
+        rows, failures = list[bytes](), dict[int, str]()
+        for place in range(tuples.num_rows):
+            try:
+                rows += [row or b"" for row in encode(tuples.slice(place, 1), format, dialect)]
+            except DataError as error:
+                failures[place] = f"output.{self.row}: {error}"
+        return rows, failures
 
 
 def _is_row(text: str) -> bool:
