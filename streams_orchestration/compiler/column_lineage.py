@@ -127,7 +127,9 @@ class ColumnOrigins:
             return {}
         ports = self._port_types(operator)
         columns = self._columns(operator, port)
-        sources = column_sources(short_kind(model.kind), model.parameters, ports, columns, port)
+        failed = model.parameters.get("onError") == "route" and port == len(model.outputs) - 1
+        parameters = {} if failed else model.parameters
+        sources = column_sources(short_kind(model.kind), parameters, ports, columns, port)
         inputs = [self.of_inputs(operator, number) for number in range(len(ports))]
         by_column = {
             column: _union(
