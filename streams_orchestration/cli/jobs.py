@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
 from streams_orchestration.orchestration.artifacts import StageMissingError
 from streams_orchestration.orchestration.asset_keys import KEYS, use_keys
+from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
-from streams_orchestration.orchestration.jobs import cancel_job, recorded_deployment_job, reset_job
-from streams_orchestration.orchestration.recompiling import keep_op
+from streams_orchestration.orchestration.jobs import cancel_job, reset_job
+from streams_orchestration.orchestration.recorded_deployment import recorded_deployment
 from streams_orchestration.orchestration.reset_runs import failure_tags, is_recorded, unit_tags
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, resource_of
+from streams_orchestration.orchestration.spec_state import MISSING, observation, version_of
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.runtime.errors import StateDirectoryError
 from streams_orchestration.runtime.hosts.orphans import Orphan, stop_orphans
@@ -55,8 +57,12 @@ class Jobs:
     def record_deployment(self, spec: Path, compilation: Compilation) -> None:
         """Show in Dagster what is deployed: store what is compiled, wait for heartbeats; it changes nothing else."""
         source = ApplicationSource(self._application, spec.absolute(), compilation.options)
-        job = recorded_deployment_job(self._application, keep_op(source, compilation))
-        self._run(job, {})
+        resource = resource_of(self._home)
+        self._run_of(
+            job_name(self._application, "redeploy"),
+            recorded_deployment(source, compilation, resource),
+            before=[observation(self._application, version_of(source.spec) or MISSING)],
+        )
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
         """Stop it; its state is kept."""
@@ -93,8 +99,20 @@ class Jobs:
     ) -> None:
         defs = dg.Definitions(jobs=[job], resources={RESOURCE_KEY: resource_of(self._home)})
         ops = {op: {"config": dict(settings)} for op, settings in config.items()}
+        self._run_of(job.name, defs, {"ops": ops}, tags)
+
+    def _run_of(
+        self,
+        job: str,
+        defs: dg.Definitions,
+        config: Mapping[str, Any] | None = None,
+        tags: Mapping[str, str] | None = None,
+        before: Sequence[dg.AssetObservation] = (),
+    ) -> None:
         try:
             with _ONE_JOB, dagster_instance(self._home, captured=False) as instance:
-                run_job_in_process(instance, job.name, defs, {"ops": ops}, tags)
+                for event in before:
+                    instance.report_runless_asset_event(event)
+                run_job_in_process(instance, job, defs, config, tags)
         except DBAPIError as error:  # of Dagster's storage: the catalog says in its own words what is wrong
             raise StateDirectoryError(dagster_home(self._home), str(error.orig)) from error

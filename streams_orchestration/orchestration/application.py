@@ -31,7 +31,7 @@ from streams_orchestration.orchestration.asset_keys import (
 )
 from streams_orchestration.orchestration.available_schedule import available_schedule
 from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
-from streams_orchestration.orchestration.decoupling import GAIN, decouple_job, decouple_op, gain_sensor
+from streams_orchestration.orchestration.decoupling import GAIN, gain_sensor
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_asset import deployment_asset, spec_asset
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
@@ -39,6 +39,7 @@ from streams_orchestration.orchestration.jobs import (
     available_job,
     cancel_job,
     compile_job,
+    decouple_job,
     deploy_job,
     redeploy_job,
     reset_job,
@@ -46,7 +47,6 @@ from streams_orchestration.orchestration.jobs import (
 from streams_orchestration.orchestration.lineage_assets import external_assets
 from streams_orchestration.orchestration.profile_schedule import profile_schedule
 from streams_orchestration.orchestration.profiling import profile_job, profiling_specs
-from streams_orchestration.orchestration.recompiling import recompile_op
 from streams_orchestration.orchestration.redeploy_schedule import redeploy_schedule
 from streams_orchestration.orchestration.region_widths import Rescaling
 from streams_orchestration.orchestration.rescale_sensor import rescale_sensor
@@ -126,9 +126,7 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     _keep_keys(store, source.name, keys)
     stages = [stage_asset(source, stage, specs.pop(stage.name)) for stage in STAGES]
     compiled = [each for stage in stages for each in stage.keys]
-    taking = available_job(source.name, recompile_op(source), key)
     measuring = profile_job(source.name, key)
-    decoupling = decouple_job(source.name, decouple_op(source), key)
     return dg.Definitions(
         assets=[
             spec_asset(watched_spec, specs.pop(SPEC)),
@@ -139,16 +137,17 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
         asset_checks=[spec_check(watched_spec), deployment_checks(source.name, key), state_check(source)],
         jobs=[
             *(compile_job(source.name, compiled), deploy_job(source.name), redeploy_job(source.name, compiled)),
-            *(taking, cancel_job(source.name, key), measuring, decoupling),
+            *(available_job(source.name, compiled), decouple_job(source.name, compiled)),
+            *(cancel_job(source.name, key), measuring),
         ],
         sensors=[
             *(own_sensors(watched_spec, key) if watched else []),
-            gain_sensor(source.name, decoupling, gain, key),
+            gain_sensor(source.name, gain, key),
             rescale_sensor(source.name, rescale or Rescaling(), key),
         ],
         schedules=[
             redeploy_schedule(source, redeploy or nightly(source.name), timezone),
-            available_schedule(source.name, taking, available or quarterly(source.name), timezone, key),
+            available_schedule(source.name, available or quarterly(source.name), timezone, key),
             profile_schedule(source.name, measuring, profile or hourly(source.name), timezone, key),
         ],
         resources={key: resource},

@@ -12,13 +12,12 @@ from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntim
 
 
 def available_schedule(
-    application: str, job: dg.JobDefinition, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
+    application: str, cron: str, timezone: str | None = None, key: str = RESOURCE_KEY
 ) -> dg.ScheduleDefinition:
     """A schedule that requests runs of what is there, one at a time; off until someone starts it.
 
     Args:
         application: its name.
-        job: of `available_job`.
         cron: expression.
         timezone: of the expression, an IANA name; UTC by default.
         key: of the resource.
@@ -26,7 +25,7 @@ def available_schedule(
 
     @dg.schedule(
         name=job_name(application, "available"),
-        job=job,
+        job_name=job_name(application, "available"),
         cron_schedule=cron,
         execution_timezone=timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,

@@ -16,7 +16,7 @@ from typing import Any
 
 import dagster as dg
 
-VERSION_TAG = "dagster/data_version"
+VERSION_TAG = "dagster/data_version"  # documented for events of external assets; Dagster exports no name for it
 EPOCH = "streams/epoch"
 """Metadata of a materialization and tag of a run: the number of the epoch."""
 NEW_EPOCHS = 10

@@ -16,16 +16,7 @@ import dagster as dg
 from streams_orchestration.compiler.stage import LOGICAL
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key
 from streams_orchestration.orchestration.definition_names import job_name
-from streams_orchestration.orchestration.ops import (
-    await_heartbeats,
-    await_taken,
-    await_unit,
-    claim,
-    launch_hosts,
-    record,
-    stop_hosts,
-    write_bounded_run,
-)
+from streams_orchestration.orchestration.ops import await_unit, claim, record, stop_hosts
 from streams_orchestration.orchestration.resource import RESOURCE_KEY
 
 MAX_RUNTIME = 900
@@ -71,17 +62,18 @@ def deploy_job(application: str):
     )
 
 
-def redeploy_job(application: str, stages: Sequence[dg.AssetKey]):
+def redeploy_job(application: str, stages: Sequence[dg.AssetKey], *, keep: bool = True):
     """Return the job that compiles, then deploys.
 
     Args:
         application: its name.
         stages: assets of the compiler's stages.
+        keep: the first stage takes options, and keeps those of what is deployed.
     """
     return dg.define_asset_job(
         job_name(application, "redeploy"),
         selection=[*stages, asset_key(application, "deployment")],
-        config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}},
+        config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}} if keep else None,
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Put {application} as its spec is now in the place of what is deployed, which keeps its state. "
@@ -89,49 +81,39 @@ def redeploy_job(application: str, stages: Sequence[dg.AssetKey]):
     )
 
 
-def available_job(application: str, recompile: dg.OpDefinition, key: str = RESOURCE_KEY) -> dg.JobDefinition:
+def available_job(application: str, stages: Sequence[dg.AssetKey]):
     """Return the job that takes what is there now, and ends when all of it is delivered.
 
     Args:
         application: its name.
-        recompile: the op that compiles it.
-        key: of the resource.
+        stages: assets of the compiler's stages.
     """
-
-    @dg.job(
-        name=job_name(application, "available"),
+    return dg.define_asset_job(
+        job_name(application, "available"),
+        selection=[*stages, asset_key(application, "deployment")],
+        config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}},
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | {dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_AVAILABLE_RUNTIME)},
         description=f"Have {application} take what is there now, complete the epoch, and stop. The next run goes on "
         "behind it.",
     )
-    def available() -> None:
-        compiled = recompile.alias("compile_stages")()
-        await_taken(key)(launch_hosts(key)(write_bounded_run(key)(compiled)))
-
-    return available
 
 
-def recorded_deployment_job(application: str, keep: dg.OpDefinition) -> dg.JobDefinition:
-    """Return the job that records a deployment that a command has launched; its hosts start while Dagster is loaded.
-
-    It stands under the name of the job that would have done it.
+def decouple_job(application: str, stages: Sequence[dg.AssetKey]):
+    """Return the job that compiles with the stored decision, then deploys.
 
     Args:
         application: its name.
-        keep: the op that stores what the command has compiled.
+        stages: assets of the compiler's stages.
     """
-
-    @dg.job(
-        name=job_name(application, "redeploy"),
+    return dg.define_asset_job(
+        job_name(application, "decouple"),
+        selection=[*stages, asset_key(application, "deployment")],
+        config={"ops": {f"{application}__{LOGICAL}": {"config": {"decision_gain": 1.0}}}},
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
-        description=f"Show how {application} was compiled, and that what was deployed works.",
+        description=f"Split PEs of {application} as its decoupling decision says, with its state kept.",
     )
-    def recorded() -> None:
-        await_heartbeats(RESOURCE_KEY)(keep.alias("compile_stages")())
-
-    return recorded
 
 
 def cancel_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:

@@ -15,6 +15,7 @@ from streams_orchestration.compiler.redeployment.outcome import Redeployment
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
 from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
+from streams_orchestration.orchestration.decisions import keep_applied
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.epochs import VERSION_TAG
@@ -36,8 +37,6 @@ from streams_orchestration.runtime.errors import (
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.units.failures import FailedAgainError, failed_units
 from streams_orchestration.runtime.units.healing import Known, heal
-
-"""Tag of every asset, and of the runs of every job, of an application; the ops are shared and read whom they serve."""
 
 CLAIMED_TAG = "streams/claimed"
 """Run tag of a reset: the units whose reset has begun, as JSON; the steps behind `claim` read it."""
@@ -86,20 +85,15 @@ class AwaitHeartbeats(dg.Config):
     """How long to wait for the PEs."""
 
     timeout: float = Field(default=180.0, gt=0, description="Seconds until every PE must have given a heartbeat.")
+    taken: float = Field(
+        default=3600.0, gt=0, description="Seconds until a run of what is there must have taken it; then the run fails."
+    )
 
 
 class CancelApplication(dg.Config):
     """How to cancel."""
 
     timeout: float = Field(default=60.0, gt=0, description="Seconds until every host must have ended.")
-
-
-class AwaitTaken(dg.Config):
-    """How long to wait for a run of what is there."""
-
-    timeout: float = Field(
-        default=3600.0, gt=0, description="Seconds until all that is there must be taken; then the run fails."
-    )
 
 
 class ResetUnit(dg.Config):
@@ -147,6 +141,11 @@ def application_of(context: dg.OpExecutionContext) -> str:
     return context.run.tags[APPLICATION_TAG]
 
 
+def _takes_what_is_there(context: dg.OpExecutionContext) -> bool:
+    """Return True in the job `APP__available`; no config can make it another one by being left out."""
+    return context.job_name == job_name(application_of(context), "available")
+
+
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication, streams: StreamsResource) -> None:
@@ -160,6 +159,9 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
         context.log.info("%s runs with the plan before the last redeploy", application)
         return
     compilation = streams.artifacts.compilation(application)
+    if _takes_what_is_there(context):
+        deployments.bring_up(compilation, fresh=config.fresh, available_now=True)
+        return
 
     def bring_up() -> Redeployment | None:
         brought = deployments.bring_up(
@@ -174,6 +176,7 @@ def write_wanted_state(context: dg.OpExecutionContext, config: DeployApplication
         return brought.redeployment
 
     put_in_place(context, bring_up)
+    keep_applied(streams.artifacts, compilation)
     context.log.info("%s: %d PEs are wanted", application, len(compilation.fusion.pes))
 
 
@@ -190,8 +193,14 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
 def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource) -> None:
-    """Wait until every PE has shown that it works, and record where the application stands."""
+    """Wait until every PE has shown that it works, and record where the application stands.
+
+    A run of what is there is waited for until it has taken that.
+    """
     application = application_of(context)
+    if _takes_what_is_there(context):
+        _record(context, streams.deployments, _await_taken(streams.deployments, application, config.taken))
+        return
     try:
         status = streams.deployments.await_running(application, config.timeout)
     except dg.DagsterExecutionInterruptedError:
@@ -210,20 +219,9 @@ def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, stream
     _record(context, streams.deployments, streams.deployments.cancel(application_of(context), config.timeout))
 
 
-@keyed_op(ins=AFTER, out=NOTHING)
-@_patient
-def write_bounded_run(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
-    """Write into the catalog that the application, as compiled, is to take what is there now, and then to stop."""
-    compilation = streams.artifacts.compilation(application_of(context))
-    streams.deployments.bring_up(compilation, available_now=True)
-
-
-@keyed_op(ins=AFTER, out=NOTHING)
-@_patient
-def await_taken(context: dg.OpExecutionContext, config: AwaitTaken, streams: StreamsResource) -> None:
-    """Wait until the application has taken all that was there, and reset what fails meanwhile."""
-    application, deployments = application_of(context), streams.deployments
-    known, until = dict[str, Known](), time.monotonic() + config.timeout
+def _await_taken(deployments: Deployments, application: str, timeout: float) -> ApplicationStatus:
+    """Wait until the application has taken all that was there, and reset what fails meanwhile; then stop it."""
+    known, until = dict[str, Known](), time.monotonic() + timeout
     while (status := deployments.observed(application)).state not in ENDED:
         healing = heal(status, clock.now(), known, patience=HEAL_SECONDS)
         known = healing.known
@@ -232,14 +230,15 @@ def await_taken(context: dg.OpExecutionContext, config: AwaitTaken, streams: Str
         if healing.exhausted or time.monotonic() > until:
             deployments.cancel(application, STOP_SECONDS)
             reasons = [f"{each.unit}: {each.reason}" for each in healing.exhausted]
-            late = f"it has not taken all that was there within {config.timeout:g} s"
+            late = f"it has not taken all that was there within {timeout:g} s"
             message = f"{application} was stopped: {'; '.join(reasons) or late}. The next run goes on where it stands."
             raise dg.Failure(description=message, allow_retries=False)
         time.sleep(LOOK_SECONDS)
-    _record(context, deployments, deployments.cancel(application, STOP_SECONDS))  # its hosts are about to end
+    stopped = deployments.cancel(application, STOP_SECONDS)  # its hosts are about to end
     if status.state != "COMPLETED" and status.taken_at is None:
         message = f"{application} was stopped by another command. The next run goes on where it stands."
         raise dg.Failure(description=message, allow_retries=False)
+    return stopped
 
 
 Units = dict[str, int | None]

@@ -25,7 +25,9 @@ from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key, own_key
+from streams_orchestration.orchestration.decisions import APPLIED, DECISION, OUTCOME, PROFILE
 from streams_orchestration.orchestration.definition_names import job_name
+from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.jobs import PROFILING_POOL, PROFILING_TAGS, job_tags
 from streams_orchestration.orchestration.ops import AFTER, NOTHING, application_of
 from streams_orchestration.orchestration.profile_summaries import (
@@ -36,12 +38,6 @@ from streams_orchestration.orchestration.profile_summaries import (
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, keyed_op
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.orchestration.versions import content_version
-
-PROFILE = "operator_profile"
-DECISION = "decoupling_decision"
-OUTCOME = "decoupling_outcome"
-APPLIED = "decoupling_applied"
-"""The decision that was deployed last, stored beside the assets' documents."""
 
 
 class ProfileOptions(dg.Config):
@@ -167,9 +163,7 @@ def _pause(seconds: float) -> bool:
 
 def _made(application: str, name: str, document: Any, metadata: dict[str, dg.MetadataValue]) -> dg.AssetMaterialization:
     version = content_version(json.dumps(document, sort_keys=True).encode())
-    return dg.AssetMaterialization(
-        asset_key(application, name), metadata=metadata, tags={"dagster/data_version": version}
-    )
+    return dg.AssetMaterialization(asset_key(application, name), metadata=metadata, tags={VERSION_TAG: version})
 
 
 def _stored_profile(store: ArtifactStore, application: str) -> Profile:

@@ -45,6 +45,12 @@ class CompileOptions(dg.Config):
     decoupling: dict[str, Any] = Field(
         default_factory=dict, description="A decision, a document as for `streams compile --decoupling`."
     )
+    decision_gain: float | None = Field(
+        default=None,
+        ge=0,
+        description="Compile with the last decision of `decoupling_decision`, whose predicted gain over what runs must "
+        "be at least this; other options that are left out are as deployed.",
+    )
     faithful: bool | None = Field(default=None, description="Do as IBM Streams does where the compiler can do better.")
 
     def options(self, defaults: Options) -> Options:

@@ -33,6 +33,7 @@ from streams_orchestration.orchestration.asset_keys import (
     unchanged,
     use_keys,
 )
+from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.summaries import check_result, diagnostics_table
 from streams_orchestration.orchestration.versions import content_version
 from streams_orchestration.runtime.errors import StreamsRuntimeError
@@ -157,7 +158,7 @@ def spec_kind(place: str) -> str:
 
 def observation(application: str, version: str) -> dg.AssetObservation:
     """Return the event that an application's spec has a version."""
-    return dg.AssetObservation(asset_key(application, SPEC), tags={"dagster/data_version": version})
+    return dg.AssetObservation(asset_key(application, SPEC), tags={VERSION_TAG: version})
 
 
 def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:

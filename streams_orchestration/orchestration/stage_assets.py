@@ -3,7 +3,7 @@
 # Dagster reads the annotations of configs and resources here, so they may not be turned into text.
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from streams_orchestration.model.loading import read_application
 from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageDocument, StageMissingError, plain
 from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, own_key
+from streams_orchestration.orchestration.decisions import decided_options
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
@@ -256,18 +257,14 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
     """
     define = dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
 
-    def results(result: StageResult) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
-        yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
-        for each in result.evaluations(spec.key, stage):
-            yield check_result(each)
-
     if stage.inputs:
 
         @define
         @under_key(source.resource)
         def compute(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
             deployed = streams.deployments.deployed(source.name)
-            yield from results(compile_stage(source, stage, streams.artifacts, source.defaults, deployed))
+            result = compile_stage(source, stage, streams.artifacts, source.defaults, deployed)
+            yield from results_of(result, spec.key, stage)
 
         return compute
 
@@ -278,9 +275,24 @@ def stage_asset(source: ApplicationSource, stage: Stage, spec: dg.AssetSpec) -> 
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         store, deployed = streams.artifacts, streams.deployments.deployed(source.name)
         options = chosen(context.log, config, source, store, streams.deployments)
-        yield from results(compile_stage(source, stage, store, options, deployed))
+        yield from results_of(compile_stage(source, stage, store, options, deployed), spec.key, stage)
 
     return compute_first
+
+
+def results_of(
+    result: StageResult, key: dg.AssetKey, stage: Stage
+) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+    """Yield what the asset of a stage gives to Dagster: its result, and the outcome of each check.
+
+    Args:
+        result: of the stage.
+        key: of its asset.
+        stage: it.
+    """
+    yield dg.MaterializeResult(data_version=dg.DataVersion(result.data_version), metadata=result.metadata)
+    for each in result.evaluations(key, stage):
+        yield check_result(each)
 
 
 def chosen(
@@ -290,13 +302,21 @@ def chosen(
     store: ArtifactStore,
     deployments: Deployments,
 ) -> Options:
-    """Return the options of a run: those of its config, the others as defined, or with `keep` as deployed."""
-    if not config.keep:
+    """Return the options of a run: those of its config, the others as defined, or with `keep` as deployed.
+
+    Raises:
+        NotDecoupledError: the decision that is asked for promises too little, or does not exist.
+    """
+    gain = config.decision_gain
+    if not config.keep and gain is None:
         return config.options(source.defaults)
-    options, left_out = fitting(source.spec, kept_options(source, store, deployments), config.options)
+    kept = kept_options(source, store, deployments)
+    if gain is not None:
+        kept = replace(kept, decoupling=None)
+    options, left_out = fitting(source.spec, kept, config.options)
     for each in left_out:
         log.warning("%s: %s", source.name, each)
-    return options
+    return options if gain is None else decided_options(store, source.name, options, gain)
 
 
 def kept_options(source: ApplicationSource, store: ArtifactStore, deployments: Deployments) -> Options:

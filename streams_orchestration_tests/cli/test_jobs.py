@@ -8,15 +8,20 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._core.loader import LoadingContextForTest
 
 from streams_orchestration.cli import foreground, jobs
 from streams_orchestration.cli.interrupts import Background
+from streams_orchestration.compiler.compiling import compile_spec
+from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import deployments
+from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.observing.status import ApplicationStatus
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration.runtime.units.failures import UnitFailure
-from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
 from streams_orchestration_tests.orchestration.statuses import running
 
 pytestmark = pytest.mark.slow
@@ -79,3 +84,22 @@ def test_a_reset_is_begun_while_another_one_is_being_recorded(
         over.set()
     assert record.wait(LIMIT_SECONDS)
     record.result()
+
+
+def test_a_deployment_of_a_command_is_recorded_as_the_job_would_have_done(
+    controls: jobs.Jobs, runtime: Runtime, tmp_path: Path
+):
+    spec, home = tmp_path / "demo.yaml", Home(tmp_path / "home")
+    spec.write_text(DEMO)
+    controls.record_deployment(spec, compile_spec(spec))
+    assert not {"replace", "launch", "go on"} & set(runtime.names), "the command has deployed it"
+    graph = build_application_definitions(spec, home).resolve_asset_graph()
+    with dagster_instance(home) as instance:
+        (run,) = instance.get_runs()
+        assert (run.job_name, run.status) == ("demo__redeploy", dg.DagsterRunStatus.SUCCESS)
+        statuses = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+        keys = [dg.AssetKey(["demo", name]) for name in (*BY_NAME, "deployment")]
+        assert {statuses.get_status(key) for key in keys} == {StaleStatus.FRESH}
+        checks = [dg.AssetCheckKey(keys[-1], "failures_are_mended"), dg.AssetCheckKey(keys[-2], "runs_here")]
+        records = [instance.get_latest_asset_check_evaluation_record(key) for key in checks]
+        assert all(each is not None and each.evaluation is not None for each in records)

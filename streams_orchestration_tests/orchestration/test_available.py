@@ -12,7 +12,7 @@ from streams_orchestration.orchestration import ops
 from streams_orchestration.orchestration.crons import quarterly
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.observing.status import ApplicationStatus
-from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.statuses import NOW, failed, running
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def looks(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[Application
 
 
 def run(defs: dg.Definitions, **config: Any) -> dg.ExecuteInProcessResult:
-    settings = {"ops": {"await_taken": {"config": config}}}
+    settings = step("await_heartbeats", **config)
     return defs.resolve_job_def("demo__available").execute_in_process(settings, raise_on_error=False)
 
 
@@ -80,7 +80,7 @@ def test_a_run_that_takes_too_long_or_is_stopped_by_another_one_says_so(
     defs: dg.Definitions, runtime: Runtime, looks: list[Any]
 ):
     runtime.status = UNDER_WAY
-    assert "it has not taken all that was there within 1e-09 s" in failure(run(defs, timeout=1e-9))
+    assert "it has not taken all that was there within 1e-09 s" in failure(run(defs, taken=1e-9))
     looks += [running(state="STOPPED", bounded=True)]
     assert "demo was stopped by another command" in failure(run(defs))
 

@@ -26,13 +26,13 @@ from streams_orchestration.model.profile import (
 from streams_orchestration.model.profile_document import profile_from_mapping
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
-from streams_orchestration.orchestration.decoupling import NotDecoupledError
+from streams_orchestration.orchestration.decisions import NotDecoupledError
 from streams_orchestration.orchestration.instance import settings_file
 from streams_orchestration.runtime.errors import NotDeployedError
 from streams_orchestration.runtime.observing.profiles.measuring import Measurement
 from streams_orchestration.runtime.observing.profiles.outcomes import keep_outcome, outcome_of
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration_tests.orchestration.conftest import Runtime
+from streams_orchestration_tests.orchestration.conftest import Runtime, step
 from streams_orchestration_tests.orchestration.statuses import running
 
 pytestmark = pytest.mark.slow
@@ -172,7 +172,7 @@ def test_another_deployment_makes_no_profile_stale(defs: dg.Definitions):
         assert {statuses.get_status(dg.AssetKey(["demo", name])) for name in PROFILING} == {StaleStatus.FRESH}
 
 
-APPLY = {"ops": {"apply_decision": {"config": {"fresh": True}}}}
+APPLY = step("write_wanted_state", fresh=True)
 
 
 def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then(
@@ -183,8 +183,7 @@ def test_a_decision_is_compiled_deployed_and_compared_with_what_is_measured_then
     runtime.calls.clear()
     with dg.DagsterInstance.ephemeral() as instance:
         assert run(defs, "demo__decouple", APPLY, instance=instance).success
-    assert [name for name in runtime.names if name != "read_status"] == [
-        "cancel",
+    assert [name for name in runtime.names if name not in ("read_status", "look_at_cuts")] == [
         "start anew",
         "launch",
         "await_running",
@@ -213,7 +212,7 @@ def test_what_is_kept_is_not_dropped_unasked(
     runtime.status = running()
     runtime.calls.clear()
     with pytest.raises(NotDecoupledError, match="which is too little"):
-        run(defs, "demo__decouple", {"ops": {"apply_decision": {"config": {"fresh": True, "least_gain": 3}}}})
+        run(defs, "demo__decouple", {"ops": {"demo__logical_graph": {"config": {"decision_gain": 3}}}})
     assert set(runtime.names) <= {"read_status"}
 
 
@@ -228,11 +227,10 @@ def test_a_decision_is_applied_with_the_state_kept(
     )  # fmt: skip
     runtime.calls.clear()
     result = run(defs, "demo__decouple")
-    names = [name for name in runtime.names if name != "read_status"]
+    names = [name for name in runtime.names if name not in ("read_status", "look_at_cuts")]
     assert names == ["replace", "launch", "await_running"]
-    outputs = [
-        e.step_output_data for e in result.all_events if e.is_successful_output and e.step_key == "apply_decision"
-    ]
+    step_key = "demo__deployment.write_wanted_state"
+    outputs = [e.step_output_data for e in result.all_events if e.is_successful_output and e.step_key == step_key]
     assert outputs[0].metadata["streams/verdict"].value == "kept: All state is kept."
 
 
@@ -253,7 +251,7 @@ def test_the_sensor_asks_for_what_pays_and_is_off(defs: dg.Definitions, measured
 
     with dg.DagsterInstance.ephemeral() as instance:
         request = (tick(instance).run_requests or [])[0]
-        assert request.run_config["ops"]["apply_decision"]["config"] == {"fresh": False, "least_gain": 1.2}
+        assert request.run_config == {"ops": {"demo__logical_graph": {"config": {"decision_gain": 1.2}}}}
         measured["profile"] = replace(BUSY, operators=(OperatorProfile("Results", 5.0), OperatorProfile("Even", 0.1)))
         assert "is less than 1.2" in (tick(instance).skip_message or "")
         measured["profile"] = BUSY

@@ -12,6 +12,8 @@ from sqlalchemy import update
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.options import Options
+from streams_orchestration.compiler.redeployment.outcome import OperatorAction
+from streams_orchestration.compiler.redeployment.states import remedy_of_gone
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.asset_keys import asset_key
 from streams_orchestration.orchestration.deployments import Deployments
@@ -100,7 +102,8 @@ def test_a_run_shows_what_became_of_everything(defs: dg.Definitions, runtime: Ru
 def test_a_refusal_fails_the_run_with_reason_and_remedy(
     defs: dg.Definitions, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ):
-    refused = outcome(KEPT, LOST)
+    gone = OperatorAction("Out", "dropped", 1, 20, "it is gone", "Out", lossy=True, remedy=remedy_of_gone("o1", "Out"))
+    refused = outcome(KEPT, LOST, gone)
 
     def refuse(*_: Any, **__: Any) -> None:
         raise RedeployRefusedError(refused)
@@ -112,6 +115,10 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
         data = failure.step_failure_data.user_failure_data
         assert data is not None
         assert "New[0]: state of New is gone. Leave that as it is" in (data.description or "")
+        assert (data.description or "").endswith(
+            "takes its place `uid: o1`, or let its state go with `drop_state: Out`\n"
+            "(`drop_state` is in the run config of the job `demo__redeploy`: demo__deployment, write_wanted_state)"
+        )
         assert data.metadata["streams/redeploy"].value == refused.document()
         check = checked(instance)
         run = instance.get_run_by_id(result.run_id)

@@ -1,0 +1,67 @@
+"""The documents of profiling, and the compiler's options that the stored decoupling decision gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.options import Options
+from streams_orchestration.model.assignment_document import assignment_from_mapping
+from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.definition_names import job_name
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+
+PROFILE = "operator_profile"
+DECISION = "decoupling_decision"
+OUTCOME = "decoupling_outcome"
+APPLIED = "decoupling_applied"
+"""The decision that was deployed last, stored beside the assets' documents."""
+
+
+class NotDecoupledError(StreamsRuntimeError):
+    """A decision is not applied: there is none, or it promises too little."""
+
+
+def promised_gain(document: Mapping[str, Any]) -> float:
+    """Return the factor by which throughput should grow; against fused PEs if nothing ran at the decision."""
+    decision = document["decision"]
+    return float(decision.get("gain", decision["predictedSpeedup"]))
+
+
+def decided_options(store: ArtifactStore, application: str, options: Options, gain: float) -> Options:
+    """Return the options with the stored decision of an application.
+
+    Args:
+        store: has the decision.
+        application: its name.
+        options: the other options.
+        gain: the least predicted gain over what runs.
+
+    Raises:
+        NotDecoupledError: there is no decision, or it promises less.
+    """
+    document = store.get(application, DECISION)
+    if document is None:
+        message = (
+            f"{application}: nothing was decided yet. Run job {job_name(application, 'profile')} while the application "
+            "works."
+        )
+        raise NotDecoupledError(message)
+    promised = promised_gain(document)
+    if promised < gain or len(document["decision"]["parts"]) < 2:
+        message = (
+            f"{application}: the decision promises {promised:.2f} times what it takes now, which is too little to "
+            "apply it."
+        )
+        raise NotDecoupledError(message)
+    return replace(options, decoupling=assignment_from_mapping(document))
+
+
+def keep_applied(store: ArtifactStore, compilation: Compilation) -> None:
+    """Keep the stored decision as the applied one if the compilation was deployed with it."""
+    application = compilation.logical.application
+    document = store.get(application, DECISION)
+    if document is not None and assignment_from_mapping(document) == compilation.options.decoupling:
+        store.put(application, APPLIED, document)

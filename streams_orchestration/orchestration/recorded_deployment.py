@@ -1,0 +1,86 @@
+"""The assets of a deployment that a command has made: Dagster computes nothing again, and records each with its checks.
+
+A command compiles and launches by itself, since Dagster takes a second to load. Its run stands under the name of the
+job that would have done the same.
+"""
+
+# pyright: reportUnknownMemberType=false
+
+# Dagster reads the annotations of resources here, so they may not be turned into text.
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from streams_orchestration.compiler.compilation import Compilation
+from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
+from streams_orchestration.compiler.stages import STAGES
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key, changed, own_key
+from streams_orchestration.orchestration.deployment_checks import deployment_checks
+from streams_orchestration.orchestration.jobs import redeploy_job
+from streams_orchestration.orchestration.ops import await_heartbeats
+from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource
+from streams_orchestration.orchestration.stage_assets import (
+    ApplicationSource,
+    checks_of,
+    keep_stage,
+    results_of,
+    spec_version,
+    stage_spec,
+)
+
+
+def recorded_deployment(
+    source: ApplicationSource, compilation: Compilation, streams: StreamsResource
+) -> dg.Definitions:
+    """Return the job that stores what is compiled, and waits until it works.
+
+    Args:
+        source: the application.
+        compilation: it, as the command has deployed it.
+        streams: the resource with the state directory.
+    """
+    name = source.name
+    deployment = dg.AssetSpec(
+        own_key(name, "deployment"), deps=[own_key(name, DEPLOYMENT)], tags={APPLICATION_TAG: name}
+    )
+    own = [*(stage_spec(source, stage) for stage in STAGES), deployment]
+    specs = changed(name, lambda spec: spec.replace_attributes(key=asset_key(name, spec.key.path[-1])), own)
+    stages = [_kept_stage(source, stage, compilation, specs[stage.name]) for stage in STAGES]
+    return dg.Definitions(
+        assets=[*stages, _working_deployment(name, specs[DEPLOYMENT].key, specs["deployment"])],
+        asset_checks=[deployment_checks(name)],
+        jobs=[redeploy_job(name, [specs[stage.name].key for stage in STAGES], keep=False)],
+        resources={RESOURCE_KEY: streams},
+    )
+
+
+def _kept_stage(
+    source: ApplicationSource, stage: Stage, compilation: Compilation, spec: dg.AssetSpec
+) -> dg.AssetsDefinition:
+    """Return the asset of a stage, which stores it as the command has compiled it."""
+
+    @dg.multi_asset(name=f"{source.name}__{stage.name}", specs=[spec], check_specs=checks_of(spec.key, stage))
+    def keep(streams: StreamsResource) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        store, deployed = streams.artifacts, streams.deployments.deployed(source.name)
+        inputs = {each: store.read(source.name, each).data_version for each in stage.inputs}
+        names = (stage.name,) if stage.inputs else (stage.name, "")
+        diagnostics = [each for each in compilation.diagnostics if each.stage in names]
+        kept = keep_stage(source, stage, store, compilation, diagnostics, inputs or spec_version(source), deployed)
+        yield from results_of(kept, spec.key, stage)
+
+    return keep
+
+
+def _working_deployment(application: str, plan: dg.AssetKey, spec: dg.AssetSpec) -> dg.AssetsDefinition:
+    """Return the asset of the deployment, which waits until its PEs work."""
+
+    @dg.graph(name=f"{application}__deployment")
+    def deploy(plan: Any) -> Any:
+        return await_heartbeats(RESOURCE_KEY)(plan)
+
+    asset = dg.AssetsDefinition.from_graph(
+        deploy, keys_by_input_name={"plan": plan}, keys_by_output_name={"result": spec.key}
+    )
+    return asset.map_asset_specs(lambda _: spec)
