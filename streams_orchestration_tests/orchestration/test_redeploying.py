@@ -116,7 +116,7 @@ def test_a_refusal_fails_the_run_with_reason_and_remedy(
         assert data is not None
         assert "New[0]: state of New is gone. Leave that as it is" in (data.description or "")
         assert (data.description or "").endswith(
-            "takes its place `uid: o1`, or let its state go with `drop_state: Out`\n"
+            "takes its place `uid: o1`, or let its state go with `drop_state` Out\n"
             "(`drop_state` is in the run config of the job `demo__redeploy`: demo__deployment, write_wanted_state)"
         )
         assert data.metadata["streams/redeploy"].value == refused.document()
