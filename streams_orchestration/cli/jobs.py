@@ -12,8 +12,8 @@ from sqlalchemy.exc import DBAPIError
 
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.options import Options
-from streams_orchestration.orchestration.artifacts import StageMissingError
-from streams_orchestration.orchestration.asset_keys import KEYS, use_keys
+from streams_orchestration.orchestration.artifacts import SPEC, StageMissingError
+from streams_orchestration.orchestration.asset_keys import KEYS, AssetKeys
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.instance import dagster_home, dagster_instance, run_job_in_process
 from streams_orchestration.orchestration.jobs import cancel_job, reset_job
@@ -52,7 +52,8 @@ class Jobs:
     def __init__(self, home: Home, application: str) -> None:
         self._home = home
         self._application = application
-        use_keys(application, resource_of(home).artifacts.get(application, KEYS) or {})
+        self._keys = AssetKeys()
+        self._keys.use(application, resource_of(home).artifacts.get(application, KEYS) or {})
 
     def record_deployment(self, spec: Path, compilation: Compilation) -> None:
         """Show in Dagster what is deployed: store what is compiled, wait for heartbeats; it changes nothing else."""
@@ -60,18 +61,22 @@ class Jobs:
         resource = resource_of(self._home)
         self._run_of(
             job_name(self._application, "redeploy"),
-            recorded_deployment(source, compilation, resource),
-            before=[observation(self._application, version_of(source.spec) or MISSING)],
+            recorded_deployment(source, compilation, resource, self._keys),
+            before=[observation(self._keys.of(self._application, SPEC), version_of(source.spec) or MISSING)],
         )
 
     def cancel(self, timeout: float = CANCEL_SECONDS) -> None:
         """Stop it; its state is kept."""
-        self._run(cancel_job(self._application), {"stop_hosts": {"timeout": timeout}})
+        self._run(cancel_job(self._application, RESOURCE_KEY, self._keys), {"stop_hosts": {"timeout": timeout}})
 
     def reset(self, unit: str, *, generation: int | None = None, force: bool = False) -> None:
         """Bring a unit back to its last complete epoch, and wait until its PEs work again."""
         config = {"unit": unit, "force": force, **({} if generation is None else {"generation": generation})}
-        self._run(reset_job(self._application), {"claim": config}, unit_tags(self._application, unit))
+        self._run(
+            reset_job(self._application, RESOURCE_KEY, self._keys),
+            {"claim": config},
+            unit_tags(self._application, unit),
+        )
 
     def record_reset(self, failure: UnitFailure) -> None:
         """Show in Dagster that what failed works again, unless a run shows it already."""
@@ -81,7 +86,7 @@ class Jobs:
             if is_recorded(instance, tags):
                 return
         claim = {"unit": failure.unit, "generation": failure.generation, "deployment": deployment}
-        self._run(reset_job(self._application), {"claim": claim}, tags)
+        self._run(reset_job(self._application, RESOURCE_KEY, self._keys), {"claim": claim}, tags)
 
     def stop_orphans(self) -> tuple[Orphan, ...]:
         """Stop processes of hosts that are no longer wanted."""

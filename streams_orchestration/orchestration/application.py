@@ -23,11 +23,11 @@ from streams_orchestration.model.python_file import file_of
 from streams_orchestration.orchestration.artifacts import SPEC, ArtifactStore, StageMissingError
 from streams_orchestration.orchestration.asset_keys import (
     KEYS,
+    AssetKeys,
     SpecChange,
     changed,
     other_keys,
     unchanged,
-    use_keys,
 )
 from streams_orchestration.orchestration.available_schedule import available_schedule
 from streams_orchestration.orchestration.crons import hourly, nightly, quarterly
@@ -85,6 +85,7 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     rescale: Rescaling | None = None,
     change: SpecChange = unchanged,
     watched: bool = True,
+    keys: AssetKeys | None = None,
 ) -> dg.Definitions:
     """Return the assets, jobs, sensors and schedules of the application that a spec describes.
 
@@ -107,6 +108,7 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
             dependencies follow the keys.
         watched: with sensors of its own that reset what fails and observe the spec; False where one sensor of each kind
             serves many applications, see `failed_units_sensor` and `specs_sensor`.
+        keys: receives the keys of the assets, for such sensors.
 
     Raises:
         SpecTimeoutError: the code of a spec in Python does not end in time.
@@ -117,32 +119,38 @@ def build_application_definitions(  # noqa: PLR0913 - each is a setting of its o
     key = resource_key or resource.key()
     source = ApplicationSource(name or application_name(path), path, options or Options(), key)
     store = resource.artifacts
-    watched_spec = WatchedSpec(source.name, (path,))
+    keys = AssetKeys() if keys is None else keys
+    watched_spec = WatchedSpec(source.name, (path,), keys=keys)
     lineage = in_time(path, lambda: known_lineage(source, store))
     compiling = [stage_spec(source, stage, lineage.nodes[stage.name]["description"]) for stage in STAGES]
     specs = changed(source.name, change, [*compiling, *external_assets(lineage), *profiling_specs(source)])
-    keys = other_keys(source.name, specs)
-    use_keys(source.name, keys)
-    _keep_keys(store, source.name, keys)
+    others = other_keys(source.name, specs)
+    keys.use(source.name, others)
+    _keep_keys(store, source.name, others)
     stages = [stage_asset(source, stage, specs.pop(stage.name)) for stage in STAGES]
     compiled = [each for stage in stages for each in stage.keys]
-    measuring = profile_job(source.name, key)
+    deployed = keys.of(source.name, "deployment")
+    measuring = profile_job(source.name, key, keys)
     return dg.Definitions(
         assets=[
             spec_asset(watched_spec, specs.pop(SPEC)),
             *stages,
-            deployment_asset(source, specs.pop("deployment")),
+            deployment_asset(source, specs.pop("deployment"), keys),
             *specs.values(),
         ],
-        asset_checks=[spec_check(watched_spec), deployment_checks(source.name, key), state_check(source)],
+        asset_checks=[
+            *(spec_check(watched_spec), deployment_checks(source.name, key, keys), state_check(source, keys)),
+        ],
         jobs=[
-            *(compile_job(source.name, compiled), deploy_job(source.name), redeploy_job(source.name, compiled)),
-            *(available_job(source.name, compiled), decouple_job(source.name, compiled)),
-            *(cancel_job(source.name, key), measuring),
+            *(compile_job(source.name, compiled), deploy_job(source.name, deployed)),
+            redeploy_job(source.name, [*compiled, deployed]),
+            available_job(source.name, [*compiled, deployed]),
+            decouple_job(source.name, [*compiled, deployed]),
+            *(cancel_job(source.name, key, keys), measuring),
         ],
         sensors=[
             *(own_sensors(watched_spec, key) if watched else []),
-            gain_sensor(source.name, gain, key),
+            gain_sensor(source.name, gain, key, keys),
             rescale_sensor(source.name, rescale or Rescaling(), key),
         ],
         schedules=[
@@ -201,20 +209,22 @@ def built_alone(
     if not spec.problem:
         try:
             file, name = spec.files[0], spec.application
-            settings |= {"name": name, "resource_key": resource_key, "watched": False}
+            settings |= {"name": name, "resource_key": resource_key, "watched": False, "keys": spec.keys}
             return spec, build_application_definitions(file, resource, **settings)
         except Exception as error:  # whatever it is, it must not take the other applications down
             logger.exception("%s cannot be built", spec.application)
             known = isinstance(error, StreamsRuntimeError)
             spec = replace(spec, problem=str(error) if known else f"{type(error).__name__}: {error}")
-    faulty = faulty_definitions(spec, [cancel_job(spec.application, resource_key)], settings.get("change", unchanged))
+    cancel = cancel_job(spec.application, resource_key, spec.keys)
+    faulty = faulty_definitions(spec, [cancel], settings.get("change", unchanged))
     return spec, dg.Definitions.merge(faulty, dg.Definitions(resources={resource_key: resource}))
 
 
 def own_sensors(spec: WatchedSpec, key: str = RESOURCE_KEY) -> list[dg.SensorDefinition]:
     """Return the sensors of an application that is alone: one resets what fails, the other observes the spec."""
     name = spec.application
-    return [own_sensor(name, reset_job(name, key), key), specs_sensor({name: spec}, sensor_name(name, "specs"))]
+    reset = reset_job(name, key, spec.keys)
+    return [own_sensor(name, reset, key, spec.keys), specs_sensor({name: spec}, sensor_name(name, "specs"))]
 
 
 def application_name(spec: Path) -> str:

@@ -1,8 +1,9 @@
 """Keys of the assets of an application: its own keys, or those that a user's function gives its assets.
 
 An asset's own key has the application and the node of its lineage, `flights/sinks/Delays`. Definitions may give it
-another one. Events are recorded under the keys of the definitions that this process has built last, or under those
-that the state directory keeps, where a command builds no definitions.
+another one. Definitions hold their keys, so two of them may give one application different keys. Events are recorded
+under the keys of the definitions that record them. A command builds no definitions, and takes the keys that the state
+directory keeps.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -24,8 +25,6 @@ KEYS = "asset_keys"
 """Name of the document in which the state directory keeps the keys that differ from an application's own."""
 
 SpecChange = Callable[[dg.AssetSpec], dg.AssetSpec]
-_GIVEN: dict[str, Mapping[str, dg.AssetKey]] = {}
-"""Application -> node -> key, of the definitions that this process has built last."""
 
 
 class SharedKeyError(StreamsRuntimeError):
@@ -54,24 +53,38 @@ def own_key(application: str, node: str) -> dg.AssetKey:
     return dg.AssetKey([application, *node.split("/", 1)])
 
 
-def asset_key(application: str, node: str) -> dg.AssetKey:
-    """Return the key of an asset, as the definitions of this process have it.
+class AssetKeys:
+    """The keys of the assets of one set of definitions.
 
-    Args:
-        application: its name.
-        node: a stage, or a node of the lineage.
+    Sensors and jobs are made before the keys of all their applications are known, so they hold this object, and read a
+    key when they record an event.
+
+    >>> keys = AssetKeys()
+    >>> keys.use("flights", {"sinks/Delays": ["lake", "Delays"]})
+    >>> keys.of("flights", "sinks/Delays").to_user_string(), keys.of("flights", "spec").to_user_string()
+    ('lake/Delays', 'flights/spec')
     """
-    return _GIVEN.get(application, {}).get(node) or own_key(application, node)
 
+    def __init__(self) -> None:
+        self._given: dict[str, Mapping[str, dg.AssetKey]] = {}
 
-def use_keys(application: str, keys: Mapping[str, Iterable[str]]) -> None:
-    """Record the events of an application under these keys from now on.
+    def of(self, application: str, node: str) -> dg.AssetKey:
+        """Return the key of an asset.
 
-    Args:
-        application: its name.
-        keys: node -> parts of its key; a node that is left out has its own key.
-    """
-    _GIVEN[application] = {node: dg.AssetKey(list(parts)) for node, parts in keys.items()}
+        Args:
+            application: its name.
+            node: a stage, or a node of the lineage.
+        """
+        return self._given.get(application, {}).get(node) or own_key(application, node)
+
+    def use(self, application: str, keys: Mapping[str, Iterable[str]]) -> None:
+        """Give the assets of an application these keys.
+
+        Args:
+            application: its name.
+            keys: node -> parts of its key; a node that is left out has its own key.
+        """
+        self._given[application] = {node: dg.AssetKey(list(parts)) for node, parts in keys.items()}
 
 
 def other_keys(application: str, specs: Mapping[str, dg.AssetSpec]) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,7 +25,7 @@ from streams_orchestration.orchestration.application import (
     own_sensors,
     watched_specs,
 )
-from streams_orchestration.orchestration.asset_keys import changed
+from streams_orchestration.orchestration.asset_keys import AssetKeys, changed
 from streams_orchestration.orchestration.connected_lineages import connection_of, links
 from streams_orchestration.orchestration.decoupling import GAIN
 from streams_orchestration.orchestration.jobs import reset_job
@@ -180,6 +181,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     )
     rescale: Rescale = Field(default_factory=Rescale, description="When the sensor APP__rescale changes a width.")
 
+    _keys: AssetKeys = PrivateAttr(default_factory=AssetKeys)
     _known_exports: list[dg.AssetSpec] | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
@@ -214,7 +216,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         alone = all(each is not self for each in together)
         directory = context.path if context.path.is_dir() else context.path.parent  # a component of code is in a file
         path = directory / self.spec
-        watched = watched_specs([path] if alone else [Path(each.spec) for each in together])
+        watched = self._watched([path]) if alone else _watched_together(together)
         mine = next(spec for spec in watched.values() if path in spec.files)
         if len(mine.files) > 1 and mine.files[0] != path:
             return dg.Definitions()  # the first of the files that describe one application shows the error
@@ -244,6 +246,14 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         sensors = [*_reset_sensors(together, watched), specs_sensor(watched)]
         resources = {key: resource for resource, key in map(StreamsApplicationComponent.place, together)}
         return dg.Definitions.merge(own, dg.Definitions(sensors=sensors, resources=resources))
+
+    @property
+    def asset_keys(self) -> AssetKeys:
+        """The keys of the application's assets, as `get_asset_spec` has them; read by the sensors of all components."""
+        return self._keys
+
+    def _watched(self, files: Sequence[Path]) -> dict[str, WatchedSpec]:
+        return {name: replace(spec, keys=self._keys) for name, spec in watched_specs(files).items()}
 
     def place(self) -> tuple[StreamsResource, str]:
         """Return the resource, and its key."""
@@ -304,6 +314,13 @@ def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComp
     return [each for each in components if Path(each.spec).is_absolute()]
 
 
+def _watched_together(components: Sequence[StreamsApplicationComponent]) -> dict[str, WatchedSpec]:
+    """Return application -> its spec, with the keys of the component that builds it."""
+    keys = {Path(each.spec): each.asset_keys for each in reversed(components)}
+    watched = watched_specs([Path(each.spec) for each in components])
+    return {name: replace(spec, keys=keys[spec.files[0]]) for name, spec in watched.items()}
+
+
 def _exports(
     components: Sequence[StreamsApplicationComponent], watched: Mapping[str, WatchedSpec]
 ) -> list[dg.AssetSpec]:
@@ -323,7 +340,8 @@ def _reset_sensors(
         applications.setdefault(keys[spec.files[0]], []).append(name)
     for key, names in applications.items():
         yield failed_units_sensor(
-            {name: reset_job(name, key) for name in names},
+            {name: reset_job(name, key, watched[name].keys) for name in names},
+            {name: watched[name].keys for name in names},
             name=SENSOR if len(applications) == 1 else f"{SENSOR}_in_{key}",
             shared=len(applications) > WORKERS,
             key=key,

@@ -7,26 +7,27 @@
 import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.decisions import DECISION, promised_gain
 from streams_orchestration.orchestration.definition_names import job_name, sensor_name
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
+from streams_orchestration.orchestration.resource import StreamsResource, under_key
 
 GAIN = 1.2
 """Predicted gain over the running plan from which the sensor requests a decision to be applied."""
 
 
-def gain_sensor(application: str, gain: float = GAIN, key: str = RESOURCE_KEY) -> dg.SensorDefinition:
+def gain_sensor(application: str, gain: float, key: str, keys: AssetKeys) -> dg.SensorDefinition:
     """Return a sensor that requests the job `APP__decouple` when a new decision promises enough; it is off at first.
 
     Args:
         application: its name.
         gain: predicted gain over what runs that is enough.
         key: of the resource.
+        keys: of the assets.
     """
 
     @dg.asset_sensor(
-        asset_key=asset_key(application, DECISION),
+        asset_key=keys.of(application, DECISION),
         name=sensor_name(application, "decoupling_gain"),
         job_name=job_name(application, "decouple"),
         default_status=dg.DefaultSensorStatus.STOPPED,

@@ -49,8 +49,9 @@ def build_definitions(specs: Path, home: Place, resource_key: str | None = None)
     for name, part in parts.items():
         if any(connect(spec) != spec for spec in links(part.assets or (), "imports")):
             watched[name], parts[name] = built_alone(watched[name], resource, key, change=connect)
-    resets = {name: reset_job(name, key) for name in parts}
-    sensors = [failed_units_sensor(resets, others=any_reset_job(key), key=key), specs_sensor(watched)]
+    resets = {name: reset_job(name, key, watched[name].keys) for name in parts}
+    keys = {name: spec.keys for name, spec in watched.items()}
+    sensors = [failed_units_sensor(resets, keys, others=any_reset_job(key), key=key), specs_sensor(watched)]
     return dg.Definitions.merge(*parts.values(), dg.Definitions(sensors=sensors, resources={key: resource}))
 
 

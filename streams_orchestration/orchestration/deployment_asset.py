@@ -12,13 +12,13 @@ import dagster as dg
 
 from streams_orchestration.compiler.stage import DEPLOYMENT
 from streams_orchestration.orchestration.artifacts import SPEC
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.ops import await_heartbeats, launch_hosts, write_wanted_state
 from streams_orchestration.orchestration.spec_state import MISSING, WatchedSpec
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 
 
-def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.AssetsDefinition:
+def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec, keys: AssetKeys) -> dg.AssetsDefinition:
     """Return the asset that puts the compiled plan of an application in place, with its state kept.
 
     It has a step for each part, so that a run that goes on from a failure repeats nothing that was done: write the
@@ -27,16 +27,17 @@ def deployment_asset(source: ApplicationSource, spec: dg.AssetSpec) -> dg.Assets
     Args:
         source: the application.
         spec: of the asset.
+        keys: of the assets.
     """
     key = source.resource
 
     @dg.graph(name=f"{source.name}__deployment", description=f"Put the compiled plan of {source.name} in place.")
     def deploy(plan: Any) -> Any:
-        return await_heartbeats(key)(launch_hosts(key)(write_wanted_state(key)(plan)))
+        return await_heartbeats(key, keys, source.name)(launch_hosts(key)(write_wanted_state(key)(plan)))
 
     asset = dg.AssetsDefinition.from_graph(
         deploy,
-        keys_by_input_name={"plan": asset_key(source.name, DEPLOYMENT)},
+        keys_by_input_name={"plan": keys.of(source.name, DEPLOYMENT)},
         keys_by_output_name={"result": spec.key},
     )
     return asset.map_asset_specs(lambda _: spec)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import (
     CHECKS,
     FRESH,
@@ -19,14 +19,20 @@ from streams_orchestration.orchestration.cut_checks import (
     judge,
 )
 from streams_orchestration.orchestration.remedies import in_dagster
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, under_key
+from streams_orchestration.orchestration.resource import StreamsResource, under_key
 from streams_orchestration.orchestration.summaries import check_result
 from streams_orchestration.runtime import clock
 
 
-def deployment_checks(application: str, key: str = RESOURCE_KEY) -> dg.AssetChecksDefinition:
-    """The checks of an application's deployment; `key` is that of the resource."""
-    deployment = asset_key(application, "deployment")
+def deployment_checks(application: str, key: str, keys: AssetKeys) -> dg.AssetChecksDefinition:
+    """Return the checks of a deployment.
+
+    Args:
+        application: its name.
+        key: of the resource.
+        keys: of the assets.
+    """
+    deployment = keys.of(application, "deployment")
 
     @dg.multi_asset_check(
         name=f"{application}__deployment_checks",
@@ -41,15 +47,15 @@ def deployment_checks(application: str, key: str = RESOURCE_KEY) -> dg.AssetChec
             deployments.look_at_cuts(application)
         for judgement in judge(deployments.status(application), clock.now(), deployments.machines()):
             if judgement.name in wanted:
-                yield check_result(evaluation(application, judgement))
+                yield check_result(evaluation(keys, application, judgement))
 
     return checks
 
 
-def evaluation(application: str, judgement: Judgement) -> dg.AssetCheckEvaluation:
+def evaluation(keys: AssetKeys, application: str, judgement: Judgement) -> dg.AssetCheckEvaluation:
     """A judgement as the event of a check."""
     return dg.AssetCheckEvaluation(
-        asset_key=asset_key(application, "deployment"),
+        asset_key=keys.of(application, "deployment"),
         check_name=judgement.name,
         passed=judgement.passed,
         severity=(

@@ -14,10 +14,9 @@ from functools import cache
 import dagster as dg
 
 from streams_orchestration.compiler.stage import LOGICAL
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.ops import await_unit, claim, record, stop_hosts
-from streams_orchestration.orchestration.resource import RESOURCE_KEY
 
 MAX_RUNTIME = 900
 """Seconds after which a run is ended; a crashed machine leaves runs that nothing else would end."""
@@ -51,28 +50,28 @@ def compile_job(application: str, stages: Sequence[dg.AssetKey]):
     )
 
 
-def deploy_job(application: str):
+def deploy_job(application: str, deployment: dg.AssetKey):
     """Return the job that puts what is compiled in place. It changes nothing where that runs already."""
     return dg.define_asset_job(
         job_name(application, "deploy"),
-        selection=[asset_key(application, "deployment")],
+        selection=[deployment],
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
         description=f"Launch the PEs of {application} as last compiled, wait for their first heartbeat, and end.",
     )
 
 
-def redeploy_job(application: str, stages: Sequence[dg.AssetKey], *, keep: bool = True):
+def redeploy_job(application: str, assets: Sequence[dg.AssetKey], *, keep: bool = True):
     """Return the job that compiles, then deploys.
 
     Args:
         application: its name.
-        stages: assets of the compiler's stages.
+        assets: the compiler's stages, and the deployment.
         keep: the first stage takes options, and keeps those of what is deployed.
     """
     return dg.define_asset_job(
         job_name(application, "redeploy"),
-        selection=[*stages, asset_key(application, "deployment")],
+        selection=list(assets),
         config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}} if keep else None,
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
@@ -81,16 +80,16 @@ def redeploy_job(application: str, stages: Sequence[dg.AssetKey], *, keep: bool 
     )
 
 
-def available_job(application: str, stages: Sequence[dg.AssetKey]):
+def available_job(application: str, assets: Sequence[dg.AssetKey]):
     """Return the job that takes what is there now, and ends when all of it is delivered.
 
     Args:
         application: its name.
-        stages: assets of the compiler's stages.
+        assets: the compiler's stages, and the deployment.
     """
     return dg.define_asset_job(
         job_name(application, "available"),
-        selection=[*stages, asset_key(application, "deployment")],
+        selection=list(assets),
         config={"ops": {f"{application}__{LOGICAL}": {"config": {"keep": True}}}},
         executor_def=dg.in_process_executor,
         tags=job_tags(application) | {dg.MAX_RUNTIME_SECONDS_TAG: str(MAX_AVAILABLE_RUNTIME)},
@@ -99,16 +98,16 @@ def available_job(application: str, stages: Sequence[dg.AssetKey]):
     )
 
 
-def decouple_job(application: str, stages: Sequence[dg.AssetKey]):
+def decouple_job(application: str, assets: Sequence[dg.AssetKey]):
     """Return the job that compiles with the stored decision, then deploys.
 
     Args:
         application: its name.
-        stages: assets of the compiler's stages.
+        assets: the compiler's stages, and the deployment.
     """
     return dg.define_asset_job(
         job_name(application, "decouple"),
-        selection=[*stages, asset_key(application, "deployment")],
+        selection=list(assets),
         config={"ops": {f"{application}__{LOGICAL}": {"config": {"decision_gain": 1.0}}}},
         executor_def=dg.in_process_executor,
         tags=job_tags(application),
@@ -116,8 +115,14 @@ def decouple_job(application: str, stages: Sequence[dg.AssetKey]):
     )
 
 
-def cancel_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
-    """Stop all hosts; what is committed is kept."""
+def cancel_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
+    """Stop all hosts; what is committed is kept.
+
+    Args:
+        application: its name.
+        key: of the resource.
+        keys: of the assets.
+    """
 
     @dg.job(
         name=job_name(application, "cancel"),
@@ -126,16 +131,21 @@ def cancel_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
         description=f"Stop {application}. Its state is kept.",
     )
     def cancel() -> None:
-        stop_hosts(key)()
+        stop_hosts(key, keys, application)()
 
     return cancel
 
 
 @cache
-def reset_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
+def reset_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
     """Bring one unit back to its last cut, wait until its PEs work again, and record that; skipped when nothing is due.
 
     It is always the same object: the sensor that asks for it and the application's definitions must share it.
+
+    Args:
+        application: its name.
+        key: of the resource.
+        keys: of the assets.
     """
 
     @dg.job(
@@ -145,7 +155,7 @@ def reset_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
         description=f"Bring a consistent region, or an autonomous PE, of {application} back to its last cut.",
     )
     def reset() -> None:
-        record(key)(await_unit(key)(claim(key)()))
+        record(key, keys, application)(await_unit(key)(claim(key)()))
 
     return reset
 
@@ -162,6 +172,6 @@ def any_reset_job(key: str) -> dg.JobDefinition:
         f"`{APPLICATION_TAG}` names the application.",
     )
     def reset() -> None:
-        record(key)(await_unit(key)(claim(key)()))
+        record(key, AssetKeys())(await_unit(key)(claim(key)()))
 
     return reset

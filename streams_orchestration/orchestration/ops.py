@@ -12,7 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from streams_orchestration.compiler.redeployment.outcome import Redeployment
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.containers import require_lasting
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.decisions import keep_applied
@@ -192,14 +192,16 @@ def launch_hosts(context: dg.OpExecutionContext, config: LaunchHosts, streams: S
 
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource) -> None:
+def await_heartbeats(
+    context: dg.OpExecutionContext, config: AwaitHeartbeats, streams: StreamsResource, keys: AssetKeys
+) -> None:
     """Wait until every PE has shown that it works, and record where the application stands.
 
     A run of what is there is waited for until it has taken that.
     """
     application = application_of(context)
     if _takes_what_is_there(context):
-        _record(context, streams.deployments, _await_taken(streams.deployments, application, config.taken))
+        _record(context, keys, streams.deployments, _await_taken(streams.deployments, application, config.taken))
         return
     try:
         status = streams.deployments.await_running(application, config.timeout)
@@ -208,15 +210,17 @@ def await_heartbeats(context: dg.OpExecutionContext, config: AwaitHeartbeats, st
             "the run was ended; %s goes on, job %s stops it", application, job_name(application, "cancel")
         )
         raise
-    _record(context, streams.deployments, status)
+    _record(context, keys, streams.deployments, status)
 
 
 @keyed_op(out=NOTHING)
 @_patient
-def stop_hosts(context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource) -> None:
+def stop_hosts(
+    context: dg.OpExecutionContext, config: CancelApplication, streams: StreamsResource, keys: AssetKeys
+) -> None:
     """Stop the application. What it has committed is kept; deploying it again goes on from there."""
     _stop_orphans(context, streams.deployments)
-    _record(context, streams.deployments, streams.deployments.cancel(application_of(context), config.timeout))
+    _record(context, keys, streams.deployments, streams.deployments.cancel(application_of(context), config.timeout))
 
 
 def _await_taken(deployments: Deployments, application: str, timeout: float) -> ApplicationStatus:
@@ -343,12 +347,14 @@ def await_unit(context: dg.OpExecutionContext, config: AwaitHeartbeats, streams:
 
 @keyed_op(ins=AFTER, out=NOTHING)
 @_patient
-def record(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
+def record(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
     """Record where the application stands, with the timeline of its resets."""
     application, deployments = application_of(context), streams.deployments
     status = deployments.status(application)
     context.log.info("%s: back from its last cut", ", ".join(_units_of(context)))
-    _record(context, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), clock.now()))
+    _record(
+        context, keys, deployments, status, timeline=draw_timeline(status, deployments.cuts(application), clock.now())
+    )
 
 
 def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> None:
@@ -357,12 +363,17 @@ def _stop_orphans(context: dg.OpExecutionContext, deployments: Deployments) -> N
 
 
 def _record(
-    context: dg.OpExecutionContext, deployments: Deployments, status: ApplicationStatus, timeline: str | None = None
+    context: dg.OpExecutionContext,
+    keys: AssetKeys,
+    deployments: Deployments,
+    status: ApplicationStatus,
+    timeline: str | None = None,
 ) -> None:
     """Show on the assets what was reached.
 
     Args:
         context: of the op.
+        keys: of the assets.
         deployments: of the state directory.
         status: what was reached.
         timeline: a drawing, of an application that was reset.
@@ -371,13 +382,13 @@ def _record(
     drawn = {} if timeline is None else {"streams/timeline": dg.MetadataValue.md(image("timeline", timeline))}
     now = clock.now()
     if context.has_assets_def:  # the step materializes the deployment, and steps behind it evaluate its checks
-        plan = plan_event(status, metrics)
+        plan = plan_event(keys, status, metrics)
         context.add_output_metadata(plan.metadata)
         context.set_data_version(plan.asset_key, dg.DataVersion((plan.tags or {})[VERSION_TAG]))
-        log_events(context, [deployment_event(status, metrics, now, drawn)])
+        log_events(context, [deployment_event(keys, status, metrics, now, drawn)])
     else:
         judged = judge(status, now, deployments.machines())
-        log_events(context, deployment_events(context.instance, status, metrics, now, judged, drawn))
+        log_events(context, deployment_events(keys, context.instance, status, metrics, now, judged, drawn))
     sinks = [sink for sink in status.sinks if sink.rows]
-    parts = part_events(status, metrics, status.pes, sinks, deployments.first_rows)
+    parts = part_events(keys, status, metrics, status.pes, sinks, deployments.first_rows)
     log_events(context, (news(context.instance, each) for each in parts))

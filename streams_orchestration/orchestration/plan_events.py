@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import Judgement
 from streams_orchestration.orchestration.deployment_checks import evaluation
 from streams_orchestration.orchestration.epochs import LIFE_DIGITS, VERSION_TAG
@@ -23,6 +23,7 @@ from streams_orchestration.runtime.observing.status import ApplicationStatus
 
 
 def plan_events(
+    keys: AssetKeys,
     instance: dg.DagsterInstance,
     status: ApplicationStatus,
     metrics: ApplicationMetrics,
@@ -31,6 +32,7 @@ def plan_events(
     """Yield the materialization of a plan that works, and all checks; nothing where it is recorded already.
 
     Args:
+        keys: of the assets.
         instance: has what was recorded before.
         status: of the application.
         metrics: of the same.
@@ -38,21 +40,21 @@ def plan_events(
     """
     if status.state == "STOPPED" or not all(unit.works for unit in status.units):
         return
-    plan = plan_event(status, metrics)
+    plan = plan_event(keys, status, metrics)
     records = instance.fetch_materializations(plan.asset_key, limit=1).records
     last = records[0].asset_materialization if records else None
     if last is not None and (last.tags or {}).get(VERSION_TAG) == (plan.tags or {})[VERSION_TAG]:
         return
     yield plan
     for judgement in judgements:
-        yield evaluation(status.application, judgement)
-    yield _keeps_state(instance, status.application, records[0].timestamp if records else 0.0)
+        yield evaluation(keys, status.application, judgement)
+    yield _keeps_state(instance, plan.asset_key, records[0].timestamp if records else 0.0)
 
 
-def plan_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
+def plan_event(keys: AssetKeys, status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.AssetMaterialization:
     """Return the event of a plan that was put in place: what stays true until another one takes its place."""
     return dg.AssetMaterialization(
-        asset_key(status.application, "deployment"),
+        keys.of(status.application, "deployment"),
         description=f"{status.application} was put in place",
         metadata={
             "streams/fingerprint": dg.MetadataValue.text(status.fingerprint),
@@ -66,15 +68,14 @@ def plan_event(status: ApplicationStatus, metrics: ApplicationMetrics) -> dg.Ass
     )
 
 
-def _keeps_state(instance: dg.DagsterInstance, application: str, since: float) -> dg.AssetCheckEvaluation:
+def _keeps_state(instance: dg.DagsterInstance, key: dg.AssetKey, since: float) -> dg.AssetCheckEvaluation:
     """Return the check of the redeploy that has put this plan in place; of any other way to do so that it passes.
 
     Args:
         instance: has the redeploy's check, if it was a run.
-        application: its name.
+        key: of the deployment.
         since: unix seconds when the plan before was recorded.
     """
-    key = asset_key(application, "deployment")
     record = instance.get_latest_asset_check_evaluation_record(dg.AssetCheckKey(key, KEEPS_STATE))
     made = record.evaluation if record is not None and record.create_timestamp > since else None
     if isinstance(made, dg.AssetCheckEvaluation) and made.passed:  # it is only planned where the redeploy was refused

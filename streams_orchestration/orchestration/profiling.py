@@ -24,7 +24,7 @@ from streams_orchestration.model.diagnostics import ApplicationError
 from streams_orchestration.model.profile import Profile
 from streams_orchestration.model.profile_document import mapping_of, profile_from_mapping
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key, own_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys, own_key
 from streams_orchestration.orchestration.decisions import APPLIED, DECISION, OUTCOME, PROFILE
 from streams_orchestration.orchestration.definition_names import job_name
 from streams_orchestration.orchestration.epochs import VERSION_TAG
@@ -35,7 +35,7 @@ from streams_orchestration.orchestration.profile_summaries import (
     outcome_metadata,
     profile_metadata,
 )
-from streams_orchestration.orchestration.resource import RESOURCE_KEY, StreamsResource, keyed_op
+from streams_orchestration.orchestration.resource import StreamsResource, keyed_op
 from streams_orchestration.orchestration.stage_assets import ApplicationSource
 from streams_orchestration.orchestration.versions import content_version
 
@@ -90,7 +90,7 @@ def profiling_specs(source: ApplicationSource) -> list[dg.AssetSpec]:
 
 
 @keyed_op(out=NOTHING, pool=PROFILING_POOL)
-def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource) -> None:
+def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: StreamsResource, keys: AssetKeys) -> None:
     """Measure the application while it runs."""
     application = application_of(context)
     measurement = streams.deployments.profile(application, config.seconds, _pause)
@@ -98,11 +98,11 @@ def measure(context: dg.OpExecutionContext, config: ProfileOptions, streams: Str
         context.log.warning("%s: %s", application, remark)
     document = mapping_of(measurement.profile)
     path = streams.artifacts.put(application, PROFILE, document)
-    context.log_event(_made(application, PROFILE, document, profile_metadata(measurement, path)))
+    context.log_event(_made(keys.of(application, PROFILE), document, profile_metadata(measurement, path)))
 
 
 @keyed_op(ins=AFTER, out=NOTHING)
-def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: StreamsResource) -> None:
+def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: StreamsResource, keys: AssetKeys) -> None:
     """Decide by the last profile which operators to move to PEs of their own."""
     # loaded on use: they bring the solvers, which a process that only shows assets does without
     from streams_orchestration.compiler.decoupling.application_decision import decide as decision_of
@@ -124,11 +124,11 @@ def decide(context: dg.OpExecutionContext, config: DecisionOptions, streams: Str
     document = decision_document(*plan, decision, streams.deployments.fusion(application, plan[1]))
     path = streams.artifacts.put(application, DECISION, document)
     metadata = decision_metadata(document, _parted(done, document), path)
-    context.log_event(_made(application, DECISION, document, metadata))
+    context.log_event(_made(keys.of(application, DECISION), document, metadata))
 
 
 @keyed_op(ins=AFTER, out=NOTHING)
-def compare(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
+def compare(context: dg.OpExecutionContext, streams: StreamsResource, keys: AssetKeys) -> None:
     """Compare the decision that was applied last with what was measured; nothing when none was."""
     application, deployments = application_of(context), streams.deployments
     applied = streams.artifacts.get(application, APPLIED)
@@ -138,11 +138,18 @@ def compare(context: dg.OpExecutionContext, streams: StreamsResource) -> None:
         context.log.info("%s runs without a decision of its assets, so there is nothing to compare", application)
         return
     path, kept = deployments.keep_outcome(application, outcome)
-    context.log_event(_made(application, OUTCOME, kept, outcome_metadata(outcome, kept, path)))
+    context.log_event(_made(keys.of(application, OUTCOME), kept, outcome_metadata(outcome, kept, path)))
 
 
-def profile_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
-    """Measure the running application, decide what to move apart, and compare with what was promised before."""
+def profile_job(application: str, key: str, keys: AssetKeys) -> dg.JobDefinition:
+    """Measure the running application, decide what to move apart, and compare with what was promised before.
+
+    Args:
+        application: its name.
+        key: of the resource.
+        keys: of the assets.
+    """
+    place = key, keys, application
 
     @dg.job(
         name=job_name(application, "profile"),
@@ -151,7 +158,7 @@ def profile_job(application: str, key: str = RESOURCE_KEY) -> dg.JobDefinition:
         description=f"Measure {application} while it runs, and decide which operators to move to PEs of their own.",
     )
     def profile() -> None:
-        compare(key)(decide(key)(measure(key)()))
+        compare(*place)(decide(*place)(measure(*place)()))
 
     return profile
 
@@ -161,9 +168,9 @@ def _pause(seconds: float) -> bool:
     return False
 
 
-def _made(application: str, name: str, document: Any, metadata: dict[str, dg.MetadataValue]) -> dg.AssetMaterialization:
+def _made(key: dg.AssetKey, document: Any, metadata: dict[str, dg.MetadataValue]) -> dg.AssetMaterialization:
     version = content_version(json.dumps(document, sort_keys=True).encode())
-    return dg.AssetMaterialization(asset_key(application, name), metadata=metadata, tags={VERSION_TAG: version})
+    return dg.AssetMaterialization(key, metadata=metadata, tags={VERSION_TAG: version})
 
 
 def _stored_profile(store: ArtifactStore, application: str) -> Profile:

@@ -20,7 +20,7 @@ from typing import Any
 import dagster as dg
 
 from streams_orchestration.operators.formats.texts import plain
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import Judgement
 from streams_orchestration.orchestration.epochs import (
     EPOCH,
@@ -52,6 +52,7 @@ _DATA = ("dagster/row_count", "streams/files", "streams/epochs", "streams/rows_i
 
 
 def deployment_events(
+    keys: AssetKeys,
     instance: dg.DagsterInstance,
     status: ApplicationStatus,
     metrics: ApplicationMetrics,
@@ -62,6 +63,7 @@ def deployment_events(
     """Yield the events of a plan that works and is not recorded yet, and where the application stands.
 
     Args:
+        keys: of the assets.
         instance: has what was recorded before.
         status: of the application.
         metrics: of the same.
@@ -69,11 +71,12 @@ def deployment_events(
         judgements: of the same, all of them.
         more: metadata beside those of the status.
     """
-    yield from plan_events(instance, status, metrics, judgements)
-    yield deployment_event(status, metrics, now, more)
+    yield from plan_events(keys, instance, status, metrics, judgements)
+    yield deployment_event(keys, status, metrics, now, more)
 
 
 def deployment_event(
+    keys: AssetKeys,
     status: ApplicationStatus,
     metrics: ApplicationMetrics,
     now: float,
@@ -82,6 +85,7 @@ def deployment_event(
     """Return the state of the application and of its units of recovery, and its operators that work most.
 
     Args:
+        keys: of the assets.
         status: of the application.
         metrics: of the same.
         now: unix seconds.
@@ -98,7 +102,7 @@ def deployment_event(
     if metrics.operators:
         metadata["streams/operators"] = _operators(metrics)
     return dg.AssetObservation(
-        asset_key(status.application, "deployment"),
+        keys.of(status.application, "deployment"),
         description=f"{status.application} is {status.shown_state}"
         + (", and is reset again and again" if "streams/unstable" in metadata else ""),
         metadata={**metadata, **(more or {})},
@@ -106,6 +110,7 @@ def deployment_event(
 
 
 def progress_events(
+    keys: AssetKeys,
     status: ApplicationStatus,
     metrics: ApplicationMetrics,
     now: float,
@@ -116,6 +121,7 @@ def progress_events(
     """Return the events that a look at an application has to record.
 
     Args:
+        keys: of the assets.
         status: of the application.
         metrics: of the same.
         now: unix seconds.
@@ -123,8 +129,8 @@ def progress_events(
         preview: reads the first rows of a sink.
         instance: has what was recorded before.
     """
-    parts = part_events(status, metrics, seen.pes, seen.sinks, preview)
-    of_deployment = deployment_events(instance, status, metrics, now, seen.judged)
+    parts = part_events(keys, status, metrics, seen.pes, seen.sinks, preview)
+    of_deployment = deployment_events(keys, instance, status, metrics, now, seen.judged)
     events = [*of_deployment, *(news(instance, each) for each in parts)]
     return [event for event in events if not _was_recorded_by_run(instance, event, now)]
 
@@ -181,6 +187,7 @@ def _operators(metrics: ApplicationMetrics) -> dg.TableMetadataValue:
 
 
 def part_events(
+    keys: AssetKeys,
     status: ApplicationStatus,
     metrics: ApplicationMetrics,
     pes: Iterable[PeStatus],
@@ -190,6 +197,7 @@ def part_events(
     """Yield the events of PEs, of the streams that they write, and of sinks.
 
     Args:
+        keys: of the assets.
         status: of the application.
         metrics: of the same.
         pes: those to speak of.
@@ -200,14 +208,18 @@ def part_events(
     numbers = set[int]()
     for pe in pes:
         numbers.add(pe.id)
-        yield pe_event(status, pe, metrics, units.get(pe.unit))
-    yield from _stream_events(status, metrics, numbers)
+        yield pe_event(keys, status, pe, metrics, units.get(pe.unit))
+    yield from _stream_events(keys, status, metrics, numbers)
     for sink in sinks:
-        yield sink_event(status.application, sink, metrics, preview(sink, PREVIEWED_ROWS))
+        yield sink_event(keys, status.application, sink, metrics, preview(sink, PREVIEWED_ROWS))
 
 
 def pe_event(
-    status: ApplicationStatus, pe: PeStatus, metrics: ApplicationMetrics, unit: UnitStatus | None
+    keys: AssetKeys,
+    status: ApplicationStatus,
+    pe: PeStatus,
+    metrics: ApplicationMetrics,
+    unit: UnitStatus | None,
 ) -> dg.AssetMaterialization:
     """Return the event of one PE, with the last recoveries of its unit."""
     state = status.state_of(pe)
@@ -231,7 +243,7 @@ def pe_event(
         metadata |= {EPOCH: dg.MetadataValue.int(unit.shown), **recovery_metadata(unit, metrics.at)}
     unstable = unit is not None and recent_resets(unit, metrics.at) is not None
     return dg.AssetMaterialization(
-        asset_key(status.application, f"pes/pe_{pe.id}"),
+        keys.of(status.application, f"pes/pe_{pe.id}"),
         description=f"PE {pe.id} is {state}{', and is reset again and again' if unstable else ''}",
         metadata=metadata,
         tags={} if unit is None else _tags(unit.shown, metrics),
@@ -239,7 +251,7 @@ def pe_event(
 
 
 def _stream_events(
-    status: ApplicationStatus, metrics: ApplicationMetrics, pes: Collection[int]
+    keys: AssetKeys, status: ApplicationStatus, metrics: ApplicationMetrics, pes: Collection[int]
 ) -> Iterator[dg.AssetMaterialization]:
     """Yield events of the streams that these PEs write to others; the channels of a stream count together."""
     exported = {export.stream for export in status.exports}
@@ -253,7 +265,7 @@ def _stream_events(
         waiting = max((reader.lag_tuples for channel in channels for reader in channel.readers), default=0)
         epoch = min(shown.get(channel.pe, 0) for channel in channels)
         yield dg.AssetMaterialization(
-            asset_key(status.application, f"streams/{name}"),
+            keys.of(status.application, f"streams/{name}"),
             description=f"{rows} rows, {waiting} of them wait to be read",
             metadata={
                 "dagster/row_count": dg.MetadataValue.int(rows),
@@ -267,7 +279,11 @@ def _stream_events(
 
 
 def sink_event(
-    application: str, sink: SinkStatus, metrics: ApplicationMetrics, rows: Sequence[Mapping[str, Any]] = ()
+    keys: AssetKeys,
+    application: str,
+    sink: SinkStatus,
+    metrics: ApplicationMetrics,
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> dg.AssetMaterialization:
     """Return the event of one sink: what it has published, with the first rows."""
     metadata = {
@@ -279,7 +295,7 @@ def sink_event(
     if rows:
         metadata["streams/first_rows"] = _preview(rows)
     return dg.AssetMaterialization(
-        asset_key(application, f"sinks/{sink.operator}"),
+        keys.of(application, f"sinks/{sink.operator}"),
         description=f"{sink.rows} rows in {sink.files} {'epochs' if sink.path is None else 'files'}",
         metadata=metadata,
         tags=_tags(sink.epoch, metrics),

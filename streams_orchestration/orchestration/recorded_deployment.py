@@ -16,7 +16,7 @@ import dagster as dg
 from streams_orchestration.compiler.compilation import Compilation
 from streams_orchestration.compiler.stage import DEPLOYMENT, Stage
 from streams_orchestration.compiler.stages import STAGES
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key, changed, own_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys, changed, own_key
 from streams_orchestration.orchestration.deployment_checks import deployment_checks
 from streams_orchestration.orchestration.jobs import redeploy_job
 from streams_orchestration.orchestration.ops import await_heartbeats
@@ -32,7 +32,7 @@ from streams_orchestration.orchestration.stage_assets import (
 
 
 def recorded_deployment(
-    source: ApplicationSource, compilation: Compilation, streams: StreamsResource
+    source: ApplicationSource, compilation: Compilation, streams: StreamsResource, keys: AssetKeys
 ) -> dg.Definitions:
     """Return the job that stores what is compiled, and waits until it works.
 
@@ -40,18 +40,19 @@ def recorded_deployment(
         source: the application.
         compilation: it, as the command has deployed it.
         streams: the resource with the state directory.
+        keys: of the assets.
     """
     name = source.name
     deployment = dg.AssetSpec(
         own_key(name, "deployment"), deps=[own_key(name, DEPLOYMENT)], tags={APPLICATION_TAG: name}
     )
     own = [*(stage_spec(source, stage) for stage in STAGES), deployment]
-    specs = changed(name, lambda spec: spec.replace_attributes(key=asset_key(name, spec.key.path[-1])), own)
+    specs = changed(name, lambda spec: spec.replace_attributes(key=keys.of(name, spec.key.path[-1])), own)
     stages = [_kept_stage(source, stage, compilation, specs[stage.name]) for stage in STAGES]
     return dg.Definitions(
-        assets=[*stages, _working_deployment(name, specs[DEPLOYMENT].key, specs["deployment"])],
-        asset_checks=[deployment_checks(name)],
-        jobs=[redeploy_job(name, [specs[stage.name].key for stage in STAGES], keep=False)],
+        assets=[*stages, _working_deployment(name, keys, specs["deployment"])],
+        asset_checks=[deployment_checks(name, RESOURCE_KEY, keys)],
+        jobs=[redeploy_job(name, [spec.key for spec in specs.values()], keep=False)],
         resources={RESOURCE_KEY: streams},
     )
 
@@ -73,14 +74,14 @@ def _kept_stage(
     return keep
 
 
-def _working_deployment(application: str, plan: dg.AssetKey, spec: dg.AssetSpec) -> dg.AssetsDefinition:
+def _working_deployment(application: str, keys: AssetKeys, spec: dg.AssetSpec) -> dg.AssetsDefinition:
     """Return the asset of the deployment, which waits until its PEs work."""
 
     @dg.graph(name=f"{application}__deployment")
     def deploy(plan: Any) -> Any:
-        return await_heartbeats(RESOURCE_KEY)(plan)
+        return await_heartbeats(RESOURCE_KEY, keys, application)(plan)
 
     asset = dg.AssetsDefinition.from_graph(
-        deploy, keys_by_input_name={"plan": plan}, keys_by_output_name={"result": spec.key}
+        deploy, keys_by_input_name={"plan": keys.of(application, DEPLOYMENT)}, keys_by_output_name={"result": spec.key}
     )
     return asset.map_asset_specs(lambda _: spec)

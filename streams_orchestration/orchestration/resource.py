@@ -18,6 +18,7 @@ import dagster as dg
 from pydantic import ConfigDict, Field, field_validator
 
 from streams_orchestration.orchestration.artifacts import ArtifactStore
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.runtime.errors import CATALOG, StreamsRuntimeError
 from streams_orchestration.runtime.settings import MASTER, MEMORY, SPARK_CONF
@@ -180,26 +181,43 @@ def under_key(key: str) -> Callable[[Function], Function]:
     return rename
 
 
-def keyed_op(**settings: Any) -> Callable[[Callable[..., Any]], Callable[[str], Callable[..., Any]]]:
+def keyed_op(**settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Callable[..., Any]]]:
     """Return a decorator that makes of a function an op for each key of a resource.
 
-    In jobs the op stands under the name of the function; its own name has the key, since names of ops are unique.
+    If the function has a parameter `keys`, it is an op for each application, too, and gets the keys of its assets. In
+    jobs the op stands under the name of the function; its own name has the rest, since names of ops are unique.
 
     Args:
         settings: of `dagster.op`.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[[str], Callable[..., Any]]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Callable[..., Any]]:
         name = function.__name__
 
         @functools.cache
-        def op_of(key: str) -> Callable[..., Any]:
-            define = dg.op(name=name if key == RESOURCE_KEY else f"{key}__{name}", **settings)
-            return define(under_key(key)(function)).alias(name)
+        def op_of(key: str, keys: AssetKeys | None = None, application: str = "") -> Callable[..., Any]:
+            prefix = [each for each in (application, "" if key == RESOURCE_KEY else key) if each]
+            define = dg.op(name="__".join([*prefix, name]), **settings)
+            bound = function if keys is None else _with_keys(function, keys)
+            return define(under_key(key)(bound)).alias(name)
 
         return op_of
 
     return decorate
+
+
+def _with_keys(function: Callable[..., Any], keys: AssetKeys) -> Callable[..., Any]:
+    """Return the function with its parameter `keys` given, so that Dagster does not see it."""
+
+    @functools.wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        return function(*arguments, **named, keys=keys)
+
+    signature = inspect.signature(function)
+    parameters = [each for each in signature.parameters.values() if each.name != "keys"]
+    called.__dict__["__signature__"] = signature.replace(parameters=parameters)
+    called.__annotations__ = {name: each for name, each in function.__annotations__.items() if name != "keys"}
+    return called
 
 
 def _name(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 import dagster as dg
 
 from streams_orchestration.model.secrets import masked
-from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, asset_key
+from streams_orchestration.orchestration.asset_keys import APPLICATION_TAG, AssetKeys
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.definition_names import sensor_name
 from streams_orchestration.orchestration.deployment_checks import evaluation
@@ -46,13 +46,15 @@ RESETS_AT_ONCE = 4
 """Resets that are begun side by side; each may wait for processes to end."""
 
 
-def own_sensor(application: str, reset_job: dg.JobDefinition, key: str) -> dg.SensorDefinition:
+def own_sensor(application: str, reset_job: dg.JobDefinition, key: str, keys: AssetKeys) -> dg.SensorDefinition:
     """A sensor for one application, for code locations where each one is defined by itself, as components are."""
-    return failed_units_sensor({application: reset_job}, name=sensor_name(application, SENSOR), shared=True, key=key)
+    name = sensor_name(application, SENSOR)
+    return failed_units_sensor({application: reset_job}, {application: keys}, name=name, shared=True, key=key)
 
 
 def failed_units_sensor(
     reset_jobs: Mapping[str, dg.JobDefinition],
+    keys: Mapping[str, AssetKeys],
     *,
     name: str = SENSOR,
     shared: bool = False,
@@ -66,6 +68,7 @@ def failed_units_sensor(
 
     Args:
         reset_jobs: application -> its reset job.
+        keys: application -> the keys of its assets.
         name: of the sensor.
         shared: other applications have sensors of their own, which need the daemon's threads as well: a tick is the
             shorter, the more applications are deployed.
@@ -92,7 +95,8 @@ def failed_units_sensor(
                 return dg.SkipReason(str(error))
             context.update_cursor(Cursor(cursor.applications).dump())
             return dg.SkipReason("the catalog can be used again; hosts have time for a heartbeat until the next look")
-        tick = _Tick(context, deployments, {name: cursor.applications.get(name) or Memory() for name in reset_jobs})
+        memories = {name: cursor.applications.get(name) or Memory() for name in reset_jobs}
+        tick = _Tick(context, deployments, keys, memories)
         if others is not None:
             tick.memories |= {name: memory for name, memory in cursor.applications.items() if name not in jobs}
             tick.all_deployed = True
@@ -120,6 +124,7 @@ class _Tick:
 
     context: dg.SensorEvaluationContext
     deployments: Deployments
+    keys: Mapping[str, AssetKeys]
     memories: dict[str, Memory]
     deployed: set[str] = field(default_factory=set[str])
     all_deployed: bool = False
@@ -133,6 +138,10 @@ class _Tick:
     """The errors of applications that cannot be looked after."""
     late: bool = False
     """Whether it has begun a reset too late to record it; the next tick records it and requests the run."""
+
+    def keys_of(self, application: str) -> AssetKeys:
+        """Return the keys of an application's assets: its own ones if it has no definitions here."""
+        return self.keys.get(application) or AssetKeys()
 
     def watch(self, seconds: float) -> None:
         """Look at every application at which something happens, for so long; begin the resets that are due."""
@@ -165,7 +174,8 @@ class _Tick:
         Dagster takes the checks that were recorded last, and shows them as not evaluated if they are older than the
         materialization: those that the sensor has recorded while the run was under way.
         """
-        keys = {asset_key(name, "deployment"): name for name in self.deployed & self.memories.keys()}
+        known = self.deployed & self.memories.keys()
+        keys = {self.keys_of(name).of(name, "deployment"): name for name in known}
         for record in self.context.instance.get_asset_records([*keys]) if keys else ():
             last, name = record.asset_entry.last_materialization, keys[record.asset_entry.asset_key]
             memory = self.memories[name]
@@ -176,7 +186,7 @@ class _Tick:
             self.memories[name] = replace(memory, checked_run=last.run_id)
             with suppress(NotDeployedError):  # since the pulses were read
                 judged = judge(self.deployments.status(name), clock.now(), self.deployments.machines())
-                self.events += [evaluation(name, each) for each in judged]
+                self.events += [evaluation(self.keys_of(name), name, each) for each in judged]
 
     def look_alone(self, application: str, mark: str, *, late: bool) -> list[UnitFailure]:
         """Look at an application; an error that is its own keeps no other one from being looked after."""
@@ -220,11 +230,12 @@ class _Tick:
         all_checked = False
         if seen.report:
             metrics, preview = self.deployments.metrics(application), self.deployments.first_rows
-            events = progress_events(status, metrics, now, seen, preview, self.context.instance)
+            keys = self.keys_of(application)
+            events = progress_events(keys, status, metrics, now, seen, preview, self.context.instance)
             all_checked = any(isinstance(event, dg.AssetCheckEvaluation) for event in events)
             self.events += events
         if not all_checked:
-            self.events += [evaluation(application, check) for check in seen.checks]
+            self.events += [evaluation(self.keys_of(application), application, check) for check in seen.checks]
         self.memories[application] = replace(seen.memory, mark=mark)
         self.records |= bool(self.events or seen.resets)
         return [reset.failure for reset in seen.resets]

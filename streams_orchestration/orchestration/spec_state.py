@@ -12,7 +12,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,13 +25,12 @@ from streams_orchestration.model.secrets import masked
 from streams_orchestration.orchestration.artifacts import SPEC
 from streams_orchestration.orchestration.asset_keys import (
     APPLICATION_TAG,
+    AssetKeys,
     SpecChange,
-    asset_key,
     changed,
     other_keys,
     own_key,
     unchanged,
-    use_keys,
 )
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration.orchestration.summaries import check_result, diagnostics_table
@@ -68,10 +67,10 @@ class SpecState:
     problems: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
-    def evaluation(self, application: str) -> dg.AssetCheckEvaluation:
-        """Return the outcome as the event of a check."""
+    def evaluation(self, key: dg.AssetKey) -> dg.AssetCheckEvaluation:
+        """Return the outcome as the event of a check of the asset that has this key."""
         return dg.AssetCheckEvaluation(
-            asset_key=asset_key(application, SPEC),
+            asset_key=key,
             check_name=CHECK,
             passed=not self.problems,
             severity=dg.AssetCheckSeverity.ERROR,
@@ -121,6 +120,13 @@ class WatchedSpec:
     files: tuple[Path, ...]
     problem: str = ""
     """Why the application cannot be built, and what to do; empty when it could be."""
+    keys: AssetKeys = field(default_factory=AssetKeys, compare=False)
+    """Keys of the assets, as the definitions of the application have them."""
+
+    @property
+    def key(self) -> dg.AssetKey:
+        """The key of the asset of the spec."""
+        return self.keys.of(self.application, SPEC)
 
     def version(self) -> str:
         """Return the version of the content; empty where no file can be read."""
@@ -156,9 +162,9 @@ def spec_kind(place: str) -> str:
     return "python" if is_python(Path(place)) else "yaml"
 
 
-def observation(application: str, version: str) -> dg.AssetObservation:
-    """Return the event that an application's spec has a version."""
-    return dg.AssetObservation(asset_key(application, SPEC), tags={VERSION_TAG: version})
+def observation(key: dg.AssetKey, version: str) -> dg.AssetObservation:
+    """Return the event that the spec with this key has a version."""
+    return dg.AssetObservation(key, tags={VERSION_TAG: version})
 
 
 def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
@@ -167,14 +173,10 @@ def spec_check(spec: WatchedSpec) -> dg.AssetChecksDefinition:
 
     @dg.multi_asset_check(
         name=f"{application}__{CHECK}",
-        specs=[
-            dg.AssetCheckSpec(
-                CHECK, asset=asset_key(application, SPEC), description="The spec can be read and has no errors."
-            )
-        ],
+        specs=[dg.AssetCheckSpec(CHECK, asset=spec.key, description="The spec can be read and has no errors.")],
     )
     def check() -> dg.AssetCheckResult:
-        return check_result(spec.state().evaluation(application))
+        return check_result(spec.state().evaluation(spec.key))
 
     return check
 
@@ -203,7 +205,7 @@ def faulty_definitions(
     except Exception:  # it may be the fault that is shown
         logger.exception("%s: its asset is shown unchanged", spec.application)
         specs = changed(spec.application, unchanged, [asset])
-    use_keys(spec.application, other_keys(spec.application, specs))
+    spec.keys.use(spec.application, other_keys(spec.application, specs))
     return dg.Definitions(assets=[*specs.values()], asset_checks=[spec_check(spec)], jobs=jobs)
 
 
@@ -228,7 +230,8 @@ def specs_sensor(specs: Mapping[str, WatchedSpec], name: str = SENSOR) -> dg.Sen
         for application, version in now.items():
             if known.get(application) == version:
                 continue
-            events += [observation(application, version), specs[application].state().evaluation(application)]
+            spec = specs[application]
+            events += [observation(spec.key, version), spec.state().evaluation(spec.key)]
         return dg.SensorResult(
             skip_reason=None if events else "no spec has changed", asset_events=events, cursor=json.dumps(now)
         )

@@ -7,7 +7,7 @@ import dagster as dg
 from streams_orchestration.compiler.compiling import compile_spec
 from streams_orchestration.compiler.redeployment.kept_options import fitting
 from streams_orchestration.model.diagnostics import ApplicationError, errors_of
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.previews import KEEPS_STATE, problems, redeploy_metadata, severity
 from streams_orchestration.orchestration.remedies import in_dagster
 from streams_orchestration.orchestration.resource import StreamsResource, under_key
@@ -16,17 +16,18 @@ from streams_orchestration.orchestration.stage_assets import ApplicationSource, 
 from streams_orchestration.runtime.errors import NotDeployedError, StreamsRuntimeError
 
 
-def state_check(source: ApplicationSource) -> dg.AssetChecksDefinition:
+def state_check(source: ApplicationSource, keys: AssetKeys) -> dg.AssetChecksDefinition:
     """A check of the deployment: it compiles the spec and compares plans, and changes nothing.
 
     Every redeploy of Dagster's jobs records it, too.
 
     Args:
         source: the application.
+        keys: of the assets.
     """
 
     @dg.asset_check(
-        asset=asset_key(source.name, "deployment"),
+        asset=keys.of(source.name, "deployment"),
         name=KEEPS_STATE,
         description="A redeploy with the spec as it is now, and the options of what is deployed, would lose no state.",
     )

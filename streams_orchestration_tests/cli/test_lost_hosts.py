@@ -12,6 +12,7 @@ from streams_orchestration.cli.observing import details
 from streams_orchestration.cli.terminal import rendered
 from streams_orchestration.cli.top.rows import rows_of
 from streams_orchestration.console.snapshots import snapshot
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.cut_checks import judge
 from streams_orchestration.orchestration.progress import deployment_event, pe_event
 from streams_orchestration.orchestration.timeline import draw_timeline
@@ -41,7 +42,10 @@ def of_console(shown: ApplicationStatus) -> States:
 
 
 def of_dagster(shown: ApplicationStatus) -> States:
-    events = deployment_event(shown, metrics(), NOW), *(pe_event(shown, each, metrics(), None) for each in shown.pes)
+    events = (
+        deployment_event(AssetKeys(), shown, metrics(), NOW),
+        *(pe_event(AssetKeys(), shown, each, metrics(), None) for each in shown.pes),
+    )
     states = tuple(str(event.metadata["streams/state"].value) for event in events)
     assert all(f"is {state}" in (event.description or "") for state, event in zip(states, events, strict=True))
     (row,) = cast("dg.TableMetadataValue", events[0].metadata["streams/units"]).records

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
+from streams_orchestration.cli.jobs import Jobs
 from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import StreamsApplicationComponent, epochs_sensor
 from streams_orchestration.orchestration.application import build_application_definitions
@@ -18,11 +18,10 @@ from streams_orchestration.orchestration.asset_keys import (
     APPLICATION_TAG,
     NODE,
     SharedKeyError,
-    asset_key,
     changed,
     own_key,
-    use_keys,
 )
+from streams_orchestration.orchestration.instance import dagster_instance
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
@@ -33,11 +32,8 @@ def in_lake(asset: dg.AssetSpec) -> dg.AssetSpec:
     return asset.replace_attributes(key=asset.key.with_prefix("lake"), group_name="lake", tags={"tier": "1"})
 
 
-@pytest.fixture(autouse=True)
-def own_keys_again() -> Iterator[None]:
-    yield
-    for application in ("demo", "low", "high", "reader"):
-        use_keys(application, {})
+def in_plant(asset: dg.AssetSpec) -> dg.AssetSpec:
+    return asset.replace_attributes(key=asset.key.with_prefix("plant"))
 
 
 @pytest.fixture
@@ -91,16 +87,41 @@ def test_the_sensor_records_under_the_keys_and_conditions_count_its_epochs(renam
     assert requested
 
 
-def test_commands_record_under_the_keys_that_the_state_directory_keeps(spec: Path, home: Home, renamed: dg.Definitions):
-    from streams_orchestration.cli.jobs import Jobs
+@pytest.mark.usefixtures("renamed")
+def test_commands_record_under_the_keys_that_the_state_directory_keeps(spec: Path, home: Home, runtime: Runtime):
+    runtime.status = running()
 
-    use_keys("demo", {})  # as in a process of its own
-    Jobs(home, "demo")
-    assert asset_key("demo", "sinks/Results").path == ["lake", "demo", "sinks", "Results"]
+    def recorded() -> set[str]:
+        Jobs(home, "demo").cancel()
+        with dagster_instance(home) as instance:
+            return {key.path[0] for key in instance.all_asset_keys()}
+
+    assert recorded() == {"lake"}
     build_application_definitions(spec, home)
-    use_keys("demo", {"spec": ["old"]})
-    Jobs(home, "demo")
-    assert asset_key("demo", "spec") == own_key("demo", "spec")
+    assert recorded() == {"lake", "demo"}
+
+
+@pytest.mark.parametrize("prefix", ["demo", "lake", "plant"])
+def test_definitions_of_one_application_keep_their_own_keys(
+    spec: Path, home: Home, renamed: dg.Definitions, runtime: Runtime, prefix: str
+):
+    """Another code location, or a test beside it, may define the application under other keys in this process."""
+    defs = {
+        "lake": renamed,
+        "demo": build_application_definitions(spec, home),
+        "plant": build_application_definitions(spec, home, change=in_plant, resource_key="plant"),
+    }[prefix]
+    runtime.status = running()
+    with dg.DagsterInstance.ephemeral() as instance:
+        for sensor in ("demo__failed_units", "demo__specs"):
+            context = dg.build_sensor_context(
+                instance=instance, resources=dict(defs.resources or {}), repository_def=defs.get_repository_def()
+            )
+            events = defs.resolve_sensor_def(sensor).evaluate_tick(context).asset_events
+            assert {event.asset_key.path[0] for event in events} == {prefix}
+        for job in ("demo__redeploy", "demo__cancel"):
+            assert defs.resolve_job_def(job).execute_in_process(instance=instance).success
+        assert {key.path[0] for key in instance.all_asset_keys()} == {prefix}
 
 
 def test_two_assets_of_one_key_are_an_error(spec: Path, home: Home):

@@ -17,7 +17,6 @@ import pytest
 import yaml
 
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration.asset_keys import use_keys
 from streams_orchestration.orchestration.epochs import VERSION_TAG
 from streams_orchestration_tests.commands import LIMIT, LOOK_SECONDS
 from streams_orchestration_tests.orchestration.conftest import DEMO, Runtime
@@ -111,7 +110,6 @@ def test_assets_have_the_keys_groups_and_owners_of_the_translation(project: Path
     (project / DEFS).write_text(files()[DEFS][2])
     with loaded(project, monkeypatch) as defs:
         specs = {spec.key.to_user_string(): spec for spec in defs.resolve_all_asset_specs()}
-    use_keys("numbers", {})
     sink = specs["plant/numbers/sinks/Results"]
     assert (sink.group_name, sink.owners, sink.metadata["streams/node"]) == ("plant", ["team:data"], "sinks/Results")
 

@@ -12,6 +12,7 @@ import pytest
 from dagster._core.launcher.default_run_launcher import DefaultRunLauncher
 
 from streams_orchestration.orchestration.application import build_application_definitions
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.epochs import VERSION_TAG, last_materialization
 from streams_orchestration.orchestration.plan_events import plan_events
 from streams_orchestration.runtime.machines.register import MachineStatus
@@ -104,7 +105,7 @@ def test_a_plan_is_recorded_behind_a_redeploy_that_was_refused(defs: dg.Definiti
     with dg.DagsterInstance.ephemeral() as instance:
         redeploy = defs.resolve_job_def("demo__redeploy")
         assert not redeploy.execute_in_process(instance=instance, raise_on_error=False).success
-        events = list(plan_events(instance, running(), measured(), ()))
+        events = list(plan_events(AssetKeys(), instance, running(), measured(), ()))
     assert [each.passed for each in events if isinstance(each, dg.AssetCheckEvaluation)] == [True]
 
 

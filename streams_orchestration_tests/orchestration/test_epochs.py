@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 
 from streams_orchestration.orchestration import epochs_sensor, epochs_since
+from streams_orchestration.orchestration.asset_keys import AssetKeys
 from streams_orchestration.orchestration.epochs import VERSION_TAG, Epoch
 from streams_orchestration.orchestration.progress import news, part_events
 from streams_orchestration.runtime.observing.metrics import ApplicationMetrics
@@ -41,7 +42,7 @@ def passed(rows: int, life: str = "life") -> ApplicationMetrics:
 
 def report(instance: dg.DagsterInstance, status: ApplicationStatus, metrics: ApplicationMetrics) -> dict[str, str]:
     """Record a status; return the materialized assets with their data versions."""
-    parts = part_events(status, metrics, status.pes, status.sinks, lambda *_: [])
+    parts = part_events(AssetKeys(), status, metrics, status.pes, status.sinks, lambda *_: [])
     events = [news(instance, part) for part in parts]
     for event in events:
         instance.report_runless_asset_event(event)

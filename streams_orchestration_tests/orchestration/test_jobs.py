@@ -15,6 +15,7 @@ from streams_orchestration.compiler.stages import BY_NAME
 from streams_orchestration.orchestration import containers, ops
 from streams_orchestration.orchestration.application import build_application_definitions
 from streams_orchestration.orchestration.artifacts import ArtifactStore, StageMissingError, StagesOutOfStepError
+from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.spec_state import observation, version_of
 from streams_orchestration.runtime.errors import (
     CatalogUnavailableError,
@@ -175,7 +176,7 @@ def test_redeploying_shows_the_stages_as_compiling_does(spec: Path, home: Home, 
     defs = build_application_definitions(spec, home)
     shown: dict[str, list[Any]] = {}
     with dg.DagsterInstance.ephemeral() as instance:
-        instance.report_runless_asset_event(observation("demo", version_of(spec)))
+        instance.report_runless_asset_event(observation(own_key("demo", "spec"), version_of(spec)))
         for job in ("demo__compile", "demo__redeploy"):
             run(defs, job, instance=instance)
             events = [instance.get_latest_materialization_event(dg.AssetKey(["demo", name])) for name in BY_NAME]

@@ -15,7 +15,7 @@ from streams_orchestration.compiler.options import Options
 from streams_orchestration.compiler.redeployment.outcome import OperatorAction
 from streams_orchestration.compiler.redeployment.states import remedy_of_gone
 from streams_orchestration.orchestration.application import build_application_definitions
-from streams_orchestration.orchestration.asset_keys import asset_key
+from streams_orchestration.orchestration.asset_keys import own_key
 from streams_orchestration.orchestration.deployments import Deployments
 from streams_orchestration.orchestration.previews import KEEPS_STATE, LISTED, redeploy_metadata
 from streams_orchestration.runtime.catalog import tables
@@ -51,7 +51,7 @@ graph:
     annotations: {parallel: {width: 2, partitionBy: [{port: in0, attributes: [k]}]}}
   - {name: Out, operator: FileSink, inputs: [New], parameters: {file: out}}
 """
-DEPLOYMENT = asset_key("demo", "deployment")
+DEPLOYMENT = own_key("demo", "deployment")
 
 
 @pytest.fixture
