@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,20 +171,29 @@ def _keep_keys(store: ArtifactStore, application: str, keys: dict[str, list[str]
         logger.warning("%s: commands record under its own keys: %s", application, error)
 
 
-def watched_specs(files: Iterable[Path]) -> dict[str, WatchedSpec]:
+def described_as(file: Path) -> tuple[str, str]:
+    """Return the name of the application that a spec describes, and the problem if its code does not end in time."""
+    try:
+        return application_name(file), ""
+    except SpecTimeoutError as error:
+        return name_of_file(file), str(error)
+
+
+def watched_specs(
+    files: Iterable[Path], describe: Callable[[Path], tuple[str, str]] = described_as
+) -> dict[str, WatchedSpec]:
     """Return application -> its spec, with the problem where its name cannot be known, or is that of two files.
 
     Args:
         files: specs.
+        describe: returns the name that a spec gives, and the problem with it.
     """
     described: dict[str, list[Path]] = {}
     problems: dict[str, str] = {}
     for file in files:
-        try:
-            name = application_name(file)
-        except SpecTimeoutError as error:
-            name = name_of_file(file)
-            problems[name] = str(error)
+        name, problem = describe(file)
+        if problem:
+            problems[name] = problem
         described.setdefault(name, []).append(file)
     for name, paths in described.items():
         if len(paths) > 1:

@@ -21,6 +21,7 @@ from streams_orchestration.model.diagnostics import ApplicationError, Diagnostic
 from streams_orchestration.model.profile_document import read_profile
 from streams_orchestration.orchestration.application import (
     built_alone,
+    described_as,
     known_lineage,
     own_sensors,
     watched_specs,
@@ -182,6 +183,7 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
     rescale: Rescale = Field(default_factory=Rescale, description="When the sensor APP__rescale changes a width.")
 
     _keys: AssetKeys = PrivateAttr(default_factory=AssetKeys)
+    _description: tuple[str, str] | None = PrivateAttr(default=None)
     _known_exports: list[dg.AssetSpec] | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
@@ -252,6 +254,16 @@ class StreamsApplicationComponent(dg.Component, dg.Model, dg.Resolvable):
         """The keys of the application's assets, as `get_asset_spec` has them; read by the sensors of all components."""
         return self._keys
 
+    def described_as(self, file: Path) -> tuple[str, str]:
+        """Return the name in the spec, and the problem with it. The components of a location ask each other often.
+
+        Args:
+            file: the spec.
+        """
+        if self._description is None:
+            self._description = described_as(file)
+        return self._description
+
     def _watched(self, files: Sequence[Path]) -> dict[str, WatchedSpec]:
         return {name: replace(spec, keys=self._keys) for name, spec in watched_specs(files).items()}
 
@@ -317,7 +329,8 @@ def _components(context: dg.ComponentLoadContext) -> list[StreamsApplicationComp
 def _watched_together(components: Sequence[StreamsApplicationComponent]) -> dict[str, WatchedSpec]:
     """Return application -> its spec, with the keys of the component that builds it."""
     keys = {Path(each.spec): each.asset_keys for each in reversed(components)}
-    watched = watched_specs([Path(each.spec) for each in components])
+    describe = {Path(each.spec): each.described_as for each in components}
+    watched = watched_specs(describe, lambda file: describe[file](file))
     return {name: replace(spec, keys=keys[spec.files[0]]) for name, spec in watched.items()}
 
 

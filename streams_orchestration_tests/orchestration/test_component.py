@@ -9,7 +9,7 @@ import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
 from streams_orchestration.compiler.stages import BY_NAME
-from streams_orchestration.orchestration import StreamsApplicationComponent
+from streams_orchestration.orchestration import StreamsApplicationComponent, spec_state
 from streams_orchestration.orchestration.definitions import build_definitions
 from streams_orchestration.runtime.storage.home import Home
 from streams_orchestration_tests.orchestration.components import EXPORTING, IMPORTING, loading
@@ -178,3 +178,26 @@ def test_it_is_registered():
     import streams_orchestration.orchestration as registered
 
     assert "StreamsApplicationComponent" in dict(get_package_objects_in_module(registered))
+
+
+def test_a_spec_whose_code_does_not_end_is_waited_for_once_by_all_components(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(spec_state, "LOAD_SECONDS", 0.2)
+    read = tmp_path / "read"
+    with create_defs_folder_sandbox() as sandbox:
+        for name in ("one", "two", "three"):
+            path = sandbox.scaffold_component(component_cls=StreamsApplicationComponent, defs_path=name)
+            defs_file = path / "defs.yaml"
+            written = yaml.safe_load(defs_file.read_text())
+            written["attributes"]["home"] = str(tmp_path / "home")
+            if name == "one":
+                (path / "application.yaml").unlink()
+                code = f"import threading\nopen({str(read)!r}, 'a').write('x')\nthreading.Event().wait()\n"
+                (path / "application.py").write_text(code)
+                written["attributes"]["spec"] = "application.py"
+            defs_file.write_text(yaml.safe_dump(written))
+        with sandbox.build_all_defs() as defs:
+            dg.Definitions.validate_loadable(defs)
+            assert {"one__cancel", "two__redeploy", "three__redeploy"} <= {job.name for job in defs.jobs or ()}
+    assert read.read_text() == "x"
