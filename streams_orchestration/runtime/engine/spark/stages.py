@@ -65,7 +65,7 @@ class PeLevel:
             yield from record_batches(_WORKER.run(self.scratch.owner(self.level, request.partition), request))
 
 
-def _run(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> list[Row]:
+def run_task(scratch: Scratch, task: Task, plan: BatchPlan, items: list[Row]) -> list[Row]:
     """Run a task in this process, which is its owner."""
     launched = scratch.launched
     program, directories = launched.program, launched.directories
@@ -115,7 +115,7 @@ def _serve(request: Request | Taking) -> list[Row] | pa.Buffer:
     if launched.apart and answered(request.scratch.answers, plan.batch, task):
         raise StreamsRuntimeError(AGAIN)
     with _PROGRESS.task(launched.hang_limit):
-        return _run(request.scratch, task, plan, request.items)
+        return run_task(request.scratch, task, plan, request.items)
 
 
 _PROGRESS = StandstillWatch()

@@ -1,0 +1,218 @@
+"""The catalog of a simulation: SQLite with the product's statements, and connections that can be lost.
+
+A transaction may be interrupted before each of its statements and around its commit. A killed process leaves it to the
+database to roll back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import QueuePool
+
+from streams_orchestration.runtime.catalog import catalog as catalogs
+from streams_orchestration.runtime.catalog import changes, start_lock
+from streams_orchestration.runtime.catalog.address import BUSY_SECONDS
+from streams_orchestration.runtime.catalog.changes import ANYTHING, Bell
+from streams_orchestration.runtime.catalog.sqlite import SqliteDatabase
+from streams_orchestration.runtime.hosts import relay
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration_tests.simulation.scheduler import Scheduler, Signal, SimulatedProcess
+from streams_orchestration_tests.simulation.worlds import Local
+
+LOCKED, GONE, BROKEN = "database is locked", "unable to open database file", "disk I/O error"
+
+
+class Bells:
+    """The bells of a simulation, by the path of their file."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self._bells: dict[Path, tuple[Signal, list[int]]] = {}
+
+    def at(self, path: Path) -> tuple[Signal, list[int]]:
+        """Return the signal of a bell, and the number of times that it was rung."""
+        return self._bells.setdefault(path, (Signal(), [0]))
+
+    def ring(self, path: Path) -> None:
+        """Ring a bell."""
+        signal, count = self.at(path)
+        count[0] += 1
+        self.scheduler.notify(signal)
+
+    def open(self, path: Path) -> Bell:
+        """Return a listener to a bell."""
+        return SimulatedBell(self, path)
+
+
+class SimulatedBell(Bell):
+    """A listener to a bell."""
+
+    def __init__(self, bells: Bells, path: Path) -> None:
+        self._bells = bells
+        self._signal, self._count = bells.at(path)
+        self._heard = self._count[0]
+        self._interrupted = False
+
+    def wait(self) -> None:
+        """Wait until it rings, or is interrupted."""
+        if self._count[0] == self._heard and not self._interrupted:
+            self._bells.scheduler.wait(self._signal)
+
+    def interrupt(self) -> None:
+        """End the wait; other listeners of the bell look in vain."""
+        self._interrupted = True
+        self._bells.scheduler.notify(self._signal)
+
+    def take(self) -> tuple[str, ...]:
+        """Return `ANYTHING` if it has rung since the last call."""
+        before, self._heard = self._heard, self._count[0]
+        return (ANYTHING,) if before != self._heard else ()
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class SharedFile:
+    """One SQLite file, and the connections of all simulated processes to it."""
+
+    def __init__(self, scheduler: Scheduler, bells: Bells, path: Path) -> None:
+        self.scheduler, self.bells, self.path = scheduler, bells, path
+        self.away_until = 0.0
+        """Simulated time until which no transaction begins."""
+        self.commits = 0
+        self.lose_next: str | None = None
+        """`before` or `after`: the next commit loses its connection before, or after, it has taken effect."""
+        self._writer: sqlite3.Connection | None = None
+        self._freed = Signal()
+        self._open: dict[sqlite3.Connection, SimulatedProcess | None] = {}
+        self.engine = create_engine(
+            "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=0, hide_parameters=True,
+            json_deserializer=SqliteDatabase._json.__get__(self),
+        )  # fmt: skip
+        self.name = str(path)
+        event.listen(self.engine, "begin", self._begin)
+        event.listen(self.engine, "before_cursor_execute", self._execute)
+        dialect: Any = self.engine.dialect
+        dialect.do_commit, dialect.do_rollback = self._commit, self._roll_back
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=0.0, check_same_thread=False, isolation_level=None)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=OFF")
+        return connection
+
+    def _begin(self, connection: Connection) -> None:
+        mode = connection.get_execution_options().get("mode", "read")
+        raw: Any = connection.connection.dbapi_connection
+        self.scheduler.step(f"begin {mode}")
+        if self.scheduler.now < self.away_until:
+            raise _error(GONE)
+        current = self.scheduler.current
+        process = current.process if current else None
+        if mode != "read":
+            until = self.scheduler.now + BUSY_SECONDS
+            while self._writer is not None:
+                if not self.scheduler.wait(self._freed, max(until - self.scheduler.now, 0.0)):
+                    raise _error(LOCKED)
+            self._writer = raw
+        self._open[raw] = process
+        raw.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
+
+    def _execute(self, *_: Any) -> None:
+        self.scheduler.step("statement")
+
+    def _commit(self, proxied: Any) -> None:
+        raw: sqlite3.Connection = proxied.dbapi_connection
+        writes = self._writer is raw
+        self.scheduler.step("commit" if writes else "end of reading")
+        lost = self.lose_next if writes else None
+        if lost is not None:
+            self.lose_next = None
+        if lost == "before":
+            raw.rollback()
+            self._close(raw)
+            raise sqlite3.OperationalError(BROKEN)
+        raw.commit()
+        self._close(raw)
+        if writes:
+            self.commits += 1
+            self.scheduler.step("committed")
+        if lost == "after":
+            raise sqlite3.OperationalError(BROKEN)
+
+    def _roll_back(self, proxied: Any) -> None:
+        raw: sqlite3.Connection = proxied.dbapi_connection
+        raw.rollback()
+        self._close(raw)
+
+    def _close(self, raw: sqlite3.Connection) -> None:
+        self._open.pop(raw, None)
+        if self._writer is raw:
+            self._writer = None
+            self.scheduler.notify(self._freed)
+
+    def end(self, process: SimulatedProcess) -> None:
+        """Roll back what a killed process has not committed."""
+        for raw in [raw for raw, owner in self._open.items() if owner is process]:
+            raw.rollback()
+            self._close(raw)
+
+
+def _error(reason: str) -> OperationalError:
+    return OperationalError("BEGIN", None, sqlite3.OperationalError(reason))
+
+
+class SimulatedDatabase(SqliteDatabase):
+    """The shared file, as one `Catalog` has it."""
+
+    def __init__(self, shared: SharedFile) -> None:
+        self._shared = shared
+        self.path, self.name, self._busy_seconds = shared.path, shared.name, BUSY_SECONDS
+        self.engine = _Undisposed(shared.engine)  # type: ignore[assignment]
+
+    def bell(self) -> Bell:
+        """Return a listener to the bell of the file."""
+        return self._shared.bells.open(self.path)
+
+    def committed(self, connection: Connection, changed: str) -> None:
+        """Ring the bell."""
+        self._shared.bells.ring(self.path)
+
+    def damage(self, *, indexes: bool = False) -> str | None:
+        """Return None: the file is sound."""
+        return None
+
+
+class _Undisposed:
+    """The engine of all processes, which one of them cannot dispose of."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.connect = engine.connect
+
+    def dispose(self) -> None:
+        """Do nothing."""
+
+
+@contextlib.contextmanager
+def installed(scheduler: Scheduler, home: Home) -> Iterator[SharedFile]:
+    """Let all catalogs within a block be simulated ones of a home."""
+    bells = Bells(scheduler)
+    shared = SharedFile(scheduler, bells, home.catalog)
+    with (
+        patch.object(catalogs, "database_of", lambda _home, **_: SimulatedDatabase(shared)),
+        patch.object(start_lock, "database_of", lambda _home, **_: SimulatedDatabase(shared)),
+        patch.object(catalogs, "_turns", Local(scheduler)),
+        patch.object(catalogs, "file_bell", bells.open),
+        patch.object(changes, "file_bell", bells.open),
+        patch.object(relay, "ring", bells.ring),
+    ):
+        yield shared
+    shared.engine.dispose()

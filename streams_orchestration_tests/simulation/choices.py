@@ -1,0 +1,63 @@
+"""The choices of a run: which process goes on, how long a step takes, which fault comes where.
+
+Choices are made in named streams, so that one fault less does not change the schedule of what follows. A choice of 0
+is always the harmless one: no fault, the shortest step. The choices that are not 0 make a run's replay file.
+
+>>> choices = Choices(7)
+>>> first = [choices.pick("schedule", (1, 1, 1)) for _ in range(4)]
+>>> again = Choices.replay(choices.made)
+>>> [again.pick("schedule", (1, 1, 1)) for _ in range(4)] == first
+True
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+Made = dict[str, dict[int, int]]
+"""Stream -> number of the choice in it -> the option that was taken; those that took option 0 are left out."""
+
+
+class Choices:
+    """Choices from a seed.
+
+    Args:
+        seed: of the run.
+    """
+
+    def __init__(self, seed: int | None) -> None:
+        self._seed = seed
+        self._streams: dict[str, random.Random] = {}
+        self._given: Mapping[str, Mapping[int, int]] = {}
+        self._count: Counter[str] = Counter()
+        self.made: Made = {}
+
+    @classmethod
+    def replay(cls, made: Mapping[str, Mapping[int, int]]) -> Choices:
+        """Return the choices of another run; a choice that the other run has not made takes option 0."""
+        choices = cls(None)
+        choices._given = made
+        return choices
+
+    def pick(self, stream: str, weights: Sequence[float]) -> int:
+        """Choose one of several options.
+
+        Args:
+            stream: name of the stream.
+            weights: how often each option comes, relative to the others.
+        """
+        number = self._count[stream]
+        self._count[stream] = number + 1
+        if self._seed is None:
+            option = self._given.get(stream, {}).get(number, 0)
+            option = option if option < len(weights) and weights[option] else 0
+        else:
+            choose = self._streams.get(stream)
+            if choose is None:
+                choose = self._streams[stream] = random.Random(f"{self._seed} {stream}")
+            (option,) = choose.choices(range(len(weights)), weights)
+        if option:
+            self.made.setdefault(stream, {})[number] = option
+        return option

@@ -1,0 +1,181 @@
+"""One run of a simulation: deploy, disturb, heal, judge."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import select
+
+from streams_orchestration import world
+from streams_orchestration.compiler.checking.deployable import deployable
+from streams_orchestration.runtime import clock
+from streams_orchestration.runtime.catalog import tables
+from streams_orchestration.runtime.catalog.catalog import Catalog
+from streams_orchestration.runtime.deployment.control import launch
+from streams_orchestration.runtime.deployment.deployment import deploy
+from streams_orchestration.runtime.deployment.reset import reset
+from streams_orchestration.runtime.errors import StreamsRuntimeError
+from streams_orchestration.runtime.observing.watching import observed_status
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration_tests.chaos.undisturbed import differences, outcome
+from streams_orchestration_tests.simulation import catalogs, processes, worlds
+from streams_orchestration_tests.simulation.cases import compiled, shape_at, undisturbed
+from streams_orchestration_tests.simulation.choices import Choices
+from streams_orchestration_tests.simulation.engines import Cluster, switch
+from streams_orchestration_tests.simulation.faults import KINDS, Faults
+from streams_orchestration_tests.simulation.scheduler import Scheduler
+
+COURSE_SECONDS = 3600.0
+"""Most simulated seconds in which the faults come."""
+END_SECONDS = 600.0
+"""Most simulated seconds from the last fault to the end of the application."""
+HEALER_SECONDS = 0.5
+MEMORY = Path("/dev/shm")
+"""A file system in memory; without it, files are on disk."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is to be simulated; equal cases have equal courses."""
+
+    seed: int
+    faults: int = 30
+    shape: str = "diamond"
+    variant: int = 0
+    rate: float = 0.02
+    kinds: tuple[str, ...] = tuple(KINDS)
+
+
+@dataclass
+class Verdict:
+    """The judgement on one run."""
+
+    case: Case
+    wrong: list[str] = field(default_factory=list[str])
+    faults: list[str] = field(default_factory=list[str])
+    crashes: list[str] = field(default_factory=list[str])
+    """Errors that ended a thread, in words."""
+    steps: int = 0
+    simulated: float = 0.0
+    """Seconds."""
+    taken: float = 0.0
+    """Seconds of processor time."""
+    commits: int = 0
+    resets: int = 0
+    mark: int = 0
+    """Checksum of the trace."""
+    trace: tuple[str, ...] = ()
+    choices: Choices = field(default_factory=lambda: Choices(0))
+
+
+def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdict:
+    """Simulate a case.
+
+    Args:
+        case: the case.
+        choices: made before; None to draw them from the seed.
+        tell: print the trace.
+    """
+    wanted = undisturbed(case.shape, case.variant)
+    compilation = compiled(case.shape, case.variant)
+    choices = choices or Choices(case.seed)
+    began = time.process_time()
+    verdict = Verdict(case, choices=choices)
+    with ExitStack() as stack:
+        place = MEMORY if MEMORY.is_dir() else None
+        home = Home(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sim-", dir=place)))).prepare()
+        scheduler = Scheduler(choices, switch)
+        scheduler.tell = print if tell else None
+        stack.enter_context(_quiet())
+        stack.enter_context(worlds.installed(scheduler))
+        stack.enter_context(processes.installed(scheduler))
+        shared = stack.enter_context(catalogs.installed(scheduler, home))
+        stack.enter_context(Cluster(scheduler).installed())
+        clock.forget()
+        deployed = deployable(compilation)
+        deployer = scheduler.spawn("deployer", lambda: deploy(home, deployed), parent=None)
+        scheduler.run(lambda: not deployer.alive, END_SECONDS)
+        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds)
+        scheduler.on_step = faults
+        scheduler.on_end = shared.end
+        _course(case, scheduler, home, faults, verdict)
+        _judge(case, home, wanted, verdict)
+        verdict.faults, verdict.crashes = faults.happened, scheduler.crashes
+        verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
+        verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
+    verdict.taken = time.process_time() - began
+    return verdict
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Collect no cycles, which would end greenlets that were put aside, and log nothing."""
+    gc.disable()
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+        gc.enable()
+
+
+def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, verdict: Verdict) -> None:
+    name = compiled(case.shape, case.variant).logical.application
+    over: list[str] = []
+
+    def heal() -> None:
+        catalog = Catalog(home)
+        launched = False
+        while True:
+            with contextlib.suppress(StreamsRuntimeError):
+                if not launched:
+                    launch(home, name)
+                    launched = True
+                status = observed_status(home, name, catalog)
+                if status.state == "COMPLETED":
+                    over.append("completed")
+                    return
+                for failure in failures(status, clock.now()):
+                    if failure.exhausted:
+                        over.append(f"{failure.unit} was reset too often")
+                        return
+                    reset(home, name, failure.unit, generation=failure.generation)
+            world.sleep(HEALER_SECONDS)
+
+    scheduler.spawn("healer", heal, parent=None)
+    scheduler.run(lambda: bool(over) or not faults.count, COURSE_SECONDS)
+    faults.count = 0
+    scheduler.run(lambda: bool(over), END_SECONDS)
+    if over != ["completed"]:
+        verdict.wrong.append(over[0] if over else f"it does not come to its end: {_where(home, name)}")
+
+
+def _where(home: Home, name: str) -> str:
+    """Say where an application stands that does not end."""
+    u, p, h = tables.unit, tables.pe, tables.host
+    with Catalog(home).read() as connection:
+        units = connection.execute(select(u.c.name, u.c.state, u.c.generation).where(u.c.application == name)).all()
+        pes = connection.execute(select(p.c.id, p.c.state, p.c.batch, p.c.error).where(p.c.application == name)).all()
+        hosts = connection.execute(select(h.c.id, h.c.state, h.c.error).where(h.c.application == name)).all()
+    return "; ".join(str(tuple(row)) for row in (*units, *pes, *hosts))
+
+
+def _judge(case: Case, home: Home, wanted: object, verdict: Verdict) -> None:
+    if verdict.wrong:
+        return
+    shape = shape_at(case.shape, case.variant)
+    programs = deployable(compiled(case.shape, case.variant)).plan.programs
+    verdict.wrong += differences(outcome(shape, home, programs), wanted, shape.ordered)  # type: ignore[arg-type]
+    u = tables.unit
+    with Catalog(home).read() as connection:
+        verdict.resets = sum(connection.scalars(select(u.c.reset_count)).all())

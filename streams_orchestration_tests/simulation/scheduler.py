@@ -1,0 +1,278 @@
+"""One thread that runs the threads of all simulated processes as greenlets, in simulated time.
+
+A greenlet goes on until it steps, sleeps or waits; then the earliest of all goes on. A killed process is put aside and
+never runs again, so that no `finally` of it does anything, as after SIGKILL.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import zlib
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from greenlet import greenlet
+
+from streams_orchestration_tests.simulation.choices import Choices
+
+STEP_SECONDS = (0.0002, 0.002, 0.02, 0.3)
+"""Seconds of simulated time that a step can take."""
+STEP_WEIGHTS = (70, 22, 7, 1)
+ORPHAN_SECONDS = 0.01
+"""Seconds from the end of a process to that of its children."""
+FIRST_PID = 10_000_000
+"""Greater than any pid of the machine that runs the simulation."""
+TRACE_LINES = 400
+
+
+@dataclass(eq=False)
+class SimulatedProcess:
+    """A simulated process: its place in the table of processes, and its threads."""
+
+    pid: int
+    name: str
+    parent: SimulatedProcess | None
+    started: float
+    command: tuple[str, ...]
+    state: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Values of module variables that each process has for itself."""
+    threads: list[SimulatedThread] = field(default_factory=list["SimulatedThread"])
+    alive: bool = True
+    stopped_until: float = 0.0
+    """Simulated time until which a signal has stopped it."""
+    ended: Signal = field(default_factory=lambda: Signal())  # noqa: PLW0108  it is defined below
+
+    @property
+    def ancestors(self) -> tuple[SimulatedProcess, ...]:
+        """Its parent, the parent of that, and so on."""
+        return () if self.parent is None else (self.parent, *self.parent.ancestors)
+
+
+class Signal:
+    """Something that threads wait for."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[SimulatedThread] = deque()
+
+
+@dataclass(eq=False)
+class SimulatedThread:
+    """A thread of a simulated process."""
+
+    process: SimulatedProcess
+    name: str
+    greenlet: greenlet
+    ticket: int = 0
+    """Number of its valid entry in the queue; an entry with another number is out of date."""
+    notified: bool = False
+    finished: bool = False
+    done: Signal = field(default_factory=Signal)
+
+
+class Scheduler:
+    """Runs simulated processes.
+
+    Args:
+        choices: of the run.
+        switch: called with a process before it goes on, if another one ran before.
+    """
+
+    def __init__(self, choices: Choices, switch: Callable[[SimulatedProcess], None] = lambda _: None) -> None:
+        self.choices = choices
+        self.now = 0.0
+        """Simulated seconds since the beginning."""
+        self.steps = 0
+        self.names = 0
+        """Number of random names that were given."""
+        self.ticks = itertools.count()
+        """Nanoseconds that tell apart what happens at one moment."""
+        self.current: SimulatedThread | None = None
+        self.kernel = SimulatedProcess(1, "kernel", None, 0.0, ("kernel",))
+        """Runs what happens without a process; nothing ends it."""
+        self.processes: dict[int, SimulatedProcess] = {}
+        self.any_end = Signal()
+        """Notified when a process ends."""
+        self.crashes: list[str] = []
+        """Errors that ended a thread, in words."""
+        self.on_step: Callable[[str], None] = lambda _: None
+        """Called at each step of a thread with the name of the step; it may raise, or kill the thread's process."""
+        self.on_end: Callable[[SimulatedProcess], None] = lambda _: None
+        self.trace: deque[str] = deque(maxlen=TRACE_LINES)
+        self.mark = 0
+        """A checksum of all lines of the trace."""
+        self.tell: Callable[[str], None] | None = None
+        self._switch = switch
+        self._hub = greenlet.getcurrent()
+        self._queue: list[tuple[float, int, SimulatedThread]] = []
+        self._tickets = 0
+        self._until = 0.0
+        self._aside: list[greenlet] = []
+
+    def spawn(
+        self, name: str, target: Callable[[], object], *, parent: SimulatedProcess | None, command: tuple[str, ...] = ()
+    ) -> SimulatedProcess:
+        """Start a process; it ends with its first thread."""
+        pid = FIRST_PID + len(self.processes)
+        process = SimulatedProcess(pid, name, parent, self.now, command or (name,))
+        self.processes[pid] = process
+
+        def run() -> None:
+            target()
+            self.end(process)
+
+        self.note(f"start {pid} {name}")
+        self.start(process, run, "main")
+        return process
+
+    def start(self, process: SimulatedProcess, target: Callable[[], object], name: str) -> SimulatedThread:
+        """Start a thread of a process."""
+
+        def run() -> None:
+            try:
+                target()
+            except Exception as error:  # noqa: BLE001  a simulated thread ends with it, as a real one would
+                self.crashes.append(f"{process.name} {name}: {type(error).__name__}: {error}")
+                self.note(f"{process.pid} {process.name} {name} ends with {type(error).__name__}: {error}")
+                if name == "main":
+                    self.end(process)
+            thread.finished = True
+            self.notify(thread.done)
+            self._hub.switch()
+
+        thread = SimulatedThread(process, name, greenlet(run, parent=self._hub))
+        process.threads.append(thread)
+        self._enter(thread, self.now)
+        return thread
+
+    def end(self, process: SimulatedProcess, *, leave: bool = True) -> None:
+        """End a process at once, and its descendants a little later.
+
+        Args:
+            process: the process.
+            leave: if the caller belongs to it, never return.
+        """
+        if not process.alive:
+            return
+        process.alive = False
+        self.note(f"end {process.pid} {process.name}")
+        for thread in process.threads:
+            thread.ticket = -1
+            self._aside.append(thread.greenlet)
+        self.on_end(process)
+        self.notify(process.ended)
+        self.notify(self.any_end)
+        for child in tuple(self.processes.values()):
+            if child.parent is process and child.alive:
+                self.later(ORPHAN_SECONDS, partial(self.end, child))
+        if leave and self.current is not None and not self.current.process.alive:
+            self.leave()
+
+    def leave(self) -> None:
+        """Never return to the caller, whose process has ended."""
+        self._hub.switch()
+
+    def later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Do something after some simulated seconds, whatever happens to the caller."""
+        thread = self.start(self.kernel, action, "kernel")
+        self._enter(thread, self.now + seconds)
+
+    def stop(self, process: SimulatedProcess, seconds: float) -> None:
+        """Stop a process for some time, as SIGSTOP does."""
+        process.stopped_until = self.now + seconds
+        self.note(f"stop {process.pid} {process.name} for {seconds:.1f}")
+
+    def note(self, line: str) -> None:
+        """Add a line to the trace."""
+        text = f"{self.now:10.4f} {line}"
+        self.trace.append(text)
+        self.mark = zlib.crc32(text.encode(), self.mark)
+        if self.tell is not None:
+            self.tell(text)
+
+    def step(self, name: str) -> None:
+        """Let a little time pass, and others go on; the place where faults come."""
+        thread = self.current
+        if thread is None:  # before the simulation begins, or after its end
+            return
+        self.steps += 1
+        self.on_step(name)
+        seconds = STEP_SECONDS[self.choices.pick("schedule", STEP_WEIGHTS)]
+        self.note(f"{thread.process.pid} {thread.name} {name}")
+        self.sleep(seconds)
+
+    def sleep(self, seconds: float) -> None:
+        """Let this thread go on after some simulated seconds."""
+        thread = self._running()
+        until = self.now + max(seconds, 0.0)
+        alone = not self._queue or self._queue[0][0] > until
+        if alone and thread.process.stopped_until <= until <= self._until:
+            self.now = until
+            return
+        self._enter(thread, until)
+        self._hub.switch()
+
+    def pause(self, seconds: float) -> None:
+        """Sleep as a thread of the product does; before the simulation begins this does nothing."""
+        if self.current is not None:
+            self.step("sleep")
+            self.sleep(seconds)
+
+    def wait(self, signal: Signal, seconds: float | None = None) -> bool:
+        """Wait until a signal is notified; return False if that took longer than some seconds."""
+        thread = self._running()
+        thread.notified = False
+        signal.waiting.append(thread)
+        if seconds is not None:
+            self._enter(thread, self.now + max(seconds, 0.0))
+        else:
+            thread.ticket = -1
+        self._hub.switch()
+        if not thread.notified:
+            signal.waiting.remove(thread)
+        return thread.notified
+
+    def notify(self, signal: Signal, count: int | None = None) -> None:
+        """Let threads that wait for a signal go on: all, or the first ones."""
+        while signal.waiting and count != 0:
+            thread = signal.waiting.popleft()
+            if thread.process.alive:
+                thread.notified = True
+                self._enter(thread, self.now)
+                count = None if count is None else count - 1
+
+    def run(self, done: Callable[[], bool], limit: float) -> bool:
+        """Run all processes until something is done, or for some simulated seconds; return True if it is done."""
+        self._until = until = self.now + limit
+        last: SimulatedProcess | None = None
+        while self._queue and not done():
+            at, ticket, thread = heapq.heappop(self._queue)
+            process = thread.process
+            if ticket != thread.ticket or not process.alive:
+                continue
+            if process.stopped_until > at:
+                self._enter(thread, process.stopped_until)
+                continue
+            if at > until:
+                self._enter(thread, at)
+                break
+            self.now = max(self.now, at)
+            if process is not last:
+                self._switch(process)
+                last = process
+            self.current = thread
+            thread.greenlet.switch()
+            self.current = None
+        return done()
+
+    def _running(self) -> SimulatedThread:
+        assert self.current is not None, "only a simulated thread can wait"
+        return self.current
+
+    def _enter(self, thread: SimulatedThread, at: float) -> None:
+        self._tickets += 1
+        thread.ticket = self._tickets
+        heapq.heappush(self._queue, (at, self._tickets, thread))
