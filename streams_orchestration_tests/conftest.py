@@ -133,6 +133,14 @@ def parameters(item: pytest.Item) -> list[str]:
     return [value for value in case.params.values() if isinstance(value, str)] if case else []
 
 
+@pytest.fixture(autouse=True)
+def clock_of_this_machine() -> Iterator[None]:
+    """Forget the clock of a database that a test has read: the next test compares with the clock of this machine."""
+    yield
+    if (clock := sys.modules.get("streams_orchestration.runtime.clock")) is not None:
+        clock.forget()
+
+
 @pytest.fixture
 def no_host_stays(tmp_path: Path) -> Iterator[None]:
     """For tests that start hosts below `tmp_path`: those of a test that fails would run on beside all others."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,13 +29,6 @@ class Machine:
         """Time passes."""
         self.time += seconds
         self.steady += seconds
-
-
-@pytest.fixture(autouse=True)
-def unread() -> Iterator[None]:
-    clock.forget()
-    yield
-    clock.forget()
 
 
 @pytest.fixture
