@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
 from streams_orchestration_tests.chaos.shapes import SHAPES
 from streams_orchestration_tests.simulation.faults import KINDS
+from streams_orchestration_tests.simulation.mutants import MUTANTS
 from streams_orchestration_tests.simulation.runs import Case, run
 
 
@@ -20,8 +22,14 @@ def main() -> int:
     parser.add_argument("--shape", choices=sorted(SHAPES), default="diamond", help="Shape of the application.")
     parser.add_argument("--rate", type=float, default=0.02, help="Part of the steps that have a fault.")
     parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=tuple(KINDS), help="Kinds of faults.")
+    parser.add_argument("--mutant", choices=sorted(MUTANTS), help="Run the product with this fault in it.")
     parser.add_argument("--trace", action="store_true", help="Print each step.")
     given = parser.parse_args()
+    with MUTANTS[given.mutant].installed() if given.mutant else contextlib.nullcontext():
+        return _simulate(given)
+
+
+def _simulate(given: argparse.Namespace) -> int:
     wrong, faults, taken = 0, 0, 0.0
     for seed in range(given.seed, given.seed + given.runs):
         verdict = run(Case(seed, given.faults, given.shape, 0, given.rate, tuple(given.kind)), tell=given.trace)

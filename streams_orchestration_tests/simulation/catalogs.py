@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -88,6 +88,8 @@ class SharedFile:
         self.away_until = 0.0
         """Simulated time until which no transaction begins."""
         self.commits = 0
+        self.on_commit: Callable[[], None] = lambda: None
+        """Called after each transaction that writes."""
         self.lose_next: str | None = None
         """`before` or `after`: the next commit loses its connection before, or after, it has taken effect."""
         self._writer: sqlite3.Connection | None = None
@@ -144,6 +146,7 @@ class SharedFile:
         self._close(raw)
         if writes:
             self.commits += 1
+            self.on_commit()
             self.scheduler.step("committed")
         if lost == "after":
             raise sqlite3.OperationalError(BROKEN)

@@ -28,6 +28,8 @@ PATIENCE_SECONDS = 2.0
 """Seconds that a planner waits before its query looks whether it is to end."""
 STOP_SECONDS = 3.0
 """Seconds that a stop waits for the batch under way."""
+PING_SECONDS = 0.5
+"""Seconds between two looks at an engine that is stopped by a signal."""
 START_SECONDS = 2.0
 """Seconds in which the engine starts."""
 
@@ -91,8 +93,8 @@ class SimulatedEngine:
 
     def ping(self) -> object:
         """Answer as soon as its process is not stopped."""
-        while self._process.stopped_until > self._scheduler.now:
-            self._scheduler.sleep(self._process.stopped_until - self._scheduler.now)
+        while self._process.is_stopped:
+            self._scheduler.sleep(PING_SECONDS)
         return None
 
     def ended(self, patience: float = 0.0) -> str | None:

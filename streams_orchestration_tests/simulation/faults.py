@@ -6,8 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from streams_orchestration_tests.simulation.catalogs import SharedFile
+from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
+CALM_WEIGHTS = (4, 6)
+"""How often the next fault comes at any time, and how often after another epoch is complete."""
+DISRUPTIVE = ("kill", "suicide", "stop", "zombie", "away")
+ZOMBIE_SECONDS = 60.0
+"""Most seconds that a query is held at its commit."""
 STOP_SECONDS = (0.5, 2.0, 8.0, 40.0)
 AWAY_SECONDS = (0.1, 1.0, 5.0, 30.0)
 
@@ -23,14 +29,22 @@ class Faults:
     rate: float
     """How often a step has a fault."""
     kinds: tuple[str, ...]
+    checks: Checks
     happened: list[str] = field(default_factory=list[str])
+    held: list[tuple[SimulatedProcess, Callable[[], bool]]] = field(
+        default_factory=list[tuple[SimulatedProcess, Callable[[], bool]]]
+    )
+    """Processes that are stopped until a condition holds."""
+    calm_until: int = 0
+    """No fault comes before so many epochs are complete."""
 
     def __post_init__(self) -> None:
-        self._weights = (1.0 - self.rate, *((self.rate / len(self.kinds),) * len(self.kinds)))
+        total = sum(WEIGHTS[kind] for kind in self.kinds)
+        self._weights = (1.0 - self.rate, *(self.rate * WEIGHTS[kind] / total for kind in self.kinds))
 
     def __call__(self, step: str) -> None:
         """Perhaps let a fault happen at this step."""
-        if not self.count:
+        if not self.count or self.checks.epochs < self.calm_until:
             return
         choice = self.scheduler.choices.pick("fault", self._weights)
         if not choice:
@@ -41,6 +55,8 @@ class Faults:
         self.count -= 1
         self.happened.append(f"{self.scheduler.now:.3f} s: {kind}: {fault}")
         self.scheduler.note(f"fault {kind}: {fault}")
+        if kind in DISRUPTIVE and self.scheduler.choices.pick("calm", CALM_WEIGHTS):
+            self.calm_until = self.checks.epochs + 1
         self.then()
 
     def then(self) -> None:
@@ -49,11 +65,21 @@ class Faults:
         if current is not None and not current.process.alive:
             self.scheduler.leave()
 
+    def release(self) -> None:
+        """Let processes go on whose condition holds; called after each commit."""
+        for process, condition in tuple(self.held):
+            if condition():
+                self.held.remove((process, condition))
+                self.scheduler.resume(process)
+
+    def living(self, names: Collection[str]) -> list[SimulatedProcess]:
+        """Return the living processes of some kinds."""
+        processes = self.scheduler.processes.values()
+        return [each for each in processes if each.alive and each.name.partition(" ")[0] in names]
+
     def target(self, names: Collection[str] = ("host", "engine", "query")) -> SimulatedProcess | None:
         """Choose a living process; None if there is none."""
-        living = [
-            each for each in self.scheduler.processes.values() if each.alive and each.name.partition(" ")[0] in names
-        ]
+        living = self.living(names)
         if not living:
             return None
         return living[self.scheduler.choices.pick("target", (1,) * len(living))]
@@ -87,6 +113,28 @@ def stop(faults: Faults, _step: str) -> str | None:
     return f"{target.pid} {target.name} for {seconds} s"
 
 
+def zombie(faults: Faults, step: str) -> str | None:
+    """Hold a query at its commit until its unit was reset and its PE stands where it stood before.
+
+    Another query of the unit is killed, so that there is a reset.
+    """
+    current = faults.scheduler.current
+    if current is None or step != "begin unit" or current.process.name.partition(" ")[0] != "query":
+        return None
+    process, generations = current.process, faults.checks.generations
+    pe = int(process.name.split()[1])
+    standing = faults.checks.standing(pe)
+    others = [each for each in faults.living(("query",)) if each is not process]
+    if not others:
+        return None
+    faults.scheduler.end(others[faults.scheduler.choices.pick("target", (1,) * len(others))], leave=False)
+    faults.scheduler.stop(process, ZOMBIE_SECONDS)
+    faults.held.append(
+        (process, lambda: faults.checks.generations > generations and faults.checks.standing(pe) == standing)
+    )
+    return f"{process.pid} {process.name} at batch {standing}"
+
+
 def away(faults: Faults, _step: str) -> str:
     """Let no transaction begin for some time."""
     seconds = AWAY_SECONDS[faults.scheduler.choices.pick("seconds", (4, 3, 2, 1))]
@@ -110,7 +158,10 @@ KINDS: dict[str, Callable[[Faults, str], str | None]] = {
     "kill": kill,
     "suicide": suicide,
     "stop": stop,
+    "zombie": zombie,
     "away": away,
     "lost_before": lost_before,
     "lost_after": lost_after,
 }
+WEIGHTS = {"kill": 4, "suicide": 4, "stop": 2, "zombie": 40, "away": 1, "lost_before": 2, "lost_after": 2}
+"""How often a kind of fault comes, relative to the others."""

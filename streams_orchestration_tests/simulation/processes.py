@@ -70,8 +70,7 @@ class Process:
 
     def status(self) -> str:
         """Return whether it is stopped."""
-        is_stopped = self.process.stopped_until > self._scheduler.now
-        return psutil.STATUS_STOPPED if is_stopped else psutil.STATUS_SLEEPING
+        return psutil.STATUS_STOPPED if self.process.is_stopped else psutil.STATUS_SLEEPING
 
     def create_time(self) -> float:
         """Return when it started, in unix seconds."""

@@ -23,15 +23,16 @@ from streams_orchestration.runtime.deployment.control import launch
 from streams_orchestration.runtime.deployment.deployment import deploy
 from streams_orchestration.runtime.deployment.reset import reset
 from streams_orchestration.runtime.errors import StreamsRuntimeError
-from streams_orchestration.runtime.observing.watching import observed_status
+from streams_orchestration.runtime.observing.watching import observed_status, read_pulses
 from streams_orchestration.runtime.storage.home import Home
-from streams_orchestration.runtime.units.failures import failures
+from streams_orchestration.runtime.units.failures import LAUNCHES, failures
 from streams_orchestration_tests.chaos.undisturbed import differences, outcome
 from streams_orchestration_tests.simulation import catalogs, processes, worlds
 from streams_orchestration_tests.simulation.cases import compiled, shape_at, undisturbed
+from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.choices import Choices
 from streams_orchestration_tests.simulation.engines import Cluster, switch
-from streams_orchestration_tests.simulation.faults import KINDS, Faults
+from streams_orchestration_tests.simulation.faults import DISRUPTIVE, KINDS, Faults
 from streams_orchestration_tests.simulation.scheduler import Scheduler
 
 COURSE_SECONDS = 3600.0
@@ -104,12 +105,19 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         deployed = deployable(compilation)
         deployer = scheduler.spawn("deployer", lambda: deploy(home, deployed), parent=None)
         scheduler.run(lambda: not deployer.alive, END_SECONDS)
-        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds)
+        shape = shape_at(case.shape, case.variant)
+        checks = Checks(home, compilation.logical.application, wanted.results, shape.ordered)
+        stack.callback(checks.close)
+        faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks)
+        shared.on_commit = lambda: (checks(), faults.release())
         scheduler.on_step = faults
         scheduler.on_end = shared.end
-        _course(case, scheduler, home, faults, verdict)
+        _course(case, scheduler, home, faults, checks, verdict)
+        verdict.faults = faults.happened
+        verdict.crashes = [f"{name}: {type(error).__name__}: {error}" for name, error in scheduler.crashes]
+        unexpected = [error for _, error in scheduler.crashes if not isinstance(error, StreamsRuntimeError)]
+        verdict.wrong += [f"unexpected: {type(error).__name__}: {error}" for error in unexpected]
         _judge(case, home, wanted, verdict)
-        verdict.faults, verdict.crashes = faults.happened, scheduler.crashes
         verdict.steps, verdict.simulated, verdict.commits = scheduler.steps, scheduler.now, shared.commits
         verdict.mark, verdict.trace = scheduler.mark, tuple(scheduler.trace)
     verdict.taken = time.process_time() - began
@@ -129,7 +137,7 @@ def _quiet() -> Iterator[None]:
         gc.enable()
 
 
-def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, verdict: Verdict) -> None:
+def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, checks: Checks, verdict: Verdict) -> None:
     name = compiled(case.shape, case.variant).logical.application
     over: list[str] = []
 
@@ -141,22 +149,26 @@ def _course(case: Case, scheduler: Scheduler, home: Home, faults: Faults, verdic
                 if not launched:
                     launch(home, name)
                     launched = True
-                status = observed_status(home, name, catalog)
-                if status.state == "COMPLETED":
+                pulse = read_pulses(home)[name]
+                if pulse.state == "COMPLETED":
                     over.append("completed")
                     return
-                for failure in failures(status, clock.now()):
-                    if failure.exhausted:
-                        over.append(f"{failure.unit} was reset too often")
+                status = observed_status(home, name, catalog) if pulse.troubled else None
+                for failure in failures(status, clock.now()) if status else ():
+                    often = failure.exhausted and failure.launches >= LAUNCHES
+                    if failure.exhausted and not often:
+                        over.append(f"{failure.unit} is given up: {failure.hopeless}")
                         return
-                    reset(home, name, failure.unit, generation=failure.generation)
+                    # a host that faults have ended at each of its starts is started by hand
+                    reset(home, name, failure.unit, generation=failure.generation, force=often)
             world.sleep(HEALER_SECONDS)
 
     scheduler.spawn("healer", heal, parent=None)
-    scheduler.run(lambda: bool(over) or not faults.count, COURSE_SECONDS)
+    scheduler.run(lambda: bool(over or checks.wrong) or not faults.count, COURSE_SECONDS)
     faults.count = 0
-    scheduler.run(lambda: bool(over), END_SECONDS)
-    if over != ["completed"]:
+    scheduler.run(lambda: bool(over or checks.wrong), END_SECONDS)
+    verdict.wrong += checks.wrong
+    if not verdict.wrong and over != ["completed"]:
         verdict.wrong.append(over[0] if over else f"it does not come to its end: {_where(home, name)}")
 
 
@@ -179,3 +191,5 @@ def _judge(case: Case, home: Home, wanted: object, verdict: Verdict) -> None:
     u = tables.unit
     with Catalog(home).read() as connection:
         verdict.resets = sum(connection.scalars(select(u.c.reset_count)).all())
+    if verdict.resets and not any(kind in line for line in verdict.faults for kind in DISRUPTIVE):
+        verdict.wrong.append(f"{verdict.resets} resets, though each fault was to heal without one")

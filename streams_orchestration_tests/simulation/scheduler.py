@@ -42,8 +42,10 @@ class SimulatedProcess:
     """Values of module variables that each process has for itself."""
     threads: list[SimulatedThread] = field(default_factory=list["SimulatedThread"])
     alive: bool = True
-    stopped_until: float = 0.0
-    """Simulated time until which a signal has stopped it."""
+    is_stopped: bool = False
+    """Whether a signal has stopped it."""
+    frozen: list[SimulatedThread] = field(default_factory=list["SimulatedThread"])
+    """Threads that go on when it is no longer stopped."""
     ended: Signal = field(default_factory=lambda: Signal())  # noqa: PLW0108  it is defined below
 
     @property
@@ -96,8 +98,8 @@ class Scheduler:
         self.processes: dict[int, SimulatedProcess] = {}
         self.any_end = Signal()
         """Notified when a process ends."""
-        self.crashes: list[str] = []
-        """Errors that ended a thread, in words."""
+        self.crashes: list[tuple[str, Exception]] = []
+        """Names of processes, each with the error that has ended a thread of it."""
         self.on_step: Callable[[str], None] = lambda _: None
         """Called at each step of a thread with the name of the step; it may raise, or kill the thread's process."""
         self.on_end: Callable[[SimulatedProcess], None] = lambda _: None
@@ -135,7 +137,7 @@ class Scheduler:
             try:
                 target()
             except Exception as error:  # noqa: BLE001  a simulated thread ends with it, as a real one would
-                self.crashes.append(f"{process.name} {name}: {type(error).__name__}: {error}")
+                self.crashes.append((process.name, error))
                 self.note(f"{process.pid} {process.name} {name} ends with {type(error).__name__}: {error}")
                 if name == "main":
                     self.end(process)
@@ -181,9 +183,18 @@ class Scheduler:
         self._enter(thread, self.now + seconds)
 
     def stop(self, process: SimulatedProcess, seconds: float) -> None:
-        """Stop a process for some time, as SIGSTOP does."""
-        process.stopped_until = self.now + seconds
-        self.note(f"stop {process.pid} {process.name} for {seconds:.1f}")
+        """Stop a process for some time, as SIGSTOP does, unless `resume` lets it go on before."""
+        process.is_stopped = True
+        self.note(f"stop {process.pid} {process.name}")
+        self.later(seconds, partial(self.resume, process))
+
+    def resume(self, process: SimulatedProcess) -> None:
+        """Let a process go on, as SIGCONT does."""
+        if process.is_stopped:
+            self.note(f"go on {process.pid} {process.name}")
+        process.is_stopped = False
+        while process.frozen:
+            self._enter(process.frozen.pop(), self.now)
 
     def note(self, line: str) -> None:
         """Add a line to the trace."""
@@ -209,7 +220,7 @@ class Scheduler:
         thread = self._running()
         until = self.now + max(seconds, 0.0)
         alone = not self._queue or self._queue[0][0] > until
-        if alone and thread.process.stopped_until <= until <= self._until:
+        if alone and not thread.process.is_stopped and until <= self._until:
             self.now = until
             return
         self._enter(thread, until)
@@ -253,8 +264,8 @@ class Scheduler:
             process = thread.process
             if ticket != thread.ticket or not process.alive:
                 continue
-            if process.stopped_until > at:
-                self._enter(thread, process.stopped_until)
+            if process.is_stopped:
+                process.frozen.append(thread)
                 continue
             if at > until:
                 self._enter(thread, at)

@@ -7,14 +7,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
+from sqlalchemy import ColumnElement, Connection, CursorResult, and_, select, update
 
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
 from streams_orchestration.runtime.catalog import tables
 from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.rows import ApplicationRow, HostRow
-from streams_orchestration.runtime.errors import CatalogUnavailableError, HostLaunchError, WaitingForMachineError
+from streams_orchestration.runtime.errors import (
+    CatalogUnavailableError,
+    CommitUnknownError,
+    HostLaunchError,
+    WaitingForMachineError,
+)
 from streams_orchestration.runtime.hosts.launcher import HostLauncher, HostStart, LocalLauncher
 from streams_orchestration.runtime.hosts.orphans import record_processes, stop_orphans
 from streams_orchestration.runtime.hosts.pes import has_queries, require_references
@@ -76,14 +81,20 @@ def launch(
     observe(catalog, application)
     failed = failures(read_units(home, application, catalog), clock.now()) if heal else ()
     mendable = [failure.unit for failure in failed if not failure.exhausted]
-    a = tables.application
-    with catalog.write() as connection:
-        row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
-        wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
-        if wanted and heal:
-            mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
-        chosen = _choose_missing(connection, home, row, asked_at) if wanted else _Chosen()
-    started = [*chosen.elsewhere, *_start(catalog, launcher or LocalLauncher(), chosen.here)]
+    a, chosen, unknown = tables.application, _Chosen(), None
+    try:
+        with catalog.write() as connection:
+            row = ApplicationRow.one(connection, select(a).where(a.c.name == application))
+            wanted = row.wanted == "RUNNING" and row.state != "COMPLETED"
+            if wanted and heal:
+                mark_taken_up(connection, application, [*mendable, *_lost(connection, application)])
+            chosen = _choose_missing(connection, home, row, asked_at) if wanted else _Chosen()
+    except CommitUnknownError as error:  # nobody else would start a host that was claimed after all
+        unknown = error
+    begun = _start(catalog, launcher or LocalLauncher(), chosen.here)
+    if unknown is not None and len(begun) < len(chosen.here):
+        raise unknown
+    started = [*chosen.elsewhere, *begun]
     stop_orphans(home, application)
     return tuple(started)
 
@@ -181,7 +192,11 @@ def _start(catalog: Catalog, launcher: HostLauncher, claims: Sequence[_Claim]) -
             raise
         with catalog.write() as connection:
             values = {"pid": process.pid, "process_started": process.started}
-            entered: CursorResult[tuple[()]] = connection.execute(update(h).where(*_is_claimed(start)).values(**values))
+            free = _is_claimed(start)
+            itself = (*_of_start(start), h.c.pid == process.pid)  # it came up sooner and has reported its process
+            entered: CursorResult[tuple[()]] = connection.execute(
+                update(h).where(and_(*free) | and_(*itself)).values(**values)
+            )
             if entered.rowcount:
                 record_processes(connection, start.application, start.host, start.incarnation, [process])
         if entered.rowcount:
@@ -201,10 +216,14 @@ def _give_back(catalog: Catalog, claim: _Claim) -> None:
             connection.execute(update(p).where(*its_row).values(**values))
 
 
+def _of_start(start: HostStart) -> tuple[ColumnElement[bool], ...]:
+    h = tables.host
+    return (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
+
+
 def _is_claimed(start: HostStart) -> tuple[ColumnElement[bool], ...]:
     h = tables.host
-    mine = (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
-    return (*mine, h.c.pid.is_(None), h.c.state == "STARTING")
+    return (*_of_start(start), h.c.pid.is_(None), h.c.state == "STARTING")
 
 
 def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:

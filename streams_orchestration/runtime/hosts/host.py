@@ -122,8 +122,8 @@ class Host:
         self.heart.watch(self.engine)
         self.engine.watch(self.catalog.changes.wake)
         log.info("%s is up", version)
+        self.outage.through(self.presence.report_up)
         self.outage.through(self.presence.record_family)
-        self.outage.through(lambda: self.presence.report(state="RUNNING", launches=0))
         self.publisher.start()
         self.lineage.start()
         while True:

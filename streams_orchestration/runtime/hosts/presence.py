@@ -15,7 +15,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog
 from streams_orchestration.runtime.catalog.reading import CatalogRow
 from streams_orchestration.runtime.errors import CatalogMissingError, StreamsRuntimeError
 from streams_orchestration.runtime.hosts.orphans import record_processes
-from streams_orchestration.runtime.processes import ProcessIdentity, family
+from streams_orchestration.runtime.processes import ProcessIdentity, family, process_space, process_started
 
 LAUNCH_SECONDS = 30.0
 """Seconds in which a launcher records a host that it has started; after that, the launcher counts as dead."""
@@ -105,6 +105,11 @@ class Presence:
         if self._catalog.identity() == self._place:
             with self._catalog.write() as connection:
                 self._update(connection, values)
+
+    def report_up(self) -> None:
+        """Report that the host runs, and its process: the launcher may have died before it could record that."""
+        pid = world.pid()
+        self.report(state="RUNNING", launches=0, pid=pid, process_started=process_started(pid), space=process_space())
 
     def beat(self) -> None:
         """Write a heartbeat as `report` does, but wake no process that waits for changes of the catalog."""

@@ -293,8 +293,11 @@ def host_failure(host: HostStatus, now: float) -> str | None:
         return f"host {host.id} failed: {host.error}"
     if host.pid is None:
         waited = now - host.launched_at
-        late = f"host {host.id} was not started on {host.machine} in {waited:.0f} s; its agent does not answer"
-        return late if waited > AGENT_LIMIT else None
+        if waited <= AGENT_LIMIT:
+            return None
+        if host.machine is None:
+            return f"host {host.id} did not come up in {waited:.0f} s, and the command that was to start it has ended"
+        return f"host {host.id} was not started on {host.machine} in {waited:.0f} s; its agent does not answer"
     if host.here and not host.alive:
         return f"host {host.id} ({host.process}) is gone" + (f"; {host.error}" if host.error else "")
     if host.heartbeat_at is None:

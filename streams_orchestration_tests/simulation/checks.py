@@ -1,0 +1,135 @@
+"""What must hold after every commit of a simulation, judged by a reader who takes no part in it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from streams_orchestration.runtime.storage.home import Home
+from streams_orchestration.runtime.units.region_machine import LIMIT
+from streams_orchestration_tests.chaos.shapes import Tuples
+
+STANDING_STILL = ("UNHEALTHY", LIMIT)
+"""States of a unit in which no batch of it may be committed."""
+
+
+@dataclass
+class Checks:
+    """The state that was seen after the last commit, and the faults that were found."""
+
+    home: Home
+    application: str
+    wanted: dict[str, Tuples]
+    """Sink -> the tuples of an undisturbed run."""
+    ordered: tuple[str, ...]
+    """Sinks whose tuples come in one order only."""
+    wrong: list[str] = field(default_factory=list[str])
+    epochs: int = 0
+    """Complete epochs of all units."""
+    generations: int = 0
+    _last: int = 0
+    """Row number of the newest commit that was looked at."""
+    _units: dict[str, tuple[int, int, str]] = field(default_factory=dict[str, tuple[int, int, str]])
+    _cuts: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
+    _published: dict[Path, int] = field(default_factory=dict[Path, int])
+    _seen: dict[str, Tuples] = field(default_factory=dict[str, Tuples])
+    _connection: sqlite3.Connection | None = None
+
+    def __call__(self) -> None:
+        """Look at the catalog and the results."""
+        for message in (*self._look_at_units(), *self._look_at_commits(), *self._look_at_results()):
+            self.wrong.append(message)
+
+    def standing(self, pe: int) -> int:
+        """Return the last batch of a PE."""
+        return next((row["batch"] for row in self._rows("SELECT batch FROM pe WHERE id = ?", pe)), -1)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _rows(self, statement: str, *values: Any) -> list[sqlite3.Row]:
+        if self._connection is None:
+            self._connection = sqlite3.connect(self.home.catalog, isolation_level=None)
+            self._connection.row_factory = sqlite3.Row
+        return self._connection.execute(statement, values).fetchall()
+
+    def _look_at_units(self) -> Iterator[str]:
+        """Generations and complete epochs never fall, and a cut stays as it is."""
+        self._before = dict(self._units)
+        for row in self._rows("SELECT name, generation, completed_epoch, state FROM unit"):
+            name, generation, epoch = row["name"], row["generation"], row["completed_epoch"]
+            former = self._units.get(name, (0, 0, ""))
+            if generation < former[0]:
+                yield f"{name}: generation {generation} after {former[0]}"
+            if epoch < former[1]:
+                yield f"{name}: complete epoch {epoch} after {former[1]}"
+            self._units[name] = generation, epoch, row["state"]
+        self.epochs = sum(epoch for _, epoch, _ in self._units.values())
+        self.generations = sum(generation for generation, _, _ in self._units.values())
+        for row in self._rows("SELECT unit, epoch, cut FROM epoch"):
+            known = self._cuts.setdefault((row["unit"], row["epoch"]), row["cut"])
+            if json.loads(known) != json.loads(row["cut"]):
+                yield f"{row['unit']}: the cut of epoch {row['epoch']} was {known} and is {row['cut']}"
+
+    def _look_at_commits(self) -> Iterator[str]:
+        """A commit is of its unit's generation, follows the one before, and names files that exist."""
+        commits = self._rows(
+            "SELECT c.rowid AS number, c.pe, c.batch, c.generation, c.epoch, p.unit, p.batch AS standing "
+            "FROM batch_commit c JOIN pe p USING (application) WHERE p.id = c.pe AND c.rowid > ? ORDER BY c.rowid",
+            self._last,
+        )
+        for row in commits:
+            self._last = row["number"]
+            place = f"PE {row['pe']}, batch {row['batch']}"
+            generation, epoch, state = self._units[row["unit"]]
+            if row["generation"] != generation:
+                yield f"{place}: a commit of generation {row['generation']} while {row['unit']} is in {generation}"
+            if row["standing"] != row["batch"]:
+                yield f"{place}: committed while the PE stands at batch {row['standing']}"
+            before = self._before.get(row["unit"])
+            if before is not None and before[0] == generation and before[2] in STANDING_STILL and state == before[2]:
+                yield f"{place}: committed while {row['unit']} is {state}"
+            if row["epoch"] < epoch:
+                yield f"{place}: a commit of epoch {row['epoch']} after epoch {epoch} was complete"
+            paths = {path for names in self._named(row["pe"], row["batch"]) for path in names}
+            yield from (f"{place}: {path} is gone" for path in sorted(paths) if not self._exists(path))
+
+    def _named(self, pe: int, batch: int) -> Iterator[Iterable[str]]:
+        """Yield the files that a commit names."""
+        yield (row["path"] for row in self._rows("SELECT path FROM segment WHERE pe = ? AND batch = ?", pe, batch))
+        for row in self._rows("SELECT files FROM operator_state WHERE pe = ? AND batch = ?", pe, batch):
+            yield (file["path"] for file in json.loads(row["files"]))
+        files = self._rows("SELECT pending FROM sink_file WHERE pe = ? AND batch = ? AND NOT published", pe, batch)
+        yield (row["pending"] for row in files)
+
+    def _exists(self, path: str) -> bool:
+        return (self.home.root / path).exists()
+
+    def _look_at_results(self) -> Iterator[str]:
+        """A published file stays as it was, and readers see a part of the undisturbed result."""
+        results = self.home.results(self.application)
+        for sink in sorted(self.wanted):
+            found = {path: path.stat().st_ino for path in sorted((results / sink).glob("part-*"))}
+            gone = [path for path in self._published if path.parent.name == sink and path not in found]
+            yield from (f"{sink}: {path.name} was published and is gone" for path in gone)
+            new = [path for path in found if path not in self._published]
+            self._published |= {path: found[path] for path in new}
+            if not new:
+                continue
+            seen = self._seen.setdefault(sink, [])
+            for path in new:
+                seen += [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
+            wanted = self.wanted[sink]
+            if extra := Counter(seen) - Counter(wanted):
+                yield f"{sink}: {extra.total()} tuples are doubled or wrong, as {next(iter(extra))}"
+            elif sink in self.ordered and seen != wanted[: len(seen)]:
+                yield f"{sink}: {new[0].name} came out of order"
