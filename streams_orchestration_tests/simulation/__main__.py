@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import sys
+from dataclasses import asdict
+from pathlib import Path
 
 from streams_orchestration_tests.chaos.shapes import SHAPES
+from streams_orchestration_tests.simulation.choices import Choices, Made
 from streams_orchestration_tests.simulation.faults import KINDS
 from streams_orchestration_tests.simulation.mutants import MUTANTS
-from streams_orchestration_tests.simulation.runs import Case, run
+from streams_orchestration_tests.simulation.runs import Case, Verdict, run
+from streams_orchestration_tests.simulation.shrinking import shrunk
 
 
 def main() -> int:
@@ -20,31 +25,77 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1, help="Number of runs; each has the next seed.")
     parser.add_argument("--faults", type=int, default=30, help="Faults of each run.")
     parser.add_argument("--shape", choices=sorted(SHAPES), default="diamond", help="Shape of the application.")
+    parser.add_argument("--variant", type=int, default=0, help="Which application of the shape.")
     parser.add_argument("--rate", type=float, default=0.02, help="Part of the steps that have a fault.")
     parser.add_argument("--kind", choices=sorted(KINDS), nargs="+", default=tuple(KINDS), help="Kinds of faults.")
     parser.add_argument("--mutant", choices=sorted(MUTANTS), help="Run the product with this fault in it.")
+    parser.add_argument("--until-wrong", action="store_true", help="Stop after the first run that is wrong.")
+    parser.add_argument("--keep", type=Path, help="Write the case and the choices of the last run into this file.")
+    parser.add_argument("--replay", type=Path, help="Repeat the run in this file.")
+    parser.add_argument("--shrink", type=Path, help="Shrink the first wrong run, and write it into this file.")
     parser.add_argument("--trace", action="store_true", help="Print each step.")
+    parser.add_argument("--json", action="store_true", help="Print a line of JSON for each run.")
     given = parser.parse_args()
     with MUTANTS[given.mutant].installed() if given.mutant else contextlib.nullcontext():
-        return _simulate(given)
+        return _replay(given) if given.replay else _simulate(given)
 
 
 def _simulate(given: argparse.Namespace) -> int:
     wrong, faults, taken = 0, 0, 0.0
     for seed in range(given.seed, given.seed + given.runs):
-        verdict = run(Case(seed, given.faults, given.shape, 0, given.rate, tuple(given.kind)), tell=given.trace)
-        faults, taken = faults + len(verdict.faults), taken + verdict.taken
-        print(
-            f"seed {seed}: {len(verdict.faults)} faults, {verdict.resets} resets, {verdict.commits} commits, "
-            f"{verdict.steps} steps, {verdict.simulated:.0f} s simulated in {verdict.taken:.1f} s, "
-            f"mark {verdict.mark:08x}"
-        )
-        for line in verdict.wrong:
-            wrong += 1
-            print(f"WRONG seed {seed}: {line}")
-            print(*verdict.faults, *verdict.crashes, sep="\n")
-    print(f"{faults} faults, {wrong} wrong, {faults / max(taken, 1e-9):.0f} faults a core-second")
+        case = Case(seed, given.faults, given.shape, given.variant, given.rate, tuple(given.kind))
+        verdict = run(case, tell=given.trace)
+        wrong, faults, taken = wrong + bool(verdict.wrong), faults + len(verdict.faults), taken + verdict.taken
+        _show(verdict, as_json=given.json)
+        if given.keep:
+            _keep(given.keep, case, verdict.choices.made)
+        if verdict.wrong and given.shrink:
+            _shrink(given.shrink, verdict)
+        if verdict.wrong and (given.shrink or given.until_wrong):
+            break
+    if not given.json:
+        print(f"{faults} faults, {wrong} runs wrong, {faults / max(taken, 1e-9):.0f} faults a core-second")
     return int(wrong > 0)
+
+
+def _replay(given: argparse.Namespace) -> int:
+    document = json.loads(given.replay.read_text(encoding="utf-8"))
+    case = Case(**{**document["case"], "kinds": tuple(document["case"]["kinds"])})
+    made = {stream: {int(number): option for number, option in of.items()} for stream, of in document["made"].items()}
+    verdict = run(case, Choices.replay(made), tell=given.trace)
+    _show(verdict, as_json=given.json)
+    return int(bool(verdict.wrong))
+
+
+def _shrink(path: Path, verdict: Verdict) -> None:
+    last = verdict
+
+    def is_wrong(made: Made) -> bool:
+        nonlocal last
+        again = run(verdict.case, Choices.replay(made))
+        last = again if again.wrong else last
+        return bool(again.wrong)
+
+    made = shrunk(verdict.choices.made, is_wrong)
+    _keep(path, verdict.case, made)
+    print(f"shrunk to {len(last.faults)} of {len(verdict.faults)} faults: {path}", *last.faults, sep="\n")
+
+
+def _keep(path: Path, case: Case, made: Made) -> None:
+    path.write_text(json.dumps({"case": asdict(case), "made": made}), encoding="utf-8")
+
+
+def _show(verdict: Verdict, *, as_json: bool) -> None:
+    if as_json:
+        names = ("wrong", "faults", "crashes", "steps", "simulated", "commits", "resets", "mark")
+        print(json.dumps({"seed": verdict.case.seed} | {name: getattr(verdict, name) for name in names}))
+        return
+    print(
+        f"seed {verdict.case.seed}: {len(verdict.faults)} faults, {verdict.resets} resets, {verdict.commits} commits, "
+        f"{verdict.steps} steps, {verdict.simulated:.0f} s simulated in {verdict.taken:.1f} s, mark {verdict.mark:08x}"
+    )
+    for line in verdict.wrong:
+        print(f"WRONG seed {verdict.case.seed}: {line}", *verdict.faults, *verdict.crashes, sep="\n")
 
 
 if __name__ == "__main__":

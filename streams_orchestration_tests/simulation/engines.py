@@ -6,6 +6,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from unittest.mock import patch
 
 from streams_orchestration import world
@@ -159,6 +160,13 @@ class SimulatedQuery(ScratchQuery):
         self._scratch.remove()
 
     def _run(self, options: dict[str, str]) -> None:
+        try:
+            self._run_batches(options)
+        except OSError:
+            if Path(options["scratch"]).exists():
+                raise  # otherwise the query was stopped, or its host was replaced
+
+    def _run_batches(self, options: dict[str, str]) -> None:
         planner = Planner(options, PATIENCE_SECONDS)
         at = planner.start()
         while not self._stopping:

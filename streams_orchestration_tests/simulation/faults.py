@@ -9,7 +9,7 @@ from streams_orchestration_tests.simulation.catalogs import SharedFile
 from streams_orchestration_tests.simulation.checks import Checks
 from streams_orchestration_tests.simulation.scheduler import Scheduler, SimulatedProcess
 
-CALM_WEIGHTS = (4, 6)
+CALM_WEIGHTS = (8, 2)
 """How often the next fault comes at any time, and how often after another epoch is complete."""
 DISRUPTIVE = ("kill", "suicide", "stop", "zombie", "away")
 ZOMBIE_SECONDS = 60.0

@@ -109,7 +109,12 @@ def run(case: Case, choices: Choices | None = None, tell: bool = False) -> Verdi
         checks = Checks(home, compilation.logical.application, wanted.results, shape.ordered)
         stack.callback(checks.close)
         faults = Faults(scheduler, shared, case.faults, case.rate, case.kinds, checks)
-        shared.on_commit = lambda: (checks(), faults.release())
+
+        def committed() -> None:
+            checks()
+            faults.release()
+
+        shared.on_commit = committed
         scheduler.on_step = faults
         scheduler.on_end = shared.end
         _course(case, scheduler, home, faults, checks, verdict)

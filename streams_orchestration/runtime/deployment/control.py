@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, and_, select, update
+from sqlalchemy import ColumnElement, Connection, CursorResult, select, update
 
 from streams_orchestration import world
 from streams_orchestration.runtime import clock
@@ -94,9 +94,8 @@ def launch(
     begun = _start(catalog, launcher or LocalLauncher(), chosen.here)
     if unknown is not None and len(begun) < len(chosen.here):
         raise unknown
-    started = [*chosen.elsewhere, *begun]
     stop_orphans(home, application)
-    return tuple(started)
+    return (*chosen.elsewhere, *begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +190,9 @@ def _start(catalog: Catalog, launcher: HostLauncher, claims: Sequence[_Claim]) -
                 _give_back(catalog, each)
             raise
         with catalog.write() as connection:
-            values = {"pid": process.pid, "process_started": process.started}
-            free = _is_claimed(start)
-            itself = (*_of_start(start), h.c.pid == process.pid)  # it came up sooner and has reported its process
-            entered: CursorResult[tuple[()]] = connection.execute(
-                update(h).where(and_(*free) | and_(*itself)).values(**values)
-            )
+            row = update(h).where(*_is_claimed(start, process.pid))
+            recorded = row.values(pid=process.pid, process_started=process.started)
+            entered: CursorResult[tuple[()]] = connection.execute(recorded)
             if entered.rowcount:
                 record_processes(connection, start.application, start.host, start.incarnation, [process])
         if entered.rowcount:
@@ -216,14 +212,11 @@ def _give_back(catalog: Catalog, claim: _Claim) -> None:
             connection.execute(update(p).where(*its_row).values(**values))
 
 
-def _of_start(start: HostStart) -> tuple[ColumnElement[bool], ...]:
+def _is_claimed(start: HostStart, pid: int = 0) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for the row of a host that was claimed and has no process yet, or has reported this one itself."""
     h = tables.host
-    return (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
-
-
-def _is_claimed(start: HostStart) -> tuple[ColumnElement[bool], ...]:
-    h = tables.host
-    return (*_of_start(start), h.c.pid.is_(None), h.c.state == "STARTING")
+    mine = (h.c.application == start.application, h.c.id == start.host, h.c.incarnation == start.incarnation)
+    return (*mine, (h.c.pid.is_(None) & (h.c.state == "STARTING")) | (h.c.pid == pid))
 
 
 def _wait_for_machine(connection: Connection, host: HostRow, reason: str) -> None:

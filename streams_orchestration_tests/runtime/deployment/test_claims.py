@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from streams_orchestration.compiler.checking.deployable import deployable
 from streams_orchestration.runtime.catalog import tables
@@ -15,7 +16,7 @@ from streams_orchestration.runtime.catalog.catalog import Catalog, has_turn
 from streams_orchestration.runtime.deployment import deployment
 from streams_orchestration.runtime.deployment.control import cancel, launch
 from streams_orchestration.runtime.deployment.deployment import deploy
-from streams_orchestration.runtime.errors import HostLaunchError, NotDeployableError
+from streams_orchestration.runtime.errors import CommitUnknownError, HostLaunchError, NotDeployableError
 from streams_orchestration.runtime.hosts.launcher import HostStart
 from streams_orchestration.runtime.processes import ProcessIdentity
 from streams_orchestration.runtime.storage.home import Home
@@ -73,6 +74,40 @@ def test_a_start_holds_up_no_writer(home: Home, hosts: FakeHosts):
     launcher = Interrupted(hosts, lambda start: change(home, start.host, error="written meanwhile"))
     assert launch(home, "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
     assert pids(home) == [101, 102]
+
+
+@pytest.mark.parametrize("takes_effect", [True, False])
+def test_a_claim_whose_answer_is_lost_is_carried_out_if_it_was_made(
+    home: Home, hosts: FakeHosts, monkeypatch: pytest.MonkeyPatch, takes_effect: bool
+):
+    write, failed = Catalog.write, list[Connection]()
+
+    @contextmanager
+    def losing(catalog: Catalog) -> Iterator[Connection]:
+        with suppress(ZeroDivisionError), write(catalog) as connection:
+            yield connection
+            claims = connection.scalar(select(tables.host.c.id).where(tables.host.c.state == "STARTING"))
+            if failed or claims is None:
+                return
+            failed.append(connection)
+            if not takes_effect:
+                raise ZeroDivisionError
+        if failed and not hosts.launched:
+            raise CommitUnknownError(catalog.name, "the server is gone")
+
+    monkeypatch.setattr(Catalog, "write", losing)
+    if takes_effect:
+        assert launch(home, "app", launcher=hosts) == ("host 0, pid 101", "host 1, pid 102")
+    else:
+        with pytest.raises(CommitUnknownError):
+            launch(home, "app", launcher=hosts)
+        assert pids(home) == [None, None]
+        assert hosts.alive_pids == set(), "what was started for nothing is killed"
+
+
+def test_a_host_that_came_up_before_it_was_recorded_stays(home: Home, hosts: FakeHosts):
+    launcher = Interrupted(hosts, lambda start: change(home, start.host, pid=101 + start.host, state="RUNNING"))
+    assert launch(home, "app", launcher=launcher) == ("host 0, pid 101", "host 1, pid 102")
 
 
 def test_of_two_who_start_it_at_once_one_does(home: Home, hosts: FakeHosts):

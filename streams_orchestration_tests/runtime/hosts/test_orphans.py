@@ -187,6 +187,27 @@ def test_processes_of_a_host_that_lives_are_left_alone(home: Home, launcher: Fak
     assert all(is_alive(each.pid, each.started) for each in processes)
 
 
+def test_a_host_whose_launcher_could_not_record_its_process_is_no_orphan(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    processes = launcher.families(home)[0]
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(pid=None, process_started=None))
+    assert stop_orphans(home, "app") == ()
+    assert all(is_alive(each.pid, each.started) for each in processes)
+
+
+def test_a_host_that_is_up_reports_its_process(home: Home, launcher: FakeLauncher):
+    launch(home, "app")
+    start, _ = launcher.started[0]
+    with Catalog(home).write() as connection:
+        connection.execute(update(tables.host).values(pid=None, process_started=None))
+    presence = Presence(Catalog(home), "app", 0, start.incarnation)
+    presence.join()
+    presence.report_up()
+    (host,) = read_status(home, "app").hosts
+    assert (host.state, host.pid, host.alive) == ("RUNNING", os.getpid(), True)
+
+
 def test_a_host_that_was_paused_and_replaced_is_stopped(home: Home, launcher: FakeLauncher):
     launch(home, "app")
     paused, jvm = launcher.families(home)[0]
